@@ -145,13 +145,13 @@ def view(folder: Path) -> Path:
 
 
 def take(page: Path, picture: Path, width: int, height: int, profile: Path) -> None:
-    """Write a picture of the top of a page, in 80 colours so that it stays small."""
+    """Write a picture of the top of a page, in 40 colours so that it stays small."""
     from PIL import Image
 
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     options = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture.resolve()}"]
     subprocess.run([*command, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=120)
-    Image.open(picture).convert("RGB").quantize(80).save(picture, optimize=True)
+    Image.open(picture).convert("RGB").quantize(40, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

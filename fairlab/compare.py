@@ -28,7 +28,7 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the verdicts, and write them to a table if a file is named."""
+    """Print the verdicts, and write them to a table if an output file is given."""
     parser = Arguments(
         prog="fairlab compare",
         description=__doc__,
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="a .csv file for one row per verdict")
     chosen = parser.parse_args(arguments)
     if chosen.output and chosen.output.exists():
-        raise FairlabError(f"{chosen.output} is there already; give another --output")
+        raise FairlabError(f"{chosen.output} already exists; give another --output")
 
     from fairlab.api.evaluating import compare
 

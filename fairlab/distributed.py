@@ -42,7 +42,7 @@ def device(wanted: str | None = None) -> str:
     """Return the device of this process: a GPU if available, a different one per process if there are enough.
 
     Args:
-        wanted: Device as torch names it, such as ``cpu`` or ``cuda:1``, used instead.
+        wanted: Device to use instead, as torch names it, such as ``cpu`` or ``cuda:1``.
 
     Raises:
         FairlabError: If the wanted device is unknown or cannot be used here.
@@ -54,7 +54,7 @@ def device(wanted: str | None = None) -> str:
             torch.zeros(1, device=torch.device(wanted)).tolist()
         except (RuntimeError, AssertionError, NotImplementedError, TypeError, ValueError) as error:
             reason = " ".join(str(error).split())[:150]
-            raise FairlabError(f"device={wanted} cannot be used here ({reason}); leave it out, or give cpu") from error
+            raise FairlabError(f"device={wanted} cannot be used here ({reason}); omit it, or set device=cpu") from error
         return wanted
     return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
 
@@ -122,7 +122,8 @@ class BatchShare:
     def __init__(self, weight: float | Tensor, device: torch.device) -> None:
         import torch
 
-        # A number is filled in on the device, and with a single process it stays on the CPU, so no copy is waited for.
+        # A number is filled in on the device, or stays on the CPU with a single process, so there is no wait for a
+        # copy.
         if not isinstance(weight, torch.Tensor):
             weight = torch.full((), weight, dtype=torch.float64, device=device if ranks() > 1 else "cpu")
         held = weight.to(torch.float64)

@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.peft_folder import is_adapter_folder
 from fairlab.benchmarks.runner import gate, measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.progress import telling_steps
 from fairlab.distributed import device, rank
 from fairlab.files import holds_run
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -56,7 +57,8 @@ def work(config: DictConfig, record: Record) -> None:
     if config.dataset is not None:
         evaluate_data(config, record)
     else:
-        evaluate_models(config, record)
+        with telling_steps():
+            evaluate_models(config, record)
     if rank():
         return
 
@@ -93,7 +95,7 @@ def rehearse_evaluation(config: DictConfig) -> None:
                     embedder(config, benchmark.vectors, benchmark.name, record)
             return
         for label, node in models_to_measure(config).items():
-            if is_served(node):  # its server is asked by the run alone
+            if is_served(node):  # only the run itself contacts its server
                 continue
             backbone = build(node)
             if config.strict:
@@ -110,7 +112,7 @@ def model_to_push(config: DictConfig) -> Path | None:
         return None
     folder = Path(str(config.model)) / "model"
     if not holds_run(folder.parent) or not folder.is_dir():
-        raise FairlabError("push= pushes the model of one run with its readings; give model=RUN, the folder of a run")
+        raise FairlabError("push= uploads the model of one run with its readings; give model=RUN, the folder of a run")
     return folder
 
 
@@ -141,7 +143,7 @@ def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
         raise FairlabError("model has no value; give one, for example model=...")
     named = named_inputs(config.model)
     if config.base is not None and not any(is_adapter_folder(Path(model)) for model in named.values()):
-        raise FairlabError(f"base={config.base} is for a folder of adapters, and model= is none; leave base out")
+        raise FairlabError(f"base={config.base} is only for a folder of adapters, which model= is not; omit base=")
     return {label: backbone_node(model, asked(config), config.llm) for label, model in named.items()}
 
 
@@ -203,11 +205,14 @@ def datasets_to_measure(
     from fairlab.data.stream.manifest import dataset_facts
 
     if config.model is not None:
-        raise FairlabError("dataset= is measured without a model=; benchmark.db_index.vectors= chooses its embedding")
+        raise FairlabError(
+            "dataset= is measured without a model; "
+            "omit model=, and choose an embedding with benchmark.db_index.vectors="
+        )
     named = named_inputs(config.dataset, "dataset")
     inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
     if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
-        raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
+        raise FairlabError(f"{models[0]} measures models, not data; with dataset=, use benchmark=db_index or shortcuts")
     return named, inputs
 
 
@@ -224,7 +229,7 @@ def embedder(
     Args:
         config: Configuration of the evaluation.
         name: Model, or ``spacy:NAME``.
-        about: Name of the benchmark whose numbers depend on it.
+        about: Name of the benchmark whose numbers depend on the embedding.
         record: Record of the run.
 
     Raises:
@@ -255,7 +260,7 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
     names = [str(name) for name in ([model] if isinstance(model, str | int) else model)]
     if not names:
         raise FairlabError(f"{key} is an empty list; give at least one, for example {key}=[NAME]")
-    labels = [Path(name.rpartition("#")[2]).name for name in names]  # of an address, the name of the model
+    labels = [Path(name.rpartition("#")[2]).name for name in names]  # for an address, the name of the model
     return {
         label if labels.count(label) == 1 else f"{label}_{labels[: k + 1].count(label)}": name
         for k, (label, name) in enumerate(zip(labels, names, strict=True))

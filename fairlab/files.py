@@ -24,10 +24,11 @@ NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PLAIN, COMPACT = "record.json", "record.json.xz"
 MOST_FILES = 200_000  # in a folder that is opened
 MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed record
-MOST_MEMORY = 256 << 20  # for decompression, because the file itself sets the demand
+MOST_MEMORY = 256 << 20  # for decompression, because the file itself decides how much is needed
 NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
-NO_NAME = re.compile("[\0\ud800-\udfff]")  # characters of no name: NUL, and halves of surrogate pairs
-OF_SYSTEM, MEMORY = ("dev", "proc", "sys"), "/dev/shm"  # folders at the root whose files are none; the exception
+NO_NAME = re.compile("[\0\ud800-\udfff]")  # characters that no name contains: NUL, and halves of surrogate pairs
+# folders at the root that hold no ordinary files, and the exception
+OF_SYSTEM, MEMORY = ("dev", "proc", "sys"), "/dev/shm"
 UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.new", re.DOTALL)  # names of :func:`temporary_beside`
 
 
@@ -39,7 +40,7 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
     except FairlabError:
         raise
     except Exception as error:
-        # safetensors raises its own error, which holds the number only in its text.
+        # safetensors raises its own error, with the error number only in its text.
         in_text = re.search(r"os error (\d+)", str(error))
         number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else None)
         if number not in NO_SPACE:
@@ -54,10 +55,10 @@ def temporary_beside(path: Path) -> Path:
     """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance.
 
     Raises:
-        FairlabError: ``path`` ends in no name, as ``.`` or ``/`` do.
+        FairlabError: ``path`` does not end in a name, like ``.`` or ``/``.
     """
     if not path.name:
-        raise FairlabError(f"{str(path)!r} ends in no name; give the name of what is to be written")
+        raise FairlabError(f"{str(path)!r} does not end in a name; give the name of the output")
     return path.with_name(f".{path.name[:NAME_LENGTH]}.{secrets.token_hex(8)}.new")
 
 
@@ -99,7 +100,7 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
 def save_arrays(arrays: Mapping[str, Any], file: Path, metadata: dict[str, str] | None = None) -> None:
     """Write numpy arrays as a safetensors file, whole or not at all.
 
-    Every array is written in C order: safetensors stores memory as it is, and so scrambles a transposed array.
+    Every array is written in C order: safetensors stores the memory unchanged, which would scramble a transposed array.
     """
     import numpy as np
     from safetensors.numpy import save_file
@@ -112,9 +113,9 @@ def _refuse_special(path: Path) -> None:
     """Raise if a file at ``path`` would replace a device, a pipe or a socket, or anything in a folder of the system."""
     place = Path(os.path.realpath(path.parent)) / path.name
     if place.parts[1:2] and place.parts[1] in OF_SYSTEM and not place.is_relative_to(MEMORY):
-        raise FairlabError(f"{path} is in a folder that the system keeps for itself; choose another place to write to")
+        raise FairlabError(f"{path} is in a folder reserved for the system; choose another place to write to")
     if path.exists() and not path.is_symlink() and not path.is_file() and not path.is_dir():
-        raise FairlabError(f"{path} is a pipe, a socket or a device and no file; choose another place to write to")
+        raise FairlabError(f"{path} is a pipe, a socket or a device, not a file; choose another place to write to")
 
 
 @contextmanager
@@ -178,7 +179,7 @@ def check_folder(folder: Path, root: Path | None = None) -> None:
             for entry in entries:
                 count += 1
                 if count > MOST_FILES:
-                    raise FairlabError(f"{folder} holds more than {MOST_FILES:,} files; give a smaller folder")
+                    raise FairlabError(f"{folder} contains more than {MOST_FILES:,} files; give a smaller folder")
                 if entry.is_symlink():
                     if not is_below(entry.path, allowed):
                         raise FairlabError(
@@ -187,7 +188,7 @@ def check_folder(folder: Path, root: Path | None = None) -> None:
                 elif entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
-                    raise FairlabError(f"{entry.path} is a pipe, a socket or a device and no file; remove it")
+                    raise FairlabError(f"{entry.path} is a pipe, a socket or a device, not a file; remove it")
 
 
 def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
@@ -198,10 +199,10 @@ def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
         remedy: End of the sentence, which says what to do.
 
     Raises:
-        FairlabError: Something is there already.
+        FairlabError: Something already exists.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FairlabError(f"{folder} is there already; {remedy}")
+        raise FairlabError(f"{folder} already exists; {remedy}")
 
 
 def is_below(place: str | Path, folder: str | Path) -> bool:
@@ -222,7 +223,7 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
     """
     path = PurePosixPath(name) if isinstance(name, str) and "\\" not in name and not NO_NAME.search(name) else None
     if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
-        raise FairlabError(f"{named_in} names {name!r}, which is no file inside of {folder}; do not use this folder")
+        raise FairlabError(f"{named_in} names {name!r}, which is not a file inside {folder}; do not use this folder")
     if not is_below(folder / path, folder):
         raise FairlabError(f"{folder / path} is a link out of the folder; copy the file there if you trust it")
     return folder / path
@@ -236,17 +237,17 @@ def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
             the bound, or is not UTF-8.
     """
     if not file.is_file():
-        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+        raise FairlabError(f"{file} is not a file; put a complete copy of it there")
     try:
         with file.open("rb") as opened:
             content = opened.read(most + 1)
         if len(content) > most:
-            raise FairlabError(f"{file} is larger than {most:,} bytes, which no such file is; do not use it")
+            raise FairlabError(f"{file} is larger than {most:,} bytes, the limit for such a file; do not use it")
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FairlabError(f"{file} is not UTF-8 text (byte {error.start + 1:,}); save it as UTF-8") from error
     except OSError as error:
-        raise FairlabError(f"{file} cannot be read ({error.strerror}); put a whole copy of it there") from error
+        raise FairlabError(f"{file} cannot be read ({error.strerror}); replace it with a complete copy") from error
 
 
 def sha256(*paths: Path) -> str:
@@ -279,16 +280,15 @@ def read_record(file: Path) -> str:
     """Return the text of a record in either form.
 
     Raises:
-        ValueError: ``file`` is not a regular file, cannot be decompressed, or decompresses to more than
-            :data:`MOST_BYTES`.
+        ValueError: ``file`` is not a regular file, cannot be decompressed, or holds more than :data:`MOST_BYTES`.
         OSError: ``file`` cannot be read.
     """
     if not file.is_file():
         raise ValueError("it is no file")
-    if file.name != COMPACT:
-        return file.read_text(encoding="utf-8")
     if file.stat().st_size > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    if file.name != COMPACT:
+        return file.read_text(encoding="utf-8")
     decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     try:
         content = decompressor.decompress(file.read_bytes(), MOST_BYTES + 1)

@@ -1,7 +1,7 @@
-"""Contracts between the parts of fairlab: the interfaces of methods, data, augmentations and benchmarks.
+"""Interfaces between the parts of fairlab: of methods, data, augmentations and benchmarks.
 
-A class meets a contract by deriving from it or by having the members it lists; mypy checks both. Parts are
-distinguished only by the contracts they meet.
+A class implements an interface by deriving from it or by having its members; mypy checks both. Parts are distinguished
+only by the interfaces they implement.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class FittedMethod(Method, Protocol):
 
 @runtime_checkable
 class ChecksData(Protocol):
-    """Method that can tell before its work that data does not suit it."""
+    """Method that can detect unsuitable data before training."""
 
     def check_data(self, data: Any) -> None:
         """Raise if the training data does not suit the method, without training.
@@ -96,7 +96,7 @@ class TrainingData(Protocol):
     and with each of ``encoder``, ``epochs``, ``seed`` and ``augmentation`` that its parameters include.
 
     Attributes:
-        applies: Contracts of the augmentations that the data applies on its own.
+        applies: Interfaces of the augmentations that the data applies itself.
         made_key: Setting that takes the output of ``fairlab.augment``; None if the data cannot read such output.
         epochs: Number of passes over the training items.
     """
@@ -201,7 +201,7 @@ class Planned:
         limits: Limits of its output, in one or two sentences for the data card.
         citation: BibTeX entry of its publication, or a sentence that credits its authors.
         name: Name of the augmentation in its rows and in reports.
-        plan: Dotted name of the class that runs the augmentation; it meets :class:`Plan`.
+        plan: Dotted name of the class that runs the augmentation; it implements :class:`Plan`.
         needs_rewriter: Whether the augmentation produces no output without a rewriter.
     """
 
@@ -338,7 +338,7 @@ class DataBenchmark(Measurement, Protocol):
 
 
 class Rewriter(Protocol):
-    """Rewriter of texts; the derived contracts define the input of each kind.
+    """Rewriter of texts; the derived interfaces define the input of each kind.
 
     ``GroupRewriter`` gives all versions of a text, ``WordRewriter`` rewrites one selected person, ``LabelledRewriter``
     keeps a label. All are in :mod:`fairlab.rewriting`.
@@ -353,7 +353,7 @@ class Verifier(Protocol):
     """Check of rewrites.
 
     Attributes:
-        name: A few words for the kind of fault it finds; the reason under which rejected rows are counted.
+        name: Short name for the kind of fault it finds, under which rejected rows are counted.
     """
 
     name: str
@@ -392,4 +392,4 @@ def refuse_axis(values: Mapping[str, Any], why: str) -> None:
         FairlabError: an axis or attributes were given; the message begins with ``why``.
     """
     if values["axis"] != "gender" or values["attributes"] is not None:
-        raise FairlabError(f"{why}; leave out axis and attributes")
+        raise FairlabError(f"{why}; omit axis and attributes")

@@ -17,7 +17,7 @@ from fairlab.checks.redaction import redacted
 from fairlab.files import COMPACT, PLAIN, check_folder, read_record, record_file, write_whole
 from fairlab.types import Description, FairlabError, values_of
 
-VERSION = 1  # of record.json; raised if older versions of fairlab cannot read it
+VERSION = 1  # of record.json; increased if older versions of fairlab cannot read it
 TRAINING = "training"  # used instead of a benchmark's name in a note about training
 SAYS_NOTHING = "says nothing of bias"  # mark of readings of a model that fails the check of its behaviour
 DATA = "data"  # phase of readings about the data, not a model
@@ -33,7 +33,7 @@ class Reading:
         value: Measured number, in ``unit``.
         unit: Unit of the value, as the benchmark's authors print it.
         ideal: Value of a perfectly fair or useful model, in ``unit``; None if there is no such value.
-        n: Number of items the value is over.
+        n: Number of items that the value is computed from.
         low, high: Bounds of the 95 % interval, in ``unit``.
         headline: Whether the value represents its benchmark in summaries and bars.
         p: P-value of the benchmark's own test of the value, e.g. the permutation test of an effect size; None if it has
@@ -85,7 +85,7 @@ class Comparison:
         difference: The later model's value minus the earlier one's, in ``unit``.
         low, high: Bounds of the difference's 95 % interval; both models' items are resampled together.
         p: Two-sided p-value of no difference; below 0.05 if the interval excludes 0.
-        n: Number of items that both readings are over.
+        n: Number of items that both readings are computed from.
         headline: Whether the readings represent their benchmark in summaries and bars.
         p_holm: ``p`` adjusted for all headline comparisons of the same two models, by Holm's method; None for other
             comparisons.
@@ -125,7 +125,7 @@ class NotRun:
 
 @dataclass(frozen=True)
 class Note:
-    """Information about a benchmark's numbers that their reader must know.
+    """Information about a benchmark's numbers that readers must know.
 
     Attributes:
         benchmark: Name of the benchmark that the note is about.
@@ -255,7 +255,7 @@ class Record:
             content = json.loads(read_record(file))
             version = content.pop("version", 0) if isinstance(content, dict) else 0
             if not isinstance(version, int):
-                raise ValueError(f"its version is {type(version).__name__}, no number")
+                raise ValueError(f"its version is {type(version).__name__}, not a number")
             if version > VERSION:
                 raise FairlabError(
                     f"{file} was written by a newer fairlab (version {version} of the record; this one reads up to "
@@ -273,7 +273,7 @@ class Record:
             return cls(folder, **values)
         except (ValueError, ArithmeticError, OSError, RecursionError) as error:
             said = " ".join(str(error).split())
-            raise FairlabError(f"{file} is damaged ({said}); put a copy back, or move {folder} away") from error
+            raise FairlabError(f"{file} is damaged ({said}); restore a copy, or move {folder} away") from error
 
 
 ENTRIES = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}

@@ -88,7 +88,9 @@ def reproduce(config: DictConfig) -> None:
     print_escaped(f"report: {output / 'report.html'}")
     if failed:
         names = ", ".join(failed)
-        raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
+        raise FairlabError(
+            f"{len(failed)} of {len(jobs)} runs failed ({names}); run the same command to try them again"
+        )
 
 
 def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launcher: Mapping[str, Any]) -> list[str]:
@@ -104,7 +106,7 @@ def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launche
 
 
 def matrix_file(paper: str) -> Path:
-    """Return the matrix file of a paper: below ``experiments`` here, else from the installed wheel or the checkout."""
+    """Return the matrix file of a paper: from ``experiments`` here, the installed wheel or the checkout."""
     places = [EXPERIMENTS, SHIPPED, Path(__file__).parents[1] / "experiments"]
     return next(
         (file for place in places if (file := place / paper / "matrix.yaml").is_file()),

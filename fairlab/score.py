@@ -53,9 +53,9 @@ def score(config: DictConfig) -> None:
     parts = Parts(output, _facts(config, folder), keep=list(config.keep), part_rows=config.part_rows)
     if output.exists():
         if parts.clear():  # the previous run was stopped during its last step
-            print_escaped(f"all scores were there: {output}")
+            print_escaped(f"all scores already exist: {output}")
             return
-        raise FairlabError(f"{output} is there already; give another output")
+        raise FairlabError(f"{output} already exists; choose another output")
     asked = {"source_scores": config.source_scores, "versions": config.versions}
     load = partial(load_columns, str(folder), config.cache, plain(config.sources), **asked)
     read = None if config.input == STDIN else partial(read_rows, config.input, config.field)
@@ -65,9 +65,9 @@ def score(config: DictConfig) -> None:
     seconds = time.perf_counter() - started
     count, bad, missing = (sum(getattr(one, name) for one in finished) for name in ("rows", "bad", "missing"))
     said = f", {bad:,} of them could not be read" if bad else ""
-    said += f", {missing:,} without a score of some source" if missing else ""
-    rate = f"went on after {parts.went_on} parts" if parts.went_on else f"{count / seconds:,.0f} a second"
-    print_escaped(f"{count:,} texts{said}: {output} ({rate}, starting included)")
+    said += f", {missing:,} without a score from one or more sources" if missing else ""
+    rate = f"resumed after {parts.went_on} parts" if parts.went_on else f"{count / seconds:,.0f} a second"
+    print_escaped(f"{count:,} texts{said}: {output} ({rate}, including startup)")
 
 
 def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:

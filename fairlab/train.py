@@ -209,7 +209,7 @@ def _notes_of_weights(equal: bool) -> list[Note]:
 
 
 def quieten() -> None:
-    """Silence warnings of Lightning and torch about deliberate choices."""
+    """Silence warnings of Lightning and torch about our deliberate choices."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
     # Values are already reduced over the whole batch before they are logged.
@@ -235,7 +235,7 @@ def build_method(config: DictConfig, model: Any) -> Any:
 def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
     """Return the training data with its augmentation, and the number of parts per step.
 
-    If the data does not apply the augmentation on its own, its rows are augmented first, in a folder named after the
+    If the data does not apply the augmentation itself, its rows are augmented first, in a folder named after the
     content; an existing folder is reused.
 
     Raises:
@@ -257,11 +257,11 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
             settings[target.made_key] = made_by_rank_0(values | {"input": rows}, listed=target.made_key == "paths")
         else:
             raise FairlabError(
-                f"augmentation={kind.name} works on other data than {target.__name__}"
-                + ("; give data.input=FILE, texts to make groups of" if "input" in settings else "")
+                f"augmentation={kind.name} does not work on {target.__name__}"
+                + ("; give data.input=FILE, the texts to make groups from" if "input" in settings else "")
             )
     elif settings.get("input"):
-        raise FairlabError("data.input is the input of an augmentation; choose augmentation=NAME too")
+        raise FairlabError("data.input is the input of an augmentation; also choose augmentation=NAME")
     data = build_with_some(settings, objects | {"augmentation": augmentation})
     set_workers(data, workers)
     return data, parts
@@ -271,12 +271,12 @@ def set_workers(data: Any, workers: int) -> None:
     """Set the number of processes that prepare batches.
 
     Raises:
-        FairlabError: the data does not prepare batches in advance, or does so in its own way.
+        FairlabError: the data does not prepare batches in advance, or does it differently.
     """
     if hasattr(data, "num_workers"):
         data.num_workers = workers
     elif workers:
-        raise FairlabError(f"{type(data).__name__} makes no batches ahead; leave data.num_workers out")
+        raise FairlabError(f"{type(data).__name__} does not make batches in advance; omit data.num_workers")
 
 
 def augmenting(config: DictConfig) -> dict[str, Any]:
@@ -299,17 +299,17 @@ def made_by_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
 
 
 def refuse_changed_step(record: Record, parts: int) -> None:
-    """Raise if a continued run split its steps into another number of parts, because its batches would differ."""
+    """Raise if a continued run would split its steps into another number of parts, with other batches."""
     before = record.provenance.get("parts_of_a_step", parts)
     if before != parts:
         raise FairlabError(
-            f"the run in {record.folder} takes every step in {before} parts and would now take it in {parts}; continue "
-            "it with as many processes as before, or change trainer.device_batch_size with their number"
+            f"the run in {record.folder} splits every step into {before} parts and would now split it into {parts}; "
+            "continue it with as many processes as before, or change trainer.device_batch_size accordingly"
         )
 
 
 def _measure_groups(data: Any, record: Record, axis: str) -> None:
-    """Record the polarity of the training groups, by the lexicon of ``axis`` if it is theirs, and note equal groups."""
+    """Record the polarity of the training groups, if they are of ``axis`` by its lexicon, and note equal groups."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.data.equal_groups import equal_groups

@@ -39,12 +39,12 @@ Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 
 
 class FairlabError(Exception):
-    """Error about bad input or a run that cannot continue; its message is one sentence naming object and remedy.
+    """Error about bad input or a run that cannot continue; its message names the fault and the remedy in one sentence.
 
-    The command line prints the message alone and exits with 1; any other exception is a bug with a traceback.
+    The command line prints only the message and exits with 1; any other exception is a bug and shows a traceback.
     """
 
-    def __str__(self) -> str:  # a wrong value in it may be of any length
+    def __str__(self) -> str:  # a wrong value in it may have any length
         return " ".join(one if len(one) < 1000 else f"{one[:200]}..." for one in super().__str__().split(" "))
 
 
@@ -175,7 +175,7 @@ class Made:
 
     Attributes:
         rows: Rows produced from the input row; empty if there is a reason.
-        reason: Reason why no row was produced: a few words, the same for every row of the kind; empty on success.
+        reason: Reason why no row was produced, in a few words that are the same for all such rows; empty on success.
         detail: Specific fault of this row.
         versions: Versions that were produced from a row before it was rejected.
         counts: Numbers that are summed over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
@@ -188,7 +188,8 @@ class Made:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"  # needs that objects can meet
+# needs that model objects can satisfy
+EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"
 # Headings under which readings are shown, in this order.
 EQUAL = "Are embeddings equal?"
 PERSIST = "Do associations persist?"
@@ -210,7 +211,8 @@ class QuantityInfo:
         low, high: Bounds of the value, in ``unit``; None if unbounded.
         headline: Whether the quantity represents its benchmark in summaries and bars.
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
-        margin: Largest distance, in ``unit``, that counts as none, from the ideal value or between two models, or None.
+        margin: Largest distance, in ``unit``, from the ideal value or between two models that counts as no difference,
+            or None.
         folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are
             biased upwards, so its own test, not an interval, compares it with 0.
     """
@@ -260,9 +262,9 @@ class Description:
             ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
         sources: Files or folders below ``FAIRLAB_DATA`` that it reads.
         workload: Amount of input, for plans; None if unknown.
-        smoke: Highest values of settings in a smoke run, for settings other than ``limit``.
-        for_choosing: Whether settings are chosen by its readings, so that these represent no model and are in no
-            verdict.
+        smoke: Maximum values of settings in a smoke run, for settings other than ``limit``.
+        for_choosing: Whether settings are chosen by its readings, which therefore do not represent a model and are not
+            in verdicts.
     """
 
     name: str
@@ -314,13 +316,13 @@ class Description:
             ValueError: the content is not of this form.
         """
         if not isinstance(content, dict):
-            raise ValueError("'described' is no object of names and values")
+            raise ValueError("'described' is not an object of names and values")
         found = {}
         for name, entry in content.items():
             what = f"the description of {name}"
             values = values_of(cls, entry, what, besides={one.name for one in fields(cls)} - {*SHOWN, "quantities"})
             if any(not isinstance(words, str) for words in values.get("subsets", {}).values()):
-                raise ValueError(f"{what} has words of a subset that are no text")
+                raise ValueError(f"{what} has words of a subset that are not text")
             infos = {
                 key: QuantityInfo(**values_of(QuantityInfo, one, what)) for key, one in values["quantities"].items()
             }
@@ -373,7 +375,7 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str]
         ValueError: the content is not an object, lacks a value, or has a value of an unknown name or another type.
     """
     if not isinstance(content, dict):
-        raise ValueError(f"{what} is {type(content).__name__}, no object of names and values")
+        raise ValueError(f"{what} is {type(content).__name__}, not an object of names and values")
     known = _types_in_json(kind, frozenset(besides))  # type: ignore[arg-type]
     if unknown := content.keys() - known.keys():
         raise ValueError(f"{what} has '{min(unknown)}', which this version of fairlab does not know")

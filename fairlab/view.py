@@ -1,6 +1,6 @@
 """``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and inspect.
 
-Results of other tools are shown as well, as ``fairlab compare`` reads them, if a folder holds no run of fairlab.
+Results of other tools are shown as well, as ``fairlab compare`` reads them, if a folder contains no run of fairlab.
 Writes ``view.html`` into the first folder. With many runs the page holds only the table and the trade-off. With
 ``--serve``, a server on this machine provides the rest, and texts that must not be stored in a page, until Ctrl-C.
 """
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
     parser.add_argument("--serve", action="store_true", help="serve the page on this machine instead of writing it")
-    parser.add_argument("--port", type=int, default=0, help="port to serve on (default: any that is free)")
+    parser.add_argument("--port", type=int, default=0, help="port to serve on (default: any free port)")
     chosen = parser.parse_args(arguments)
     browser = browse(chosen.folders)
     if chosen.serve:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     first = chosen.folders[0]
     path = chosen.output or (first if first.is_dir() else first.parent) / "view.html"
     if not path.parent.is_dir():
-        raise FairlabError(f"{path.parent} is no folder; give --output a file in one that is there")
+        raise FairlabError(f"{path.parent} is not a folder; give --output a file in an existing folder")
     write_whole(path, without_secrets(view_page(browser, served=False)))
     print_escaped(f"view: {path} ({len(browser.records)} runs)")
     if len(browser.records) > MOST_WHOLE:
@@ -62,9 +62,9 @@ def serve(browser: Browser, port: int) -> None:
     try:
         serving = server(browser, port)
     except (OSError, OverflowError) as error:
-        raise FairlabError(f"--port {port} is not available ({error}); give another, or leave it out") from error
+        raise FairlabError(f"--port {port} is not available ({error}); give another port, or omit --port") from error
     with serving:
-        print_escaped(f"view: http://{LOCAL}:{serving.server_port}/ ({len(browser.records)} runs); Ctrl-C ends it")
+        print_escaped(f"view: http://{LOCAL}:{serving.server_port}/ ({len(browser.records)} runs); Ctrl-C stops it")
         serving.serve_forever()
 
 

@@ -307,10 +307,10 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
 BROKEN = {
     "bytes.txt": "line 1: not UTF-8",
     "bytes.csv": "line 2: not UTF-8",
-    "half.jsonl": "line 1: the text holds half a surrogate pair",
+    "half.jsonl": "line 1: the text contains half a surrogate pair",
     "two.txt": "line 2: not UTF-8",
     "repeated.csv": "has the column 'text' more than once",
-    "control.csv": "with a character that is no text",
+    "control.csv": "with a character that is not text",
 }
 
 
@@ -353,7 +353,7 @@ def test_a_plan_refuses_what_the_run_refuses(inputs, tmp_path, monkeypatch, capf
         (line,) = printed.err.strip().splitlines()
         assert (code, line[:9]) == (1, "fairlab: ")
         # The size of a model is read from its configuration before transformers reads that.
-        assert words in line or "is no configuration of a model" in line
+        assert words in line or "is not the configuration of a model" in line
     else:
         assert ": MISSING; " in printed.out
     left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]

@@ -76,6 +76,13 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(number):
     assert sentence == f"runs/1: {os.strerror(number)}; choose another folder, or change who may write there"
 
 
+def test_too_little_memory_is_one_sentence():
+    error = MemoryError("Unable to allocate 8.00 TiB")
+    assert cli.explain(error) == "this machine has too little memory (Unable to allocate 8.00 TiB); " + (
+        "give smaller files or batches"
+    )
+
+
 def test_a_damaged_cache_of_scores_is_named(tmp_path):
     from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
     from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
@@ -86,7 +93,7 @@ def test_a_damaged_cache_of_scores_is_named(tmp_path):
     cache.write(Sentiment(), texts, np.zeros((500, 4)))
     cache.connection.close()
     path.write_bytes(path.read_bytes()[:20_000])
-    with pytest.raises(FairlabError, match=r"scores is no cache of scores, or a damaged one; give another"):
+    with pytest.raises(FairlabError, match=r"scores is not a cache of scores, or it is damaged; give another"):
         ScoreCache(path).read(Sentiment(), texts)
 
 

@@ -49,13 +49,13 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("place", ["/dev/full", "/dev/stdout", "/proc/self/new.csv", "/sys/new", "/dev/fd/1"])
 def test_nothing_of_the_system_is_replaced(place):
-    with pytest.raises(FairlabError, match="in a folder that the system keeps for itself; choose another place"):
+    with pytest.raises(FairlabError, match="in a folder reserved for the system; choose another place"):
         write_whole(Path(place), "x")
 
 
 def test_a_pipe_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FairlabError, match="pipe is a pipe, a socket or a device and no file"):
+    with pytest.raises(FairlabError, match="pipe is a pipe, a socket or a device, not a file"):
         write_whole(tmp_path / "pipe", "x")
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
@@ -105,6 +105,14 @@ def test_a_compressed_record_that_cannot_be_read_is_one_sentence(tmp_path, conte
     with pytest.raises(ValueError, match=said):
         read_record(tmp_path / COMPACT)
     with pytest.raises(FairlabError, match=rf"record.json.xz is damaged \(({said}).*move {tmp_path} away$"):
+        Record.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", [PLAIN, COMPACT])
+def test_a_record_of_a_terabyte_is_one_sentence(tmp_path, name):
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(1 << 40)  # it takes no room on the disk
+    with pytest.raises(FairlabError, match=f"{name} .*it has more than 64 MiB"):
         Record.load(tmp_path)
 
 

@@ -193,7 +193,7 @@ ENSEMBLES = {
     "a module beside the sources": target(f"{HERE}..exported.portable.Path"),
     "an alias of numpy": target(f"{HERE}.combined.np.f2py.os.system", command="touch {mark}"),
     "importing a file": target(f"{HERE}.bilstm.importlib.util.spec_from_file_location", name="x", location="{mark}"),
-    "a class of fairlab that is no source": target(f"{HERE}.score_cache.ScoreCache", file="{mark}"),
+    "a class of fairlab that is not a source": target(f"{HERE}.score_cache.ScoreCache", file="{mark}"),
     "a partial call": target(f"{HERE}.sentiment.Sentiment", _partial_="true"),
     "positional arguments": target(f"{HERE}.word_list.WordList", _args_="{mark}"),
     "a secret in a path": target(f"{HERE}.word_list.WordList", path=f"${{{{oc.env:{KEY}}}}}"),
@@ -250,7 +250,7 @@ def test_an_address_and_a_key_come_from_the_command(ensemble, requests):
     (source,) = sources.sources
     assert isinstance(source, Moderation)
     assert (source.url, source.api_key_env) == ("http://localhost:9/v1/moderations", None)
-    with pytest.raises(FairlabError, match=r"sources.other is no source of .*; there are: moderation"):
+    with pytest.raises(FairlabError, match=r"sources.other is not a source of .*; there are: moderation"):
         load_with_sources(str(ensemble), None, {"other": {}})
     assert not requests
 
@@ -263,8 +263,8 @@ def test_a_source_of_ones_own_is_built_where_the_command_names_it_alone(ensemble
     with pytest.raises(FairlabError, match="there is no setting _partial_ of own"):
         load_with_sources(str(ensemble), None, {"own": {"_target_": own, "_partial_": True}})
     for name, message in (
-        ("os.system", "os.system is no source; derive its class from"),
-        ("os", "os is no source; derive its class from"),
+        ("os.system", "os.system is not a source; derive its class from"),
+        ("os", "os is not a source; derive its class from"),
         ("no.such.module.Own", r"the source no.such.module.Own cannot be imported \(No module named 'no'\)"),
     ):
         with pytest.raises(FairlabError, match=message):

@@ -191,7 +191,7 @@ CLIMBING = ["../outside/secret", "/etc/passwd", "a/../../outside/secret", "..", 
 
 @pytest.mark.parametrize("name", CLIMBING)
 def test_no_name_in_a_file_leads_out_of_its_folder(tmp_path, name):
-    with pytest.raises(FairlabError, match="is no file inside of"):
+    with pytest.raises(FairlabError, match="is not a file inside"):
         inside(tmp_path, name, "manifest.json")
 
 
@@ -218,7 +218,7 @@ def test_a_linked_shard_is_not_read(tmp_path, secret):
 
 @pytest.mark.parametrize("phase", ["..", "../../x", "a/../../../x"])
 def test_no_label_of_a_model_leads_out_of_a_run(tmp_path, phase):
-    with pytest.raises(FairlabError, match="is no file inside of"):
+    with pytest.raises(FairlabError, match="is not a file inside"):
         items_file(tmp_path, phase, "cced")
 
 
@@ -309,7 +309,7 @@ def test_a_folder_of_too_many_files_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairlab.files.MOST_FILES", 3)
     for number in range(4):
         (tmp_path / str(number)).touch()
-    with pytest.raises(FairlabError, match="holds more than 3 files"):
+    with pytest.raises(FairlabError, match="contains more than 3 files"):
         check_folder(tmp_path)
 
 
@@ -334,7 +334,7 @@ def test_labels_reach_no_terminal_and_no_formula(run, capsys):
 def test_a_group_that_no_tokenizer_reads_is_one_sentence(tmp_path, text):
     versions = {"neutral": "they saw", "man": text, "woman": "she saw"}
     (tmp_path / "g.jsonl").write_text(json.dumps({"id": "1", "axis": "gender", "versions": versions}) + "\n")
-    with pytest.raises(FairlabError, match=r"line 1 holds (half a surrogate pair|a NUL character); remove it"):
+    with pytest.raises(FairlabError, match=r"line 1 contains (half a surrogate pair|a NUL character); remove it"):
         read_groups(str(tmp_path / "g.jsonl"))
 
 
@@ -384,7 +384,7 @@ def test_a_setting_that_could_not_be_written_again_is_refused(tmp_path, tiny_fol
     shutil.copytree(tiny_folders["bert"], tmp_path / "model")
     file = tmp_path / "model" / "tokenizer_config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"do_basic_tokenize": "a\ud800"}))
-    with pytest.raises(FairlabError, match=r"tokenizer_config.json holds half a surrogate pair"):
+    with pytest.raises(FairlabError, match=r"tokenizer_config.json contains half a surrogate pair"):
         fairlab.load(tmp_path / "model")
 
 
@@ -393,7 +393,7 @@ def test_a_model_that_gives_other_outputs_is_refused(tmp_path, tiny_folders, key
     shutil.copytree(tiny_folders["bert"], tmp_path / "model")
     file = tmp_path / "model" / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
-    with pytest.raises(FairlabError, match=f"config.json sets {key}, with which no embeddings can be read"):
+    with pytest.raises(FairlabError, match=f"config.json sets {key}, with which embeddings cannot be read"):
         fairlab.load(tmp_path / "model")
 
 
@@ -454,7 +454,7 @@ def test_a_benchmark_of_any_name_names_no_file_elsewhere(tmp_path, name, refused
     if not refused:
         assert draws_file(tmp_path, "", name).is_relative_to(tmp_path / "items")
         return
-    with pytest.raises(FairlabError, match="which is no file inside of"):
+    with pytest.raises(FairlabError, match="which is not a file inside"):
         draws_file(tmp_path, "", name)
 
 

@@ -192,7 +192,7 @@ ENTRY = {"benchmark": "b", "subset": "s", "quantity": "q", "unit": "", "ideal": 
 BAD_RECORDS = {
     "": "is damaged",
     "{}": "is damaged .*the record has no 'config'",
-    "[]": "is damaged .*the record is list, no object",
+    "[]": "is damaged .*the record is list, not an object",
     "null": "is damaged .*the record is NoneType",
     "3": "is damaged .*the record is int",
     "\x00\xff": "is damaged",
@@ -205,7 +205,7 @@ BAD_RECORDS = {
     json.dumps(WHOLE | {"readings": [ENTRY | {"value": None}]}): "'value' of an entry of readings is NoneType",
     json.dumps(WHOLE | {"readings": [ENTRY | {"value": math.inf}]}): "b/s/q has no value or no interval: inf",
     json.dumps(WHOLE | {"readings": [ENTRY]})[:-3] + ', "value": 1e999}]}': "b/s/q has no value or no interval: inf",
-    json.dumps(WHOLE | {"readings": [3]}): "an entry of readings is int, no object",
+    json.dumps(WHOLE | {"readings": [3]}): "an entry of readings is int, not an object",
     json.dumps(WHOLE | {"readings": {"a": 1}}): "'readings' of the record is dict, not list",
     json.dumps(WHOLE | {"config": []}): "'config' of the record is list, not dict",
     json.dumps(WHOLE)[:-1] + ', "history": ' + "9" * 5000 + "}": "is damaged",
@@ -271,11 +271,11 @@ TOLD = {"title": "t", "question": "q", "quantities": {"a": {"label": "l", "meani
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ([], "'described' is no object of names and values"),
+        ([], "'described' is not an object of names and values"),
         ({"b": {"title": "t"}}, "the description of b has no 'question'"),
         ({"b": TOLD | {"title": 3}}, "'title' of the description of b is int, not str"),
         ({"b": TOLD | {"needs": []}}, "the description of b has 'needs', which"),
-        ({"b": TOLD | {"subsets": {"a": 1}}}, "the description of b has words of a subset that are no text"),
+        ({"b": TOLD | {"subsets": {"a": 1}}}, "the description of b has words of a subset that are not text"),
         ({"b": TOLD | {"quantities": {"a": {"label": "l"}}}}, "the description of b has no 'meaning'"),
         ({"b": TOLD | {"quantities": {"a": {"label": "l", "meaning": "m", "low": "x"}}}}, "'low' of the description"),
     ],
@@ -288,7 +288,7 @@ def test_a_description_of_others_is_plain_data_or_one_sentence(tmp_path, told, s
 
 def test_a_pipe_in_the_place_of_a_record_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "record.json")
-    with pytest.raises(FairlabError, match="is a pipe, a socket or a device and no file"):
+    with pytest.raises(FairlabError, match="is a pipe, a socket or a device, not a file"):
         Record.load(tmp_path)
 
 

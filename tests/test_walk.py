@@ -19,7 +19,13 @@ from tests import walking
 from tests.walking import COMMANDS, OUTSIDE, SECRET, VARIABLE, Openings, ending, harm, sandbox, ways
 
 OPENINGS = Openings()
-COMPILED = {".safetensors", ".ckpt", ".arrow", ".tokens"}  # files that compiled code opens, where Python hears nothing
+COMPILED = {
+    ".safetensors",
+    ".ckpt",
+    ".arrow",
+    ".parquet",
+    ".tokens",
+}  # files that compiled code opens, where Python hears nothing
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,7 @@ from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.run.command_line import console
 from tests.conftest import make_groups, row, write_rows
+from tests.other_tools import write_other_tools
 
 SECRET, VARIABLE = "the secret of this walk", "INNOCENT"
 OUTSIDE = "outside"  # folder beside the one in which commands run
@@ -77,6 +78,13 @@ COMMANDS = (
     "compare lm_eval/tiny_a lm_eval/tiny_b",
     "compare every_eval_ever/tiny_a.json every_eval_ever/tiny_b.json",
     "compare inspect/a.eval inspect/b.json",
+    "compare helm/a helm/b",
+    "compare mteb/a mteb/b",
+    "compare tables/a.csv tables/b.csv",
+    "augment +augmentation=cda input=rows.csv output=new",
+    "augment +augmentation=cda input=rows.parquet output=new",
+    "evaluate model=masked max_length=32 benchmark=[crows_pairs,stereoset] benchmark.crows_pairs.path=crows.csv "
+    "benchmark.stereoset.path=stereo.json benchmark.stereoset.task=[intrasentence]",
     "drift earlier.jsonl later.jsonl",
     "reproduce paper=own output=reproduced",
     "reproduce paper=own output=reproduced dry_run=true calibrate=false",
@@ -123,6 +131,7 @@ def write_world(folder: Path, models: dict[str, Path]) -> None:
     shutil.copy(HERE.parent / "docs" / "own_axis" / "disability_seat.yaml", folder / "tests.yaml")
     for tool in ("lm_eval", "every_eval_ever", "inspect"):
         shutil.copytree(HERE / "judge" / "fixtures" / tool, folder / tool)
+    write_other_tools(folder, texts)
     write_models(folder, models)
     for command in (
         f"{MEASURING} hydra.run.dir=runs/1",

@@ -59,24 +59,23 @@ BY_HAND = {
 PLACES = """
     Adelaide Alberta Alexandria Arizona Asia Athens Augusta Aurora Austin Bethlehem Boston Brooklyn Camden Carmel
     Carolina Charlotte Chelsea Clayton Cleveland Columbus Cornell Dakota Dallas Darwin Denver Diego Elba Florence
-    Florida France Francisco Geneva Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan
+    Florida Francisco Geneva Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan
     Kent Kimberley Leon Lincoln London Lourdes Lowell Madison Marion Mecca Memphis Milan Modesto Monroe Nevada
     Odessa Orlando Oscar Paris Phoenix Preston Raleigh Regina Richmond Rochester Roma Roosevelt Salem Salvador San
     Santa Santana Santiago Savannah Stanford Sydney Tahoma Tennessee Trinidad Troy Valencia Victoria Vienna Virginia
     Washington Wilmington Winona Yuma
     """.split()
 RARELY = """
-    Alba Ama An Anderson Asia Barrett Barton Be Benedict Brain Brooks Buford Carey Carson Chang Chi China Chiquita
-    Chong Chung Clinton Coleman Collins Concepcion Cortez Crawford Cruz Cyrus Davis Del Destiny Do Dong Doyle Dulce
-    Early Easter Edwards Elan Eldridge Elmo Era Evans Ferguson Fletcher Flor Freeman Friday Garcia Garland Garrison
-    Isis Leos Liga
-    Gaye German Gibson Ha Hai Haley Harris Hayes Henderson Hill Hilton Hong Hung Hyman In Ina India Israel Jae
-    Jefferson Jenkins Jesus Johnson Jones Jung Junior Kaye Kennedy Kenya Kia Lan Le Long Lopez Love Lu Ma Mai Major
-    Man Manu Manual Many Martinez Mato Maxwell Mele Mi Miller Minh Mitchell Moore Morton Murphy My Napoleon Newton
-    Noble Norris Nova Novella Numbers Ok Palmer Pok Ramirez Refugio Reyes Reynolds Rivera Roberts Robinson Rodriguez
-    Rogers Royal Sanders Sang Santos See Sha Shan Shaw Sina Smith So Socorro Sol Son Song Soon Stanton Starr Stewart
-    Su Sullivan Sun Sunday Sung Tai Thanh Thompson Tiger Tu Un Una Valentine Venus Von Walker Walton Warner Watson
-    Williams Willis Wilson Wright Yong Young
+    Africa Alba Ama America An Anderson Asia Barrett Barton Be Benedict Brain Brooks Buford Carey Carson Chang Chi
+    China Chiquita Chong Chung Clinton Coleman Collins Concepcion Cortez Coty Crawford Cruz Cyrus Davis Del Destiny Do
+    Dong Doyle Dulce Early Easter Edwards Elan Eldridge Elmo Era Evans Ever Ferguson Fletcher Flor France Freeman
+    Friday Garcia Garland Garrison Gaye German Gibson Ha Hai Haley Harris Hayes Henderson Hill Hilton Hong Hung Hyman
+    In Ina India Isis Israel Jae Jefferson Jenkins Jesus Johnson Jones Jung Junior Kaye Kennedy Kenya Kia Lady Lan Le
+    Leos Liga Line Long Lopez Love Lu Ma Mai Major Man Manu Manual Many Marine Martinez Mato Maxwell Mele Mi Miller
+    Minh Mitchell Moore Morton Murphy My Napoleon Newton Nino Noble Norris Nova Novella Numbers Ok Palmer Panini Pok
+    Ramirez Refugio Reyes Reynolds Rivera Roberts Robinson Rodriguez Rogers Royal Sanders Sang Santos See Sha Shan
+    Shaw Sina Smith So Socorro Sol Son Song Soon Stanton Starr Stewart Su Sullivan Sun Sunday Sung Tai Telly Thanh
+    Thompson Tiger Tu Un Una Valentine Venus Von Walker Walton Warner Watson Williams Willis Wilson Wright Yong Young
     """.split()
 WORDS = """
     Amber Angel April Art August Autumn Beau Bill Birdie Bob Brandy Brook Brooke Buck Bud Buddy Buster Candy Carol

@@ -1,6 +1,7 @@
 """How well the check of a model's behaviour tells damaged models from sound ones, and what it costs.
 
     python experiments/reliability/gate.py          # measures, and writes gate.json
+    python experiments/reliability/gate.py smollm2  # measures one model anew, and keeps the rest
     python experiments/reliability/gate.py --table  # writes the tables of docs/reliability.md from it
 
 Models are found by name, as ``fairlab.load`` does; those that are not on this machine are passed over. Trained models
@@ -13,6 +14,7 @@ import json
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -40,7 +42,7 @@ EVALUATION = ["cced", "seat", "bias_ir", "stsb"]
 def outcome(found: Validity) -> dict[str, Any]:
     """Return whether a model was marked, and by which first sentence."""
     said = found.reason or "; ".join(found.failures[:1])
-    return {"marked": bool(said), "said": said, "not_judged": list(found.not_judged)}
+    return {"marked": bool(said), "said": _short(said), "not_judged": list(map(_short, found.not_judged))}
 
 
 def checked(model: Backbone) -> dict[str, Any]:
@@ -59,11 +61,11 @@ def healthy_folder(name: str, folder: Path) -> Path:
     return folder
 
 
-def measured() -> dict[str, Any]:
-    """Return the outcomes for sound models and for damaged ones."""
+def measured(models: Sequence[str]) -> dict[str, Any]:
+    """Return the outcomes for sound models and for damaged ones, and the cost of the check if MiniLM is among them."""
     sound, broken = [], []
     with TemporaryDirectory() as place:
-        for name in MODELS:
+        for name in models:
             try:
                 folder = healthy_folder(name, Path(place) / name)
             except FairlabError as error:
@@ -73,18 +75,19 @@ def measured() -> dict[str, Any]:
             for one in (one for one in DAMAGES if one.model == name):
                 with damaged(one, folder) as copy:
                     row = {"damage": one.name, "model": name, "kept_back": one.kept_back}
-                    broken.append(row | outcome_of_folder(copy))
-                print(broken[-1], flush=True)
+                    broken += [row | {"dtype": dtype} | outcome_of_folder(copy, dtype) for dtype in DTYPES]
+                print(*broken[-len(DTYPES) :], sep="\n", flush=True)
             shutil.rmtree(folder)
-    return {"sound": sound, "damaged": broken, "cost": cost()}
+    return {"sound": sound, "damaged": broken} | ({"cost": cost()} if "minilm" in models else {})
 
 
-def outcome_of_folder(folder: Path) -> dict[str, Any]:
+def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
     """Return the outcome for a folder; one that cannot be loaded is marked too."""
     try:
-        return outcome(validity(fairlab.load(folder)))
+        found = outcome(validity(fairlab.load(folder, dtype=dtype)))
+        return {name: found[name] for name in ("marked", "said")}
     except FairlabError as error:
-        return {"marked": True, "said": str(error).replace(str(folder), "the folder"), "not_judged": []}
+        return {"marked": True, "said": _short(str(error).replace(str(folder), "the folder"))}
 
 
 def cost() -> dict[str, Any]:
@@ -123,11 +126,12 @@ def table() -> str:
     """Return the tables of the page."""
     found = json.loads(RESULT.read_text(encoding="utf-8"))
     lines = ["| damage | model | seen before the check was finished | marked | by what |", "|---|---|---|---|---|"]
-    for row in found["damaged"]:
-        seen, marked = "no" if row["kept_back"] else "yes", "yes" if row["marked"] else "**no**"
-        lines.append(f"| {row['damage']} | {row['model']} | {seen} | {marked} | {_short(row['said'])} |")
+    kinds = by_kind(found["damaged"])
+    for rows in kinds:
+        seen, row = "no" if rows[0]["kept_back"] else "yes", rows[0]
+        lines.append(f"| {row['damage']} | {row['model']} | {seen} | {_marked(rows)} | {_short(row['said'])} |")
     for name, kept_back in (("seen", False), ("unseen", True)):
-        some = [row["marked"] for row in found["damaged"] if row["kept_back"] == kept_back]
+        some = [all(row["marked"] for row in rows) for rows in kinds if rows[0]["kept_back"] == kept_back]
         lines.append(f"| all {name} | | | {sum(some)} of {len(some)} | |")
     sound = [*found["sound"], *found.get("trained", [])]
     wrong = sum(row["marked"] for row in sound)
@@ -148,15 +152,36 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def by_kind(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the outcomes of each kind of damage, one per number format."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["damage"], row["model"]), []).append(row)
+    return list(found.values())
+
+
+def _marked(rows: Sequence[dict[str, Any]]) -> str:
+    """Return in which number formats a kind of damage was marked."""
+    marked = [row.get("dtype", DTYPES[0]) for row in rows if row["marked"]]
+    return "yes" if len(marked) == len(rows) else f"in {marked[0]} alone" if marked else "**no**"
+
+
 def _short(said: str) -> str:
-    return said.split(":")[0].split(" (")[0].replace("|", "/")
+    return said.split(":")[0].split(" (")[0].split(", such as")[0].replace("|", "/")
 
 
-def main(folders: list[Path]) -> None:
-    """Measure everything, or add runs to what is there, and write the tables."""
+def main(given: list[str]) -> None:
+    """Measure all models or the given ones, or add given folders of runs, and keep the rest of the record."""
     kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
-    added = {"trained": joined(kept.get("trained", []), trained(folders))} if folders else measured()
-    write_whole(RESULT, json.dumps(kept | added, indent=1) + "\n")
+    if set(given) - set(MODELS):
+        added = {"trained": joined(kept.get("trained", []), trained([Path(name) for name in given]))}
+    else:
+        added = measured(given or MODELS)
+        for part in ("sound", "damaged"):  # of models that are not on this machine, what was measured elsewhere stays
+            again = {row["model"] for row in added[part]}
+            added[part] += [row for row in kept.get(part, []) if row["model"] not in again]
+            added[part].sort(key=lambda row: MODELS.index(row["model"]))
+    write_whole(RESULT, json.dumps(kept | added, separators=(",", ":")) + "\n")
 
 
 def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -168,6 +193,6 @@ def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["--table"]:
-        main([Path(name) for name in sys.argv[1:]])
+        main(sys.argv[1:])
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     write_whole(PAGE, f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")

@@ -108,11 +108,12 @@ def draw(axis: str, seed: int | None = None) -> list[dict[str, str]]:
         if len(rows) == ROWS:
             break
     for row, text, made in zip(rows, texts, rewriter.rewrite_words(texts, selections), strict=True):
-        row |= {"sha256": _hash(text), "made_sha256": _hash(str(made)), "text": text, "made": str(made)}
+        row |= {"sha256": short_hash(text), "made_sha256": short_hash(str(made)), "text": text, "made": str(made)}
     return rows
 
 
-def _hash(text: str) -> str:
+def short_hash(text: str) -> str:
+    """Return the first half of a text's SHA-256, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

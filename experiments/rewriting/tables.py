@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from statistics import mean
 
@@ -12,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from experiments.rendering import markdown
 from experiments.rewriting.labelled import share
-from experiments.rewriting.natural import all_verdicts, verdicts
+from experiments.rewriting.natural import all_verdicts, read_sheet, verdicts
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
@@ -20,6 +21,8 @@ METAMORPHIC = Path(__file__).parent / "metamorphic.json"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
+NEW_NAMES = Path(__file__).parent / "new_names.csv"
+USES = ("groups of CCD", "copies of", "pairs of")
 SCORES = ("trap errors", "recall", "right")
 
 
@@ -155,13 +158,22 @@ def layout_shares() -> str:
     return markdown(["texts", "change", "ways", "syntax", "lexical", "word swap", "cda"], rows)
 
 
-def former_shares() -> str:
-    """How many texts the present rewriter turns in another way than the former one."""
+def former_shares(*, uses: bool) -> str:
+    """Return how many texts the present rewriter turns in another way, of those that are used or of drawn sentences."""
     rows = [
         [way, str(found["turned"]), f"{found['other']} = {found['share of turned']:.1%}"]
         for way, found in json.loads(FORMER.read_text(encoding="utf-8")).items()
+        if way.startswith(USES) == uses
     ]
-    return markdown(["way", "texts turned by either", "in another way"], rows)
+    return markdown(["what is made" if uses else "way", "texts turned by either", "in another way"], rows)
+
+
+def new_name_uses() -> str:
+    """Return what the uses of first names without counts that were read are, with their shares."""
+    read = Counter(row["verdict"] for row in read_sheet(NEW_NAMES))
+    return markdown(
+        ["read as", "share"], [[kind, _share(share(number, read.total()))] for kind, number in read.items()]
+    )
 
 
 def name_recall() -> str:
@@ -184,8 +196,13 @@ PAGES = {
         "mentions": labelled_mentions,
         "readers": readers_agreement,
         "metamorphic": layout_shares,
-        "former": former_shares,
+        "former": lambda: former_shares(uses=False),
+        "new_names": new_name_uses,
     },
     "docs/perturbation.md": {"error_rates": labelled_rates},
-    "docs/rewriting.md": {"rewriting_quality": rewriting_quality, "name_recall": name_recall},
+    "docs/rewriting.md": {
+        "rewriting_quality": rewriting_quality,
+        "name_recall": name_recall,
+        "former_uses": lambda: former_shares(uses=True),
+    },
 }

@@ -21,11 +21,11 @@ Returned = TypeVar("Returned")
 
 
 def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Return a public function or method that refuses an argument of another type than its annotation.
+    """Return a version of a public function or method that refuses arguments whose type differs from the annotation.
 
-    Arguments that may be objects are checked by the function itself. Numbers of numpy become numbers of Python. Errors
-    of the file system that the user can fix become a :class:`FairlabError`, as at the command line. Control characters
-    in the sentence of an error are written as escapes.
+    The function itself checks arguments that may be objects. NumPy numbers become Python numbers. File-system errors
+    that the user can fix become a :class:`FairlabError`, as on the command line. Control characters in an error message
+    are written as escapes.
     """
     signature = inspect.signature(function)
 
@@ -39,7 +39,7 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
         except FairlabError as error:
             error.args = (printable(str(error)),)
             raise
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             sentence = cli.explain(error)
             if sentence is None:
                 raise
@@ -49,7 +49,7 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
 
 
 def _as_python(value: Any) -> Any:
-    if type(value) is dict:  # settings by name; a data set of several splits is a dict too
+    if type(value) is dict:  # settings by name; a dataset of several splits is a dict too
         return {name: _as_python(one) for name, one in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
@@ -58,14 +58,16 @@ def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> 
     """Refuse arguments that do not fit the annotations of a function.
 
     Raises:
-        FairlabError: An argument does not fit, or a name or path holds a character that no name holds.
+        FairlabError: An argument does not fit, or a name or path contains a character that is not allowed in names.
     """
     hints, _ = hints_of(function)
     for name, value in arguments.items():
         hint = hints.get(name, Any)
-        if isinstance(hint, TypeVar):  # a text, and no name
+        if isinstance(hint, TypeVar):  # a text, not a name
             continue
         if isinstance(value, str | Path) and NO_NAME.search(str(value)):
-            raise FairlabError(f"{name} holds a NUL character or half a surrogate pair, which no name holds; remove it")
+            raise FairlabError(
+                f"{name} contains a NUL character or half a surrogate pair, which names must not contain; remove it"
+            )
         for fault in () if takes_objects(hint) else faults(name, value, hint, nodes=False):
             raise FairlabError(fault)

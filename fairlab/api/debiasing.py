@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 @dataclass(frozen=True)
 class Run:
-    """Training run, with the model before and after.
+    """Training run, with measurements before and after.
 
     Attributes:
         record: Record of the run; its folder holds the model, checkpoints and the report.
@@ -93,9 +93,11 @@ def debias(
         scale: ``quickstart`` or ``paper``, which selects the method's defaults.
         seed: Seed of the run.
         limit: Maximum number of items per benchmark, for quick trials, or None for all items.
-        axis: Path of the groups' lexicon if it is user-defined; it determines their polarity.
-        strict: Whether to refuse a model that fails the behaviour check; otherwise its numbers are marked.
-        output: New folder for the run, or None to keep it only as long as the returned object, or until ``save``.
+        axis: Path of the lexicon of the groups if it is user-defined; the lexicon determines the polarity of the
+            groups.
+        strict: Whether to refuse a model that fails the behaviour check. If false, its numbers are marked instead.
+        output: New folder for the run. With None the run is deleted with the returned object, unless ``save`` is
+            called.
         settings: Settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
         of_method: Settings of the method, such as ``beta=1.0``.
 
@@ -159,12 +161,16 @@ def written_groups(data: Any, folder: Path) -> Path:
         FairlabError: If there are no groups, or the input is not groups.
     """
     if not has_items(data):
-        raise FairlabError(f"data must be counterfactual groups or a path, not {shown(data)}; give what augment makes")
+        raise FairlabError(
+            f"data must be counterfactual groups or a path, not {shown(data)}; give the result of augment"
+        )
     rows = [{**group.extra, **_plain(group)} if isinstance(group, Group) else group for group in data]
     if not rows:
-        raise FairlabError("there is no counterfactual group to train on; give at least a few")
+        raise FairlabError("data contains no counterfactual groups to train on; give at least a few")
     if strange := [row for row in rows if not isinstance(row, Mapping) or "versions" not in row]:
-        raise FairlabError(f"a {type(strange[0]).__name__} is no counterfactual group; give what fairlab.augment makes")
+        raise FairlabError(
+            f"a {type(strange[0]).__name__} is not a counterfactual group; give the result of fairlab.augment"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "groups.jsonl"
     write_whole(path, "".join(json.dumps(row, default=str) + "\n" for row in rows))

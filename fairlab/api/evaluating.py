@@ -54,7 +54,7 @@ def evaluate(
             :class:`fairlab.protocols.Benchmark`.
         limit: Maximum number of items per benchmark, or per part of a benchmark, for quick trials, or None for all
             items.
-        strict: Whether to refuse a model that fails the behaviour check; otherwise its numbers are marked.
+        strict: Whether to refuse a model that fails the behaviour check. If false, its numbers are marked instead.
         settings: Settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
 
     Raises:
@@ -81,7 +81,9 @@ def evaluate(
     chosen_settings = own_settings(settings)
     for key in chosen_settings:
         if key.partition(".")[0] in names:
-            raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")
+            raise FairlabError(
+                f"settings need their full key, from the top of the configuration; give 'benchmark.{key}', not '{key}'"
+            )
     values = {"limit": limit, **({"strict": True} if strict else {}), **chosen_settings}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     if names:
@@ -116,7 +118,7 @@ def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Seque
 
 
 def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:
-    """Return the equivalent command, as far as a command line can express it."""
+    """Return the equivalent command, or the part of it that a command line can express."""
     named_models = [f"{label}:{model_name(model)}" if label else model_name(model) for label, model in models.items()]
     model = named_models[0] if "" in models else f"{{{','.join(named_models)}}}"
     benchmarks = ",".join(one if isinstance(one, str) else one.name for one in asked)
@@ -130,7 +132,7 @@ def compare(
 ) -> Changes | RunsCompared | Judgement:
     """Compare results item by item, of fairlab or of another evaluation tool.
 
-    Readings by different versions of a benchmark's definition are left out, and the result lists them.
+    Readings made with different versions of a benchmark's definition are left out; the result lists them.
 
     Args:
         measured: Results to compare, baseline first. From fairlab: :class:`Results`, the result of
@@ -161,10 +163,10 @@ def compare(
         runs = [run for one in measured for run in read_tool_runs(one)]
         return judge(runs, adjust=adjust, margin=margin)
     if len(measured) < 2:
-        raise FairlabError("one run alone cannot be compared; give at least two")
+        raise FairlabError("a single run cannot be compared; give at least two")
     if margin is not None:
         raise FairlabError(
-            "margin is for results of other tools; fairlab's benchmarks state their own, so leave it out"
+            "margin applies only to results of other tools; fairlab's benchmarks define their own, so leave it out"
         )
     if len(measured) > 2 or adjust != "holm":
         return compare_runs(list(map(side, measured)), adjust)
@@ -185,5 +187,7 @@ def side(measured: Any) -> Side:
         return only_side(Record.load(folder))
     record = measured if isinstance(measured, Record) else getattr(measured, "record", None)
     if not isinstance(measured, Record | Results | Run) or not isinstance(record, Record):
-        raise FairlabError(f"a {type(measured).__name__} is no measurement; give Results, a run or the folder of one")
+        raise FairlabError(
+            f"a {type(measured).__name__} is not a measurement; give Results, a run or the folder of a run"
+        )
     return only_side(record)

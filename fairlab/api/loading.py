@@ -20,7 +20,17 @@ from fairlab.run.config.served_nodes import served_node
 from fairlab.types import FairlabError
 
 # Settings of a served model.
-SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "tokens_per_minute", "total_timeout")
+SERVED = (
+    "api_key_env",
+    "concurrency",
+    "price",
+    "budget",
+    "ledger",
+    "extra",
+    "tokens_per_minute",
+    "retries",
+    "total_timeout",
+)
 
 DEVICE = "device"  # a device setting, not part of the model
 
@@ -38,18 +48,18 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
 
     Args:
         model: Name of a backbone such as ``minilm``, folder of a run or of a model, GGUF file, or name on the hub; a
-            model that an OpenAI-compatible server holds, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a
-            model in memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its
-            tokenizer, also compiled or with PEFT adapters. A model in memory is neither moved nor copied; a loaded
-            model is moved to a GPU if one is available. Any other object with ``encode``, an encoder of MTEB, or a
-            function from texts to vectors is measured by its embeddings alone; a language model of
-            lm-evaluation-harness by its likelihoods.
+            model on an OpenAI-compatible server, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a model in
+            memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its tokenizer,
+            which may be compiled or have PEFT adapters. A model in memory is neither moved nor copied; a loaded model
+            is moved to a GPU if one is available. An MTEB encoder, any other object with ``encode``, or a function from
+            texts to vectors is measured only by its embeddings. A language model of lm-evaluation-harness is measured
+            only by its likelihoods.
         strict: Whether to check the model immediately, and refuse it if it fails.
         settings: ``pooling``, ``normalize``, ``max_length``, ``dtype`` and ``attention`` (such as ``eager``), which
-            replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the model that a folder of
-            PEFT's adapters belongs to. For a pair, only ``pooling``, ``normalize`` and ``max_length``; for a served
-            model, those of :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env``, the name of the
-            variable with the key, ``concurrency``, ``budget`` and ``ledger``.
+            replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the model that a folder of PEFT
+            adapters belongs to. A pair takes only ``pooling``, ``normalize`` and ``max_length``. A served model takes
+            the settings of :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env`` (the name of the
+            environment variable with the key), ``concurrency``, ``budget`` and ``ledger``.
 
     Raises:
         FairlabError: If the model is of another kind or cannot be loaded, if there is no such setting, or if the model
@@ -66,8 +76,9 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
     backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
     if backbone is None:
         raise FairlabError(
-            f"a {type(model).__name__} is no model that fairlab knows; give a name, a folder, a SentenceTransformer, a "
-            "pair (model, tokenizer), an object with encode(texts) or a function from texts to vectors"
+            f"a {type(model).__name__} is not a model that fairlab knows; give a name, a folder, a "
+            "SentenceTransformer, a pair (model, tokenizer), an object with encode(texts) or a function from texts "
+            "to vectors"
         )
     if strict:
         refuse_failed(validity(backbone), model_name(model))
@@ -80,7 +91,7 @@ def load_trainable(model: Any) -> Backbone:
     """Load a model whose weights can be trained and saved.
 
     Raises:
-        FairlabError: As for :func:`load`, and if the model only gives embeddings or has adapters that are not merged.
+        FairlabError: As for :func:`load`, or if the model only returns embeddings or has adapters that are not merged.
     """
     from fairlab.backbones.backbone import Backbone
 
@@ -109,7 +120,7 @@ def _refuse_unknown(settings: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 def _refuse_misfits(settings: dict[str, Any], known: Sequence[str]) -> None:
-    """Refuse settings of another name or type; a path becomes its text."""
+    """Refuse settings with an unknown name or a wrong type; convert a path to text."""
     _refuse_unknown(settings, known)
     settings.update({name: str(value) for name, value in settings.items() if isinstance(value, Path)})
     for name, value in settings.items():
@@ -118,7 +129,7 @@ def _refuse_misfits(settings: dict[str, Any], known: Sequence[str]) -> None:
 
 
 def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
-    """Return a model object as a backbone, or None for another kind of object."""
+    """Return a model in memory as a backbone, or None for any other object."""
     from sentence_transformers import CrossEncoder, SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -140,7 +151,9 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
         return _of_sentence_transformer(model)
     if isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], PreTrainedModel):
         if not isinstance(model[1], PreTrainedTokenizerBase):
-            raise FairlabError(f"the second of (model, tokenizer) is a {type(model[1]).__name__}; give the tokenizer")
+            raise FairlabError(
+                f"the second element of (model, tokenizer) is a {type(model[1]).__name__}; give the tokenizer"
+            )
         if fixed := [name for name in ("dtype", "attention", DEVICE) if name in settings]:
             raise FairlabError(f"a model in memory has its own {fixed[0]}; leave {fixed[0]} out")
         chosen: dict[str, Any] = FALLBACK | settings
@@ -159,14 +172,14 @@ def _plain(model: Any) -> Any:
     """Return the transformers model without the wrappers of torch.compile or PEFT; its adapters stay active.
 
     Raises:
-        FairlabError: If the adapters are prompts, which are prepended to the tokens instead of inserted into the model.
+        FairlabError: If the adapters are prompts, which are prepended to the tokens and are not part of the model.
     """
     model = getattr(model, "_orig_mod", model)
     settings = getattr(model, "peft_config", None)
     if not isinstance(settings, Mapping) or not hasattr(model, "get_base_model"):
         return model
     if any(getattr(one, "is_prompt_learning", False) for one in settings.values()):
-        raise FairlabError("adapters that learn a prompt are no part of the model; give adapters such as LoRA")
+        raise FairlabError("adapters that learn a prompt are not part of the model; give adapters such as LoRA")
     return model.get_base_model()
 
 
@@ -189,7 +202,9 @@ def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
         raise FairlabError(f"{name} has its own settings; leave out {', '.join(settings)}")
     if harness:
         if not callable(getattr(model, "tok_encode", None)):
-            raise FairlabError(f"{name} has no tok_encode, by which its tokens are counted; derive it from TemplateLM")
+            raise FairlabError(
+                f"{name} has no tok_encode, which is needed to count its tokens; derive it from TemplateLM"
+            )
         return ModelObject(name, scorer=HarnessScorer(model, name))
     if is_mteb_encoder(model):
         return ModelObject(name, mteb_encode(model), limit=limit_of(model))
@@ -205,8 +220,8 @@ def _object_name(model: Any) -> str:
 def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
     """Convert a SentenceTransformer with all its modules, its prompt and its maximum length.
 
-    One that is no transformer of torch with pooling, such as one with the backend ONNX or OpenVINO or with static
-    embeddings, is measured as an object with ``encode``.
+    If it is not a PyTorch transformer with pooling (for example an ONNX or OpenVINO backend, or static embeddings), it
+    is measured as an object with ``encode``.
     """
     from transformers import PreTrainedModel
 
@@ -230,11 +245,11 @@ def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
 
 
 def loaded_with_facts(model: Any, config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Load a model, and return it with the name and hash of its weights for the record.
+    """Load a model, and return it with the name and hash of its weights, which the record stores.
 
     Args:
         model: Model as :func:`load` takes it.
-        config: Configuration of ``fairlab.evaluate``, whose settings of a model and of a server (``llm``) are used.
+        config: Configuration of ``fairlab.evaluate``; its settings for the model and the server (``llm``) are used.
     """
     given = {name: config[name] for name in (*SETTINGS, DEVICE) if config[name] is not None}
     if isinstance(model, str | Path):
@@ -249,7 +264,7 @@ def loaded_with_facts(model: Any, config: Mapping[str, Any]) -> tuple[Any, dict[
 
 
 def model_name(model: Any) -> str:
-    """Return the name or folder of a model for the record, or the object's kind and the source of its weights."""
+    """Return the name or folder of a model for the record, or the type of an object and the source of its weights."""
     if isinstance(model, str | Path):
         return str(model)
     from fairlab.backbones.model_object import ModelObject

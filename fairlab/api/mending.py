@@ -1,4 +1,4 @@
-"""Mending of a model at a price."""
+"""Debiasing of a model with a limit on its loss of utility."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Mended:
-    """Outcome of mending, with the model.
+    """Result of ``fairlab.mend``, with the debiased model if there is one.
 
     Attributes:
-        outcome: Answer and judgements; its folder holds model, report, citations and all records.
+        outcome: Answer and judgements; its folder contains the model, the report, the citations and all records.
     """
 
     outcome: MendOutcome
@@ -35,12 +35,12 @@ class Mended:
 
     @property
     def folder(self) -> Path:
-        """Return the folder that everything was written to."""
+        """Return the folder that contains the model, the report and the records."""
         return self.outcome.folder
 
     @property
     def is_mended(self) -> bool:
-        """Return whether a way of mending passed both choice and proof."""
+        """Return whether a method was chosen and then confirmed on the headline benchmarks."""
         return self.outcome.is_mended
 
     @property
@@ -53,16 +53,16 @@ class Mended:
 
     @cached_property
     def results(self) -> Results:
-        """Return the readings that prove, or the readings for choosing if no method was chosen."""
+        """Return the readings that confirm the chosen method, or those used for the choice if no method was chosen."""
         places = [self.folder / PROVEN, self.folder / CHOSEN, *sorted((self.folder / TRIED).glob("*"))]
         return Results(Record.load(next(place for place in places if place.is_dir())), self.kept)
 
     @cached_property
     def model(self) -> Any:
-        """Return the mended model: an encoder, or a classifier that :func:`fairlab.audit` takes.
+        """Return the debiased model: an encoder, or a classifier that :func:`fairlab.audit` takes.
 
         Raises:
-            FairlabError: No method mended the model.
+            FairlabError: No method was successful.
         """
         if not self.is_mended:
             raise FairlabError(f"there is no mended model: {self.sentence}")
@@ -84,11 +84,12 @@ class Mended:
 
 @checked
 def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any = None, **settings: Any) -> Mended:
-    """Mend a model at a price, as ``fairlab mend`` does.
+    """Debias a model without losing more utility than allowed, as ``fairlab mend`` does.
 
-    Methods that fit the model are tried. One is chosen by readings that no table reports, and proven on the headline
-    benchmarks, each time beside the original: some reading has to move towards fair beyond chance, none away from it,
-    and the 95 % interval of the change of utility has to lie above the price.
+    All methods that fit the model are tried. One is chosen by readings that no table reports, and is then confirmed on
+    the headline benchmarks. Each step compares it with the original model: at least one reading must become fairer
+    beyond chance, none may become less fair beyond chance, and the 95 % interval of the change in utility must be above
+    the limit ``keep``.
 
     Args:
         model: Encoder, as :func:`fairlab.debias` takes it; with ``data`` a classifier, as :func:`fairlab.audit` does.
@@ -96,8 +97,8 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
         keep: Smallest change of utility that counts as kept: ``stsb:-0.5`` for encoders, ``accuracy:-2`` for
             classifiers, which are the defaults.
         data: Labelled rows of a classifier, a third of which proves; None for an encoder.
-        settings: ``methods``, ``scale``, ``seed``, ``limit`` and ``output`` (a new folder, or that of a killed mending
-            to resume; None keeps everything as long as the returned object); of an encoder also ``groups`` and
+        settings: ``methods``, ``scale``, ``seed``, ``limit``, ``name``, ``output`` (a new folder, or that of a killed
+            mending to resume; None keeps everything as long as the returned object); of an encoder also ``groups`` and
             ``benchmarks``; of a classifier ``field``, ``label``, ``group``, ``labels`` and ``mode``.
 
     Raises:

@@ -124,12 +124,12 @@ class Results:
 
     @checked
     def export(self, form: str, folder: str | Path) -> list[Path]:
-        """Write the results into a new folder in the format of another tool, and return the files.
+        """Write the results to a new folder in the format of another tool, and return the paths of the files.
 
         Args:
             form: ``csv`` (scores of items), ``eee`` (Every Eval Ever), ``eval_results`` (the hub), ``lm_eval`` or
                 ``mteb``.
-            folder: New folder; with several models, each has a folder of its own in it.
+            folder: New folder, with one subfolder per model if there are several.
 
         Raises:
             FairlabError: If there is no such format, nothing to write, or the folder is not empty.
@@ -197,7 +197,7 @@ class Changes:
     Attributes:
         comparisons: One difference per reading that both models have, with interval and p-value; headline readings also
             have the p-value adjusted by Holm's method.
-        left_out: One sentence per benchmark that was run with different versions of its definition.
+        left_out: One sentence for each benchmark that the two models ran with different versions of its definition.
     """
 
     comparisons: Sequence[Comparison]

@@ -18,6 +18,7 @@ from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
 from fairlab.reporting.tables.method_table import MethodTable, method_table
+from fairlab.reporting.tables.naming import distinct_names
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # importing pandas takes a second
@@ -44,9 +45,11 @@ class Runs:
             raise self._no_run(number) from error
 
     def __str__(self) -> str:
-        return "\n".join(
-            f"{number}  {record.name or record.folder}  {record.status}" for number, record in enumerate(self.records)
+        folders = [str(record.folder) for record in self.records]
+        names = distinct_names(
+            [record.name or folder for record, folder in zip(self.records, folders, strict=True)], folders
         )
+        return "\n".join(f"{k}  {name}  {self.records[k].status}" for k, name in enumerate(names))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""
@@ -59,7 +62,7 @@ class Runs:
 
     @checked
     def table(self, readings: Sequence[str] | None = None) -> MethodTable:
-        """Return a table of methods by readings, with deviations over seeds; the best is marked if it is beyond chance.
+        """Return a table of methods by readings, with deviations over seeds; a best value beyond chance is marked.
 
         Runs that differ only in their seed count as one method; a run of several models gives one row per model.
 
@@ -76,7 +79,7 @@ class Runs:
         """Compare two of the runs, paired item by item.
 
         Args:
-            before: Number or folder of the baseline run; for a training run, the trained model is used.
+            before: Number or folder of the baseline run. Of a training run, the trained model is used.
             after: Number or folder of the other run.
         """
         return compare(self._chosen(before), self._chosen(after))
@@ -92,7 +95,7 @@ class Runs:
 
 @checked
 def runs(folder: str | Path = "outputs") -> Runs:
-    """Return all runs below a folder; in a folder without runs of fairlab, those that other tools left.
+    """Return all runs below a folder; if it contains no fairlab runs, return the runs of other tools in it.
 
     Args:
         folder: Folder of runs, or files and folders that :mod:`fairlab.judge.reading` can read.

@@ -1,7 +1,7 @@
-"""``python -m fairlab.audit``: say whether a classifier of one's own treats people alike.
+"""``python -m fairlab.audit``: test whether your own classifier treats people alike.
 
-It changes people in labelled texts, next to a control that changes as many words but no people, and compares error
-rates between groups.
+It changes the people in labelled texts and compares the effect with a control that changes the same number of words but
+no people. It also compares error rates between groups.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def work(config: DictConfig, record: Record) -> None:
         _writing(values, record)
         return
     if values["dataset"] is None:
-        raise FairlabError("dataset has no value; give one, for example dataset=..., or prompts=FILE")
+        raise FairlabError("dataset has no value; give dataset=FILE, or prompts=FILE for a model that writes")
     settings = Settings(**{name: values[name] for name in vars(Settings()) if name in values})
     record.provenance |= environment() | {"data": dataset_facts(config.dataset)}
     audit_models(named_models(values["model"]), str(config.dataset), settings, record)
@@ -79,7 +79,7 @@ def _writing(values: Mapping[str, Any], record: Record) -> None:
 
 
 def named_models(given: Any) -> dict[str, Any]:
-    """Return models by label: one without a label, or several by their own or given names."""
+    """Return models by label; a single model has an empty label, several have their given names or their own."""
     if isinstance(given, Mapping):
         return {str(label): model for label, model in given.items()}
     if isinstance(given, list):

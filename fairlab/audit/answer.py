@@ -1,4 +1,4 @@
-"""Answer of an audit in a sentence, with its evidence."""
+"""One-sentence answer of an audit, with its evidence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fairlab.record import Reading
 
 ALPHA = 0.05
 TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
-SLIGHT = 0.5  # points; a smaller gap is none that a person would notice, however sure it is
+SLIGHT = 0.5  # points; nobody would notice a smaller gap, however certain it is
 FLIPS, MEAN, GAP = "excess_flips", "excess_mean_change", "_gap"
-SHIFTS = ("shift", "score_shift")  # which may go either way
+SHIFTS = ("shift", "score_shift")  # quantities that are unfair in either direction
 OFF_BY = {
     "accuracy": "accuracy",
     "false_positive_rate": "false-positive rate",
@@ -26,7 +26,7 @@ class AuditAnswer:
 
     Attributes:
         sentence: The answer.
-        lines: One sentence per test, with the gap that was found or the smallest detectable gap.
+        lines: One sentence per test, which states the gap that was found or the smallest detectable gap.
     """
 
     sentence: str
@@ -35,14 +35,14 @@ class AuditAnswer:
 
 @dataclass(frozen=True)
 class Tested:
-    """One test of the audit: its reading, and the smallest gap that it finds, in its unit; nan if unknown."""
+    """One test of the audit: its reading and its smallest detectable gap in the same unit, nan if unknown."""
 
     reading: Reading
     detectable: float
 
     @property
     def found(self) -> bool:
-        """Whether a gap of half a point or more was found in the unfair direction: p-value below 0.05 after Holm."""
+        """Return whether there is a gap of half a point or more in the unfair direction, with p < 0.05 after Holm."""
         p = self.reading.p_holm
         if p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
             return False
@@ -58,14 +58,15 @@ def answer_of(
 ) -> AuditAnswer:
     """Answer whether people are treated alike.
 
-    A gap that was found is named first. If none was found, the sentence says which gap would have been, because no
-    finding is not equality; equality is said only if every interval is within ``margin``. If the smallest detectable
-    gap of a test exceeds 10 points, the answer is that the data are inconclusive.
+    If a gap was found, the answer names it first. Otherwise the sentence states the smallest gap that would have been
+    found, because finding no gap does not show equality. The answer is "equal" only if every interval is within
+    ``margin``. If the smallest detectable gap of a test exceeds 10 points, the answer is that the data are
+    inconclusive.
 
     Args:
         readings: Readings of one model's audit.
         margin: Largest gap in points that counts as alike, or None.
-        labels: Names of the labels; a shift is of the last one's probability.
+        labels: Names of the labels; a shift is a change in the probability of the last one.
     """
     last = f"probability of {labels[-1]}" if labels else "score"
     values = {(one.subset, one.quantity): one.value for one in readings}
@@ -111,7 +112,7 @@ def _detectable(reading: Reading, values: dict[tuple[str, str], float]) -> float
 
 
 def _ends(gap: Reading, values: dict[tuple[str, str], float]) -> str:
-    """Return the groups that a gap in accuracy lies between, with their accuracy; empty for other tests."""
+    """Return the two groups with the largest gap in accuracy and their accuracies, or an empty text for other tests."""
     quantity = gap.quantity.removesuffix(GAP)
     start = f"{gap.subset}_"
     rates = {
@@ -122,7 +123,8 @@ def _ends(gap: Reading, values: dict[tuple[str, str], float]) -> str:
     if not rates:
         return ""
     low, high = min(rates, key=rates.__getitem__), max(rates, key=rates.__getitem__)
-    if not math.isclose(rates[high] - rates[low], gap.value):  # groups of another column whose name begins alike
+    # groups of another column whose name has the same beginning
+    if not math.isclose(rates[high] - rates[low], gap.value):
         return ""
     return f" ({low} {rates[low]:.1f} %, {high} {rates[high]:.1f} %)"
 

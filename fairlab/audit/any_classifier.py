@@ -1,4 +1,4 @@
-"""Classifier of any kind as one function from texts to probabilities or scores.
+"""Common form of all classifiers: a function from texts to probabilities or scores.
 
 Shape letters: N texts, L labels.
 """
@@ -23,11 +23,11 @@ class AnyClassifier:
         labels: Names of the labels, in the order of the outputs; empty if they are unknown.
         kind: ``one`` label per text, ``several`` independent labels, a ``score`` without labels, or None if the data
             decides.
-        thresholds: Probability from which a label is predicted, by label; others take 0.5.
-        column: Column of the data whose value the model reads as a last field; empty if it reads texts alone.
-        by_chance: Whether the outputs are chances of giving a label, which a draw by hash of the text decides.
-        weights: Folder or hub name that a transformers classifier was loaded from, and so can be trained from; empty
-            for other models.
+        thresholds: Probability from which a label is predicted, by label; 0.5 for labels that are not listed.
+        column: Column of the data whose value the model reads as a last field; empty if it reads only texts.
+        by_chance: Whether the outputs are chances of giving a label; a draw seeded by the text's hash then decides.
+        weights: Folder or hub name that a transformers classifier was loaded from, from which it can be trained
+            further; empty for other models.
     """
 
     name: str

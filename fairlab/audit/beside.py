@@ -1,4 +1,4 @@
-"""Sentence that compares a later model of an audit with the first: its changes, and whether accuracy is kept."""
+"""Comparison of a later model of an audit with the first, in one sentence: changes, and whether accuracy is kept."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SHOWN = 3  # changes that the sentence names
 
 
 def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
-    """Return a sentence on differences from the first model beyond chance, and on whether accuracy is kept.
+    """Return a sentence on the differences from the first model that exceed chance, and on whether accuracy is kept.
 
-    A loss is excluded if the 95 % interval of the paired difference is above ``-keep``, as in a test of
-    non-inferiority. An interval that includes 0 does not show that accuracy is kept.
+    Accuracy is kept if the 95 % interval of the paired difference is above ``-keep``, as in a non-inferiority test. An
+    interval that merely includes 0 does not show this.
 
     Args:
         changes: Comparisons of one model with the first.

@@ -1,4 +1,4 @@
-"""Classifiers of any kind as one function from texts to probabilities or scores.
+"""Conversion of any classifier to a function from texts to probabilities or scores.
 
 Shape letters: N texts, L labels.
 """
@@ -35,11 +35,11 @@ def as_classifier(model: Any) -> AnyClassifier:
     """Return any model that classifies or scores texts as a function with labels.
 
     Args:
-        model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of
-            a served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any
-            of these followed by ``@`` and a ``mended.json``; or an object: a
-            scikit-learn pipeline, or a function from a list of texts to probabilities. A text of several fields is a
-            tuple for a function, and is joined by a space for a pipeline.
+        model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of a
+            served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any of these followed
+            by ``@`` and a ``mended.json``; or an object: a scikit-learn pipeline, or a function from a list of texts to
+            probabilities. A function receives a text of several fields as a tuple; a pipeline receives the fields
+            joined by a space.
 
     Raises:
         FairlabError: The model is of another kind, or cannot be loaded.
@@ -55,8 +55,8 @@ def as_classifier(model: Any) -> AnyClassifier:
     if callable(model):
         return AnyClassifier(f"the function {getattr(model, '__name__', type(model).__name__)}", _plain_call(model))
     raise FairlabError(
-        f"a {type(model).__name__} is no classifier; give a folder or hub name, a scikit-learn pipeline or a function "
-        "from texts to probabilities"
+        f"a {type(model).__name__} is not a classifier; give a folder or hub name, a scikit-learn pipeline or a "
+        "function from texts to probabilities"
     )
 
 
@@ -73,8 +73,8 @@ def _named(name: str) -> AnyClassifier:
         )
     if name.endswith(SKOPS):
         raise FairlabError(
-            f"{name} holds objects of scikit-learn, of which you decide what to trust; load it by skops in a Python "
-            "module of yours and give model=MODULE:NAME"
+            f"{name} contains scikit-learn objects, and only you can decide which to trust; load it with skops in a "
+            "Python module of your own and give model=MODULE:NAME"
         )
     base, at, rule = name.rpartition("@")
     if at and rule.endswith(".json"):
@@ -92,7 +92,7 @@ def _mended(base: str, rule: Path) -> AnyClassifier:
 
 
 def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:
-    """Import an object from the user's own module, found as Python finds it, the working directory included."""
+    """Import an object from the user's own module, which may be in the working directory."""
     import sys
 
     if str(Path.cwd()) not in sys.path:
@@ -119,7 +119,7 @@ def _loaded(name: str) -> AnyClassifier:
 
 
 def _transformer(backbone: Any, name: str) -> AnyClassifier:
-    """Wrap a transformers classifier; softmax or sigmoid as its configuration says."""
+    """Wrap a transformers classifier; its configuration decides between softmax and sigmoid."""
     from fairlab.backbones.classification import Classifier
 
     config = backbone.model.config
@@ -147,7 +147,7 @@ def _pipeline(model: Any) -> AnyClassifier:
     if not hasattr(model, "predict_proba"):
         if hasattr(model, "classes_"):
             raise FairlabError(
-                f"{name} gives no probabilities; wrap its last step in CalibratedClassifierCV, or fit one with "
+                f"{name} returns no probabilities; wrap its last step in CalibratedClassifierCV, or fit one with "
                 "predict_proba"
             )
         return AnyClassifier(name, lambda texts: model.predict([" ".join(fields) for fields in texts]), kind="score")
@@ -181,7 +181,7 @@ def _ensemble(folder: str) -> AnyClassifier:
 
 
 def _served(address: str) -> AnyClassifier:
-    """Wrap a server with the interface of ``fairlab serve``; its labels are the categories of its replies."""
+    """Wrap a server with the interface of ``fairlab serve``; the labels are the categories in its replies."""
     place = address if "/v1/" in address else address.rstrip("/") + "/v1/moderations"
     names = tuple(_asked(place, ["a text"])[0])
 
@@ -194,13 +194,13 @@ def _served(address: str) -> AnyClassifier:
 
 
 def _parts(texts: Sequence[Fields], size: int) -> Iterable[list[str]]:
-    """Return the texts in parts, with their fields joined, and show the progress."""
+    """Return the texts in parts, with their fields joined, and show a progress bar."""
     joined = [" ".join(fields) for fields in texts]
     return with_progress([joined[k : k + size] for k in range(0, len(joined), size)], "classifying")
 
 
 def _each_asked(place: str, texts: list[str]) -> list[dict[str, float]]:
-    """Return the scores of each text by category; if a request fails, ask for each text alone, to name the text."""
+    """Return the scores of each text by category; if a request fails, send each text alone to find the cause."""
     try:
         return _asked(place, texts)
     except FairlabError:
@@ -221,9 +221,9 @@ def _asked(place: str, texts: list[str], of_text: str = "") -> list[dict[str, fl
         scores = [one["category_scores"] for one in results]
     except (OSError, ValueError, KeyError, TypeError) as error:
         remedy = "remove the text, or fix the server" if of_text else "give the address that fairlab serve prints"
-        raise FairlabError(f"{place} gives no scores{of_text} ({_words_of(error)}); {remedy}") from error
+        raise FairlabError(f"{place} returns no scores{of_text} ({_words_of(error)}); {remedy}") from error
     if len(scores) != len(texts):
-        raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; check the server")
+        raise FairlabError(f"{place} returned {len(scores)} results for {len(texts)} texts; check the server")
     return scores
 
 

@@ -1,7 +1,7 @@
-"""Control: a text that changes as much as another rewrite does, without changing people.
+"""Control texts, which change as many words as a rewrite does but leave the people unchanged.
 
-First names become names of the same gender and race, and other words become synonyms. If a text has none of these, it
-gets an opener such as *In fact*. A classifier that is unstable changes its predictions here too, so that instability is
+First names become names of the same gender and race, and other words become synonyms. A text without such words is
+given an opener such as *In fact*. An unstable classifier changes its predictions on the control too, so instability is
 not mistaken for bias.
 """
 
@@ -17,11 +17,11 @@ from fairlab.rewriting.labelled.paraphrase import SMALL, lists, synonyms
 from fairlab.text.difference import pieces, stretches
 from fairlab.text.words import match_case
 
-POOL = 50  # most frequent names of a gender and race that replace another
+POOL = 50  # number of most frequent names of a gender and race that replacements are drawn from
 
 
 def control_of(before: Sequence[str], after: Sequence[str], key: str) -> tuple[list[str], int]:
-    """Return the fields of a text with about as many words changed as in its rewrite, and the number changed.
+    """Return the fields of a text after changing about as many words as its rewrite does, and the number changed.
 
     Args:
         before: Fields of the text.
@@ -38,7 +38,7 @@ def control_of(before: Sequence[str], after: Sequence[str], key: str) -> tuple[l
 
 
 def changed_words(before: str, after: str) -> int:
-    """Return the number of words of a text that another version lacks; at least 1 if the texts differ.
+    """Return the number of words of a text that are missing from another version; at least 1 if the texts differ.
 
     Example:
         >>> changed_words("She saw her cat.", "He saw his cat.")
@@ -50,7 +50,7 @@ def changed_words(before: str, after: str) -> int:
 
 
 def _changed(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
-    """Return a text with ``wanted`` words changed, if it has so many that can be, else with all of these."""
+    """Return a text with ``wanted`` words changed, or with all changeable words changed if it has fewer."""
     parts = pieces(old)
     turned = {piece for first, second in stretches(parts, pieces(new)) if first != second for piece in first}
     names = {part: other for part in dict.fromkeys(parts) if (other := _other_name(part, parts, key))}
@@ -69,7 +69,7 @@ def _changed(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
 
 
 def _other_name(word: str, parts: Sequence[str], key: str) -> str:
-    """Return another first name of the same gender and race; empty if the word is not surely a first name."""
+    """Return another first name of the same gender and race, or an empty text if the word may not be a first name."""
     known = find_name(word) if word[:1].isupper() else None
     if known is None or known.other_sense or known.gender == "both":
         return ""
@@ -94,7 +94,7 @@ def _synonym(word: str, key: str) -> str:
 
 @cache
 def _of_people() -> frozenset[str]:
-    """Return the words of all axes, which a control leaves alone."""
+    """Return the words of all axes, which a control must not change."""
     lexicons = [load_lexicon(axis) for axis in lexicon_axes()]
     return frozenset(form.casefold() for one in lexicons for entry in one.entries for form in entry.forms if form)
 

@@ -1,4 +1,4 @@
-"""Labelled rows of a user's own data: texts, true labels or scores, and groups of people.
+"""Labelled rows of the user's own data: texts, true labels or scores, and groups of people.
 
 Shape letters: N rows, L labels.
 """
@@ -23,7 +23,7 @@ from fairlab.text.labels import as_written, distinct_labels, is_missing, label_m
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
-MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
+MOST_LABELS = 100  # distinct values of a label column; a column with more holds scores or ids
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ class LabelledRows:
     Attributes:
         ids: Names of the rows.
         fields: Texts of each row.
-        truth: Position of the label (N,) for one label a text; 0 or 1 for each label (N, L) for several; scores (N,).
+        truth: Position of the label (N,) if a text has one label; 0 or 1 for each label (N, L) if it has several; or
+            scores (N,).
         labels: Names of the labels; empty for scores.
         kind: Whether a text has ``one`` label, ``several`` labels or a ``score``.
-        groups: Group of each row, by name of the column; columns joined by ``*`` hold intersections.
-        columns: Names of all columns but those of the text.
+        groups: Group of each row by name of the column; names joined by ``*`` are intersections of columns.
+        columns: Names of all columns except the text columns.
     """
 
     ids: list[str]
@@ -49,7 +50,7 @@ class LabelledRows:
     columns: tuple[str, ...] = ()
 
     def named_truth(self, row: int) -> str:
-        """Return the true label of a row in words."""
+        """Return the name of a row's true label."""
         if self.kind == "score":
             return f"{self.truth[row]:g}"
         if self.kind == "several":
@@ -72,13 +73,13 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
     else:
         table = _rows_in_memory(data)
         if table is None or not all(isinstance(one, Mapping) for one in table):
-            raise FairlabError("data is no table; give a file, a DataFrame or a list of rows by column")
+            raise FairlabError("data is not a table; give a file, a DataFrame or a list of rows by column")
         name, found = f"this {type(data).__name__}", rows_of_table(table, field)
     return name, list(_sound(name, found))
 
 
 def _rows_in_memory(data: Any) -> list[Any] | None:
-    """Return the rows of a DataFrame, a dataset of ``datasets``, columns by name, or a list of rows; else None.
+    """Return the rows of a DataFrame, a ``datasets`` dataset, columns by name, or a list of rows, else None.
 
     Raises:
         FairlabError: The columns have different lengths.
@@ -121,13 +122,15 @@ def labelled(
     Args:
         name: Name of the data, for messages.
         rows: Rows with text.
-        label: Column of the label or score; or several columns, each of which holds 0 or 1 for a label of its name.
-        group: Column of the group, or several columns, whose pairs are intersected too; None if there is none.
-        labels: Names of the model's labels, in the order of its outputs; empty takes the labels of the data.
+        label: Column of the label or score; or several columns, each with 0 or 1 for the label that it is named after.
+        group: Column of the group, or several columns, for which pairwise intersections are added; None if there is
+            none.
+        labels: Names of the model's labels, in the order of its outputs; empty to use the labels of the data.
         kind: Kind of the model's outputs, or None if the data decides.
 
     Raises:
-        FairlabError: A column is missing or a cell of it is empty, labels are of one kind or unknown to the model.
+        FairlabError: A column is missing or has an empty cell, all labels are the same, or the model does not have a
+            label.
     """
     columns = [] if group is None else [group] if isinstance(group, str) else list(group)
     groups = {column: _groups_in(name, rows, column) for column in columns}
@@ -144,7 +147,7 @@ def labelled(
 
 
 def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
-    """Return the group of each row; empty for an empty cell."""
+    """Return the group of each row, or an empty text for an empty cell."""
     values = _values(name, rows, column)
     return ["" if value is None or is_missing(value) else as_written(value) for value in values]
 
@@ -185,7 +188,7 @@ def _of_one_column(
     places = {value: _place(value, names) for value in counts}
     if unknown := sorted(value for value, place in places.items() if place is None):
         raise FairlabError(
-            f"'{column}' of {name} has the label '{unknown[0]}', and the model has {', '.join(names)}; give "
+            f"'{column}' of {name} has the label '{unknown[0]}', but the model has {', '.join(names)}; give "
             "labels=[...], the data's names in the order of the model's outputs"
         )
     kinds: Kind = "several" if kind == "several" else "one"
@@ -196,18 +199,18 @@ def _of_one_column(
 
 
 def _as_lists(values: list[Any]) -> list[Any]:
-    """Return cells that all hold a list as text, as a CSV does, as lists; other cells unchanged."""
+    """Return cells as lists if each of them holds a list as text, as in CSV files; otherwise return them unchanged."""
     if not all(isinstance(value, str) and value.startswith("[") and value.endswith("]") for value in values):
         return values
     try:
         found = [ast.literal_eval(value) for value in values]
-    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a label in brackets, or nested without end
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a label in brackets, or brackets nested too deeply
         return values
     return values if any(isinstance(one, list | dict) for several in found for one in several) else found
 
 
 def _place(value: str, names: Sequence[str]) -> int | None:
-    """Return the position of a label; a number is the position of a label named ``LABEL_0``, as transformers does."""
+    """Return the position of a label; a number is a position if labels are named ``LABEL_0``, as transformers does."""
     meant = label_meant(value, names)
     if meant is not None:
         return list(names).index(meant)
@@ -222,8 +225,8 @@ def _scores(name: str, rows: Sequence[Row], column: str, values: Sequence[Any]) 
             found.append(float(value))
         except (TypeError, ValueError) as error:
             raise FairlabError(
-                f"{name}, {row.place}: '{value}' in '{column}' is no score, and the model gives scores; give a column "
-                "of numbers"
+                f"{name}, {row.place}: '{value}' in '{column}' is not a score, but the model returns scores; give a "
+                "column of numbers"
             ) from error
     return np.array(found)
 
@@ -231,7 +234,7 @@ def _scores(name: str, rows: Sequence[Row], column: str, values: Sequence[Any]) 
 def _of_lists(
     name: str, rows: Sequence[Row], column: str, values: Sequence[Any], labels: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
-    """Return several labels at once, from cells that hold lists of them."""
+    """Return several labels per row, from cells that contain lists of labels."""
     held = [[as_written(one) for one in (value if not isinstance(value, str) else [value])] for value in values]
     names = tuple(labels) or distinct_labels(one for several in held for one in several)
     truth = np.zeros((len(rows), len(names)))
@@ -250,10 +253,10 @@ def _of_lists(
 def _of_columns(
     name: str, rows: Sequence[Row], columns: Sequence[str], labels: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
-    """Return several labels at once, from a column of 0 and 1 for each."""
+    """Return several labels per row, from one column of 0 and 1 per label."""
     if labels and {one.casefold() for one in labels} != {one.casefold() for one in columns}:
         raise FairlabError(
-            f"label={','.join(columns)} does not name the model's labels {', '.join(labels)}; give these"
+            f"label={','.join(columns)} does not match the model's labels; give label=[{','.join(labels)}]"
         )
     by_name = {column.casefold(): column for column in columns}
     names = tuple(by_name[one.casefold()] for one in labels) or tuple(columns)

@@ -14,14 +14,14 @@ _gap = partial(QuantityInfo, unit="points", ideal=0.0, low=0.0, high=100.0, fold
 _score = partial(QuantityInfo, unit="score")
 
 FLIPS = {
-    "flips": _percent("changed predictions", "predictions that change if a person in the text changes"),
+    "flips": _percent("changed predictions", "predictions that change if a person in the text is changed"),
     "control_flips": _percent(
         "changed predictions in the control",
         "predictions that change when the same number of words change but no person does; the model's instability",
     ),
     "excess_flips": _points(
         "changed predictions beyond the control",
-        "share of predictions that change with people, less the control's (0 is fair)",
+        "share of predictions that change with people, minus the share in the control (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
@@ -35,7 +35,7 @@ FLIPS = {
         low=0.0,
     ),
     "excess_score_change": _points(
-        "change of probabilities beyond the control", "change with people, less the control's (0 is fair)", ideal=0.0
+        "change of probabilities beyond the control", "change with people, minus the control's (0 is fair)", ideal=0.0
     ),
     "mean_change": _score("change of the score", "mean absolute change of the score if a person changes", low=0.0),
     "control_mean_change": _score(
@@ -43,19 +43,19 @@ FLIPS = {
     ),
     "excess_mean_change": _score(
         "change of the score beyond the control",
-        "change with people, less the control's (0 is fair)",
+        "change with people, minus the control's (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
     "shift": _points(
         "shift of the last label's probability",
-        "mean change from the first attribute to the second, less the control's (0 is fair)",
+        "mean change from the first attribute to the second, minus the control's (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
     "score_shift": _score(
         "shift of the score",
-        "mean change from the first attribute to the second, less the control's (0 is fair)",
+        "mean change from the first attribute to the second, minus the control's (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
@@ -82,7 +82,7 @@ GROUPS = {
     "equalized_odds": _gap("equalized odds", "larger gap of true- and false-positive rate (0 is fair)", headline=True),
     "*_gap": _gap("gap in {}", "largest difference between two groups (0 is fair); its interval cannot reach 0"),
     "detectable_*": _points("smallest detectable gap in {}", "true gap that is found with a power of 80 %", low=0.0),
-    "mean_error": _score("mean error of the score", "score less the true score (0 is fair)", ideal=0.0),
+    "mean_error": _score("mean error of the score", "score minus the true score (0 is fair)", ideal=0.0),
     "mean_error_gap": _score(
         "gap in mean error",
         "largest difference between two groups (0 is fair)",

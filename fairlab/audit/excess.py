@@ -1,4 +1,4 @@
-"""Excess of changed predictions over a control, with the rewriter's own errors.
+"""Excess of changed predictions over a control, corrected for the rewriter's errors.
 
 Shape letters: N pairs of texts, of which S are on a reading sheet.
 """
@@ -16,7 +16,7 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.metrics.significance import sign_test_p
 
 POWER_Z = Z + 0.8416212335729143  # 97.5 % quantile plus 80 % quantile of the standard normal distribution
-# Pairs added on either side of a sheet's counts. Missed changes are rare, often one or none in a hundred rows: for a
+# Pairs added to either side of a sheet's counts. Missed changes are rare, often one or none in a hundred rows: for a
 # listed cue, the coverage in 3,000 simulations is 96.4 % with half a pair, 95.5 % with a quarter, 95.1 % with a tenth.
 RARE = 0.25
 
@@ -27,10 +27,10 @@ class Corrections:
 
     Attributes:
         read: Number of pairs read, S.
-        missed: Number of pairs whose prediction changes in the person's rewrite only.
-        spurious: Number of pairs whose prediction changes in the rule-made rewrite only.
-        unknown_steady, unknown_changed: Number of pairs read as wrong without a rewrite by a person, whose prediction
-            is steady, or changes, in the rule-made rewrite.
+        missed: Number of pairs whose prediction changes only in the person's rewrite.
+        spurious: Number of pairs whose prediction changes only in the rule-made rewrite.
+        unknown_steady, unknown_changed: Number of pairs that the reader called wrong but did not correct, by whether
+        the prediction on the rule-made rewrite stays the same or changes.
     """
 
     read: int
@@ -42,12 +42,12 @@ class Corrections:
 
 @dataclass(frozen=True)
 class Excess:
-    """Share of changed predictions beyond that of the control.
+    """Difference between the share of changed predictions and the share in the control.
 
     Attributes:
         value: Difference of the two shares, [-1, 1].
         low, high: 95 % interval.
-        p: Two-sided p-value against no difference.
+        p: Two-sided p-value of the null hypothesis that there is no difference.
         detectable: Smallest true difference that is found with a power of 80 %; inf if there are no pairs.
     """
 
@@ -61,10 +61,10 @@ class Excess:
 def excess_of(changed: ArrayLike, control: ArrayLike, sheet: Corrections | None = None) -> Excess:
     """Return the excess of changed predictions over the control, paired by text.
 
-    Without a sheet the p-value is the exact sign test on pairs that differ, and the interval is Bonett and Price's. A
-    sheet adds the share of missed changes and removes that of spurious ones. The interval then combines the two
-    intervals by the method of variance estimates recovery, and pairs without a person's rewrite widen it as far as
-    they could. The p-value is the one that belongs to the interval.
+    Without a sheet, the p-value is from the exact sign test on pairs that differ, and the interval is Bonett and
+    Price's. A sheet adds the share of missed changes and subtracts the share of spurious ones. The two intervals are
+    then combined by the method of variance estimates recovery (MOVER). Pairs without a person's rewrite widen the
+    interval by the largest effect that they could have. The p-value is the one that matches the interval.
 
     Args:
         changed: Whether the prediction changes if people change, (N,).
@@ -104,7 +104,7 @@ def _paired_interval(more: int, fewer: int, n: int, added: float = 1.0) -> tuple
 
 
 def _corrected(value: float, low: float, high: float, sheet: Corrections) -> tuple[float, float, float]:
-    """Return the corrected difference and its interval, which holds for every answer to the unknown pairs."""
+    """Return the corrected difference and an interval that is valid for any answers on the unknown pairs."""
     s = sheet.read
     least = (sheet.missed, sheet.spurious + sheet.unknown_changed)
     most = (sheet.missed + sheet.unknown_steady, sheet.spurious)

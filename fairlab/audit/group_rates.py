@@ -21,8 +21,8 @@ from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
 from fairlab.metrics.sliced_averages import largest_gap
 
 Array = NDArray[np.float64]
-SMALLEST = 20  # rows of a group that is measured
-FEWEST = 5  # rows of either truth that an AUC needs
+SMALLEST = 20  # minimum number of rows of a group that is measured
+FEWEST = 5  # minimum number of rows with and without the label for an AUC
 RATES = ("accuracy", "false_positive_rate", "false_negative_rate", "selection_rate", "calibration")
 TESTED = ("accuracy", "false_positive_rate", "false_negative_rate")
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
@@ -35,10 +35,10 @@ class Rate:
     Attributes:
         group: Name of the group; empty for a gap.
         name: Name of the quantity.
-        value: Value, with an AUC or a rate in [0, 1].
+        value: Value; an AUC or a rate is in [0, 1].
         draws: Bootstrap draws (2,000,).
-        n: Number of rows that the value is over.
-        p: P-value of the permutation test that the groups' rates are equal; None if it is not tested.
+        n: Number of rows that the value is computed from.
+        p: P-value of the permutation test of equal rates between groups; None if this is not tested.
     """
 
     group: str
@@ -65,7 +65,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Members:
-    """Groups that are large enough, and the members of each.
+    """Groups that are large enough to be measured, with their members.
 
     Attributes:
         names: Names of the groups.
@@ -91,7 +91,8 @@ def group_rates(of_label: Binary, members: Members) -> list[Rate]:
     """Return rates and AUCs of every group, the gap of each between groups, and equalized odds.
 
     A gap is the largest difference between two groups. ``equalized_odds`` is the larger gap of true and false positive
-    rate. A rate that a group has no rows for, such as a false positive rate without negatives, is left out.
+    rate. A rate is left out for a group without rows for it, such as the false positive rate of a group without
+    negatives.
 
     Args:
         of_label: Predictions of one label.
@@ -118,9 +119,9 @@ def group_rates(of_label: Binary, members: Members) -> list[Rate]:
 
 
 def detectable_gap(of_label: Binary, members: Members, name: str) -> float:
-    """Return the smallest gap in a rate that two groups' test finds with a power of 80 %, by the normal approximation.
+    """Return the smallest gap in a rate that a test of two groups detects with 80 % power, by the normal approximation.
 
-    The two groups are those with the most rows; nan if the rate has rows in one group alone.
+    The two groups are the ones with the most rows. The result is nan if only one group has rows for the rate.
     """
     hits, used = _hits(of_label, name)
     counts = sorted((int(used[member].sum()) for member in members.member_NK.T), reverse=True)[:2]
@@ -131,7 +132,7 @@ def detectable_gap(of_label: Binary, members: Members, name: str) -> float:
 
 
 def _hits(of_label: Binary, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the rows that count towards a rate, and the rows that it is over."""
+    """Return the rows in the numerator and in the denominator of a rate."""
     truth, predicted = of_label.truth == 1, of_label.predicted == 1
     everything = np.ones(len(truth), dtype=bool)
     return {
@@ -169,10 +170,10 @@ def _gap(values: Array, draws: Array) -> tuple[float, Array]:
 
 
 def equality_p(of_label: Binary, members: Members, name: str) -> float | None:
-    """Return the p-value of the permutation test of a rate's gap, exact but for 2,000 drawn permutations.
+    """Return the p-value of a permutation test of a rate's gap, estimated from 2,000 drawn permutations.
 
-    The rows that the rate is over exchange their groups, so that the hits of each group are multivariate
-    hypergeometric.
+    The rows in the rate's denominator exchange their groups, so the numbers of hits per group follow a multivariate
+    hypergeometric distribution.
     """
     hits, used = _hits(of_label, name)
     sizes = np.array([(used & member).sum() for member in members.member_NK.T])
@@ -186,7 +187,7 @@ def equality_p(of_label: Binary, members: Members, name: str) -> float | None:
 
 
 def _aucs(of_label: Binary, members: Members) -> list[Rate]:
-    """Return the AUCs of every group with their gaps; draws are linear in the weights of the rows."""
+    """Return the AUCs of every group with their gaps; bootstrap draws are linear in the row weights."""
     truth = of_label.truth == 1
     selections: dict[str, Callable[[NDArray[np.bool_]], tuple[NDArray[np.bool_], NDArray[np.bool_]]]] = {
         "subgroup_auc": lambda member: (truth & member, ~truth & member),

@@ -30,7 +30,7 @@ from fairlab.record import Note, Outcome
 from fairlab.types import NEUTRAL, FairlabError, ItemTexts
 
 Array = NDArray[np.float64]
-FEWEST = 10  # pairs of a part, such as one direction of change, that is given on its own
+FEWEST = 10  # minimum number of pairs of a part, such as one direction of change, that is reported separately
 VALUES = ["changed", "changed in control", "change of score", "change in control", "before", "after", "control"]
 
 
@@ -50,14 +50,15 @@ class PairOutputs:
 
     @property
     def changed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether each prediction changes in the rewrite, and in the control, both (P,)."""
+        """Return whether each prediction changes in the rewrite, and in the control, both (P,)."""
         return _differs(self.before, self.after), _differs(self.before, self.control)
 
     def moved(self, score: bool) -> tuple[Array, Array]:
         """Return the distance of each pair's outputs, in the rewrite and in the control, both (P,).
 
-        The distance of probabilities is half the sum of absolute differences for exclusive labels, which of two labels
-        is the change of either probability, and their mean for several labels; that of scores is the absolute change.
+        For exclusive labels, the distance is half the sum of the absolute differences of the probabilities; with two
+        labels, this is the change of either probability. For several labels per text, it is the mean of the absolute
+        differences. For scores, it is the absolute change.
         """
         first, *others = self.outputs
         exclusive = first.shape[1] > 1 and np.allclose(first.sum(axis=1), 1, atol=0.02)
@@ -74,14 +75,15 @@ class Audit(Benchmark):
         data: Rows with labels and groups.
         pairs: Pairs of each axis.
         threshold: Probability from which a label is predicted, unless the model has its own.
-        sheet: Pairs that were read by a person, each with its right rewrite, or None if that is unknown.
+        sheet: Pairs that a person has read, each with the right rewrite, or None if the right rewrite is unknown.
     """
 
     data: LabelledRows
     pairs: Sequence[Pairs]
     threshold: float = 0.5
     sheet: Sequence[tuple[Pair, list[str] | None]] = ()
-    order: dict[str, list[int]] = field(default_factory=dict)  # pairs as shown: those that the first model changes
+    # pairs in display order: pairs whose prediction by the first model changes come first
+    order: dict[str, list[int]] = field(default_factory=dict)
     first: list[Quantity] = field(default_factory=list)  # quantities of the first model, to compare later ones with
 
     version: ClassVar[int] = 2
@@ -131,9 +133,9 @@ class Audit(Benchmark):
         return found
 
     def _classified(self, model: AnyClassifier, pairs: Sequence[Pair]) -> list[list[str]]:
-        """Return all texts to classify: rows, pairs before, after and in the control, and corrected texts of the sheet.
+        """Return all texts to classify: the rows, the three texts of each pair, and the corrected texts of the sheet.
 
-        A model that reads the group of every text gets it as a last field.
+        A model that reads the group of each text receives it as the last field.
 
         Raises:
             FairlabError: The model reads a column that is not among the groups.
@@ -144,12 +146,12 @@ class Audit(Benchmark):
         if not model.column:
             return [fields for _, fields in placed]
         if model.column not in self.data.groups:
-            raise FairlabError(f"{model.name} reads the group of every text; give group={model.column}")
+            raise FairlabError(f"{model.name} reads the group of each text; give group={model.column}")
         groups = self.data.groups[model.column]
         return [[*fields, groups[row]] for row, fields in placed]
 
     def _items(self, axis: str, answers: PairOutputs) -> NDArray[np.float32]:
-        """Return the values of each pair (P, V), those whose prediction changes first."""
+        """Return the values of each pair, (P, V); pairs whose prediction changes come first."""
         changed, control = answers.changed
         moved, control_moved = answers.moved(self.data.kind == "score")
         order = self.order.setdefault(axis, np.lexsort((-moved, control, ~changed)).tolist())
@@ -189,13 +191,13 @@ class Audit(Benchmark):
 
 
 def _differs(first: Array, second: Array) -> NDArray[np.bool_]:
-    """Return whether predictions differ, (P,); of several labels, whether any does."""
+    """Return whether predictions differ, (P,); with several labels per text, whether any of them differs."""
     different = first != second
     return different if different.ndim == 1 else different.any(axis=1)
 
 
 def _position(side: Array) -> Array:
-    """Return a number for each prediction: the label's position, the score, or the number of labels held."""
+    """Return a number for each prediction: the label's position, the score, or the number of predicted labels."""
     return side if side.ndim == 1 else side.sum(axis=1)
 
 
@@ -234,11 +236,11 @@ def _changes(
 
 
 def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
-    """Yield, for any two attributes, how far the last output moves from the first to the second, less the control.
+    """Yield for any two attributes the move of the last output from the first to the second, minus the control's move.
 
-    A change from the second attribute to the first counts with the opposite sign. The test asks for both: that the
-    turned texts move, and that they move otherwise than the controls do. Else a control that always moves one way, as
-    a synonym does that the classifier does not know, would be called a shift of people.
+    A change from the second attribute to the first counts with the opposite sign. The test requires that the changed
+    texts move, and also that they move differently from the controls. Otherwise a control that always moves in one
+    direction, such as a synonym unknown to the classifier, would be mistaken for an effect of people.
     """
     order = (NEUTRAL, *one.attributes)
     first, after, control = (side[:, -1] for side in answers.outputs)
@@ -254,18 +256,18 @@ def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity
 
 
 def _smallest(values: Array) -> float:
-    """Return the smallest true mean that the test finds with a power of 80 %."""
+    """Return the smallest true mean that the test detects with 80 % power."""
     return float(POWER_Z * values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
 
 
 def _both_p(turned: Array, moved: Array) -> float:
-    """Return the p-value of a shift that both samples show in the same direction; 1 if their directions differ."""
+    """Return the p-value of a shift in the same direction in both samples, or 1 if their directions differ."""
     alike = np.sign(turned.mean()) == np.sign(moved.mean())
     return max(sign_flip_p(turned), sign_flip_p(moved)) if alike else 1.0
 
 
 def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Iterator[Quantity]:
-    """Yield the excess over the control with its test, corrected by the sheet, and the smallest detectable one."""
+    """Yield the excess over the control, corrected by the sheet, with its test and the smallest detectable excess."""
     changed, control = answers.changed
     found = excess_of(changed, control, sheet)
     difference = changed.astype(np.float64) - control
@@ -276,7 +278,7 @@ def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Ite
 
 
 def _plain(subset: str, name: str, value: float, n: int) -> Quantity:
-    """Return a number that follows from the design, and so has no sampling interval."""
+    """Return a quantity without a sampling interval, because it follows from the design."""
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 
@@ -299,15 +301,15 @@ def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, An
 def _notes(one: Pairs, read: Sequence[Pair]) -> list[Note]:
     found = []
     if not one.pairs:
-        found.append(f"{one.axis}: no text names people by it that the rules can change, so it is not audited")
+        found.append(f"{one.axis}: no text names people whose {one.axis} the rules can change, so it is not audited")
     elif not read:
         found.append(
-            f"{one.axis}: the rewriter's error on these texts was not read ({one.read} on other texts); sheet=100 "
-            "writes a sheet to fill in"
+            f"{one.axis}: nobody has checked the rewriter's error on these texts ({one.read} on other texts); "
+            "sheet=100 writes a sheet to fill in"
         )
     if one.faults:
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(one.faults.items()))
-        found.append(f"{one.axis}: rewrites that were left out: {counts}")
+        found.append(f"{one.axis}: rewrites left out: {counts}")
     if one.pairs:
         words = np.mean([[pair.words, pair.control_words] for pair in one.pairs], axis=0)
         found.append(f"{one.axis}: rewrites change {words[0]:.1f} words on average, controls {words[1]:.1f}")
@@ -315,11 +317,11 @@ def _notes(one: Pairs, read: Sequence[Pair]) -> list[Note]:
 
 
 def _copies(data: LabelledRows) -> list[str]:
-    """Return a note on rows that repeat a text, which intervals and tests count as further evidence."""
+    """Return a note on rows with repeated texts, which intervals and tests treat as independent evidence."""
     n = len(data.fields)
     repeated = n - len(set(map(tuple, data.fields)))
     said = f"{repeated} of {n} rows repeat the text of another row; if these are copies, remove them: intervals and "
-    return [f"{said}tests count each, and would be too sure"] if repeated else []
+    return [f"{said}tests count each one, and would be overconfident"] if repeated else []
 
 
 def _adjusted(quantities: Sequence[Quantity]) -> list[Quantity]:

@@ -1,6 +1,6 @@
-"""Mending of a trained classifier's decisions: thresholds per label, or equalized odds, kept as a file of numbers.
+"""Fairer decisions of a trained classifier, by thresholds per label or equalized odds, stored as numbers in a file.
 
-Training is mended by ``fairlab.train +experiment=fairtune``.
+To change the training instead, use ``fairlab.train +experiment=fairtune``.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ class _Form(TypedDict):
 
 @dataclass(frozen=True)
 class Rule:
-    """Decision rule to put after a classifier, made of numbers only.
+    """Decision rule that is applied to a classifier's outputs and consists only of numbers.
 
     Attributes:
         way: ``threshold`` or ``odds``.
         kind: Whether a text has ``one`` label or ``several``.
         labels: Names of the labels, in the order of the outputs.
         cuts: Threshold of each label; empty for odds.
-        column: Column of the groups; ``people_AXIS`` for those that a lexicon finds in the text; None for thresholds.
+        column: Column of the groups, ``people_AXIS`` for groups that a lexicon finds in the text, or None for
+            thresholds.
         chances: Chances of each label by group; empty for thresholds.
-        rows: Number of rows that it was fitted on.
+        rows: Number of rows that the rule was fitted on.
     """
 
     way: Way
@@ -72,12 +73,14 @@ def read_rule(path: Path) -> Rule:
     """Return the rule in a file.
 
     Raises:
-        FairlabError: The file is missing, or holds something else.
+        FairlabError: The file is missing, or does not contain a rule.
     """
     content = read_object(path)
     require_form(path, content, _Form)
     if set(content["cuts"]) - set(content["labels"]) or set(content["chances"]) - set(content["labels"]):
-        raise FairlabError(f"{path} names labels that it does not list; rewrite it with mend=threshold or mend=odds")
+        raise FairlabError(
+            f"{path} uses labels that it does not list; create it again with mend=threshold or mend=odds"
+        )
     return Rule(**content)
 
 
@@ -85,16 +88,17 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
     """Fit a decision rule for a classifier on some rows.
 
     Args:
-        way: ``threshold`` chooses a threshold per label, the same for everybody, with the smallest gap in error rates
-            among those that lose at most ``keep`` points of accuracy. ``odds`` gives each group of the first column
-            chances with equalized odds.
+        way: ``threshold`` chooses one threshold per label for everybody: the one with the smallest gap in error rates
+            among those that lose at most ``keep`` points of accuracy. ``odds`` gives each group of the first column its
+            own chances, with equalized odds.
         model: Classifier.
-        data: Rows with labels and groups, other than those to measure on.
-        keep: Largest loss of accuracy on these rows, in points; ``odds`` does not read it.
-        threshold: Threshold of labels without a threshold of the model.
+        data: Rows with labels and groups, which must not be the rows to measure on.
+        keep: Largest loss of accuracy on these rows, in points; not used by ``odds``.
+        threshold: Threshold of labels for which the model has none.
 
     Raises:
-        FairlabError: The data has scores, has no two groups of 20 rows, or has three exclusive labels for odds.
+        FairlabError: The data has scores, fewer than two groups have 20 rows, or ``odds`` is used with three exclusive
+            labels.
     """
     if model.column or model.by_chance:
         raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
@@ -105,7 +109,7 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
     if way == "threshold":
         columns = [found for groups in data.groups.values() if len((found := members_of(groups)).names) > 1]
         if not columns:
-            raise FairlabError("no two groups of fit have 20 rows, so that no gap can be made smaller; give more rows")
+            raise FairlabError("fewer than two groups of fit have 20 rows, so no gap can be reduced; give more rows")
         start = cuts_of(model, labels, threshold)
         cuts = chosen_cuts(data, outputs, columns, start, keep / 100)
         return Rule("threshold", data.kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))

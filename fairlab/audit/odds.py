@@ -1,4 +1,4 @@
-"""Equalized odds by post-processing: for each group, chances of giving a label that depend on the probability.
+"""Equalized odds by post-processing: each group gets its own chances of a label, which depend on the probability.
 
 fairlearn's ``ThresholdOptimizer`` finds the chances; applying them needs no package.
 
@@ -20,8 +20,8 @@ from fairlab.audit.group_rates import SMALLEST
 from fairlab.types import FairlabError, need_extra
 
 Array = NDArray[np.float64]
-OTHER = "(other)"  # group of texts in no group, or in one that was too small
-LARGEST = 1e9  # threshold in place of infinity, which JSON lacks
+OTHER = "(other)"  # group of texts without a group or in a group that was too small
+LARGEST = 1e9  # threshold used instead of infinity, which JSON lacks
 
 
 class Step(TypedDict):
@@ -33,7 +33,7 @@ class Step(TypedDict):
 
 
 class Chances(TypedDict):
-    """Chance of a label within one group: ``constant`` with the share ``ignoring``, else the mean of the steps."""
+    """Chance of a label in one group: ``constant`` with weight ``ignoring``, otherwise the mean of the steps."""
 
     ignoring: float
     constant: float
@@ -41,18 +41,18 @@ class Chances(TypedDict):
 
 
 def fit_chances(truth: Array, scores: Array, groups: Sequence[str], label: str) -> dict[str, Chances]:
-    """Return chances by group with equalized odds on these rows, at the best accuracy that such chances reach.
+    """Return chances by group with equalized odds on these rows and the best accuracy possible under this constraint.
 
-    Groups of fewer than 20 rows, or with one truth alone, are joined with the texts of no group.
+    Groups with fewer than 20 rows, or with only one true value, are joined with the texts without a group.
 
     Args:
         truth: 0 or 1 per row, (N,).
         scores: Probability of the label, (N,).
-        groups: Group of each row; empty for none.
+        groups: Group of each row; an empty text for no group.
         label: Name of the label, for messages.
 
     Raises:
-        FairlabError: Fewer than two groups have 20 rows with both truths, or fairlearn is not installed.
+        FairlabError: Fewer than two groups have 20 rows and both true values, or fairlearn is not installed.
     """
     need_extra("audit", "mend=odds", "fairlearn")
     from fairlearn.postprocessing import ThresholdOptimizer
@@ -60,7 +60,7 @@ def fit_chances(truth: Array, scores: Array, groups: Sequence[str], label: str) 
     joined = np.array(_joined(truth, groups))
     if len(set(joined) - {OTHER}) < 2:
         raise FairlabError(
-            f"fewer than two groups of fit have {SMALLEST} rows with and without '{label}', so that mend=odds cannot "
+            f"fewer than two groups of fit have {SMALLEST} rows with and without '{label}', so mend=odds cannot "
             "equalize them; give more rows, or mend=threshold"
         )
     used = np.isin(joined, [name for name in set(joined) if name != OTHER or _is_enough(truth[joined == OTHER])])
@@ -108,7 +108,7 @@ def _plain(found: Mapping[str, object]) -> Chances:
 
 
 def _as_given() -> Any:
-    """Return an estimator whose probabilities are the features, as fairlearn asks for an estimator."""
+    """Return an estimator whose probabilities are its features, because fairlearn requires an estimator."""
     from sklearn.base import BaseEstimator
 
     class AsGiven(BaseEstimator):

@@ -17,17 +17,17 @@ from fairlab.text.fields import SEPARATOR
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
-OFF = 0.01  # largest distance of a sum of probabilities from 1
+OFF = 0.01  # largest accepted distance of a sum of probabilities from 1
 EVEN = 0.5  # probability from which a label is predicted
 
 
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
-    """Return probabilities (N, L), or scores (N, 1); each distinct text is classified once.
+    """Return probabilities (N, L), or scores (N, 1), classifying each distinct text once.
 
-    One probability a text is that of the second of two labels.
+    A single probability per text belongs to the second of two labels.
 
     Raises:
-        FairlabError: The model fails on a text, or gives no probabilities.
+        FairlabError: The model fails on a text, or does not return probabilities.
     """
     distinct = list(dict.fromkeys(tuple(fields) for fields in texts))
     found = _checked(
@@ -40,13 +40,14 @@ def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
     """Return predictions: a label's position (N,), 0 or 1 per label (N, L), or scores (N,).
 
-    Of three exclusive labels or more, the one whose probability exceeds its threshold by most is predicted; with equal
-    thresholds that is the likeliest.
+    Among three or more exclusive labels, the one whose probability exceeds its threshold by most is predicted. With
+    equal thresholds, this is the likeliest label.
 
     Args:
         outputs: Probabilities (N, L) or scores (N, 1).
         kind: Kind of the outputs.
-        cuts: Probability from which each label is predicted, (L,); of two exclusive labels, the second's counts.
+        cuts: Probability from which each label is predicted, (L,). For two exclusive labels, only the second value is
+            used.
     """
     if kind == "score":
         return outputs[:, 0]
@@ -58,12 +59,12 @@ def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
 
 
 def decided(model: AnyClassifier, texts: Sequence[Fields], outputs: Array, kind: Kind, cuts: Array) -> Array:
-    """Return the model's predictions, as :func:`predicted` does; chances are drawn by a hash of the text.
+    """Return the model's predictions, as :func:`predicted` does; for chances, draw by a hash of the text.
 
     Args:
         model: Classifier.
         texts: Fields of each text.
-        outputs: Outputs, as of :func:`predicted`.
+        outputs: Outputs, as for :func:`predicted`.
         kind: Kind of the outputs.
         cuts: Probability from which each label is predicted, (L,).
     """
@@ -74,12 +75,12 @@ def decided(model: AnyClassifier, texts: Sequence[Fields], outputs: Array, kind:
 
 
 def _draw(fields: Fields, place: int) -> float:
-    """Return a number in [0, 1) that depends on the text and on the label's position alone."""
+    """Return a number in [0, 1) that depends only on the text and the label's position."""
     return int.from_bytes(hashlib.sha256(f"{place}:{SEPARATOR.join(fields)}".encode()).digest()[:6]) / 2**48
 
 
 def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Array:
-    """Return the probability from which each label is predicted: the model's own, else the given one."""
+    """Return the probability from which each label is predicted: the model's own if it has one, else the given one."""
     own = dict(model.thresholds)
     return np.array([own.get(label, threshold) for label in labels])
 
@@ -105,7 +106,7 @@ def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]
 def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], kind: Kind) -> Array:
     outputs = found.reshape(len(found), -1) if found.ndim else found.reshape(1, 1)
     if len(outputs) != n:
-        raise FairlabError(f"{model.name} gives {len(outputs)} outputs for {n} texts; return one row a text")
+        raise FairlabError(f"{model.name} gives {len(outputs)} outputs for {n} texts; return one row per text")
     if kind == "score":
         wanted = 1
     else:
@@ -114,7 +115,7 @@ def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], k
             outputs = np.concatenate([1 - outputs, outputs], axis=1)
     if outputs.shape[1] != wanted:
         raise FairlabError(
-            f"{model.name} gives {outputs.shape[1]} outputs a text, and there are {wanted} labels "
+            f"{model.name} gives {outputs.shape[1]} outputs per text, and there are {wanted} labels "
             f"({', '.join(labels) or 'a score'}); give labels=[...] in the order of its outputs"
             f"{_or_scores(outputs, kind)}"
         )
@@ -129,18 +130,18 @@ def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind
     bad = ~np.isfinite(outputs).all(axis=1)
     if bad.any():
         shown = " | ".join(texts[int(bad.argmax())])[:80]
-        raise FairlabError(f"{model.name} gives no number for the text '{shown}'; fix the model, or remove the text")
+        raise FairlabError(f"{model.name} returns no number for the text '{shown}'; fix the model, or remove the text")
     if kind == "score":
         return outputs
     if outputs.min() < -1e-6 or outputs.max() > 1 + 1e-6:
         raise FairlabError(
-            f"{model.name} gives values from {outputs.min():.3g} to {outputs.max():.3g}, which are logits and not "
-            "probabilities; apply softmax (one label a text) or sigmoid (several)"
+            f"{model.name} gives values from {outputs.min():.3g} to {outputs.max():.3g}, which are logits, not "
+            "probabilities; apply softmax (one label per text) or sigmoid (several)"
         )
     sums = outputs.sum(axis=1)
     if kind == "one" and (off := np.abs(sums - 1)).max() > OFF:
         raise FairlabError(
-            f"the probabilities of {model.name} sum to {sums[int(off.argmax())]:.3g} and not to 1; normalise them, or "
-            "give several labels, as lists or as a column each"
+            f"the probabilities of {model.name} sum to {sums[int(off.argmax())]:.3g}, not to 1; normalise them, or "
+            "give several labels per text, as lists or as one column each"
         )
     return outputs

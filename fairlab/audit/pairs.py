@@ -1,4 +1,4 @@
-"""Pairs of a text and its rewrite with one person turned to another attribute, each with a control."""
+"""Pairs of a text and a rewrite that changes one person's attribute, each with a control."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
 from fairlab.types import FairlabError
 
-AT_ONCE = 256  # texts between two steps of the progress bar
+AT_ONCE = 256  # texts per step of the progress bar
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Pairs:
         people: Number of rows in which a person's attribute was found.
         rows: Number of rows.
         faults: Number of rewrites that were rejected, by reason.
-        read: Wrong rule rewrites of the axis as read by the project, in words.
+        read: Share of wrong rule-made rewrites of the axis that the project's readers found, in words.
     """
 
     axis: str
@@ -68,13 +68,13 @@ class Pairs:
 def make_pairs(
     fields: Sequence[Sequence[str]], axis: str, *, mode: Literal["syntax", "lexical"] = "syntax", seed: int = 0
 ) -> Pairs:
-    """Turn one person of every text to another attribute of an axis, drawn by a hash, and make the controls.
+    """Change one person in every text to another attribute of an axis, drawn by a hash, and make the controls.
 
     Args:
         fields: Fields of each text.
         axis: Name of a lexicon, or path of a lexicon file.
         mode: Way of finding words, as in :class:`fairlab.augmentation.perturbation.Perturbation`.
-        seed: Seed of the drawn persons and targets.
+        seed: Seed for drawing the persons and target attributes.
 
     Raises:
         FairlabError: There is no such axis.
@@ -111,6 +111,6 @@ def refuse_without_people(found: Sequence[Pairs], name: str) -> None:
     if not any(found):
         axes = ", ".join(one.axis for one in found)
         raise FairlabError(
-            f"no text of {name} names people by {axes} that the rules can change; give data about people, or axis=FILE "
+            f"no text of {name} names people whose {axes} the rules can change; give data about people, or axis=FILE "
             "with a lexicon of your own"
         )

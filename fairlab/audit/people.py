@@ -1,4 +1,4 @@
-"""Groups of texts by the people that they name, as the lexicons find them."""
+"""Groups of texts by the people in them, as the lexicons find them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.fields import join_fields
 
-FOUND = "people"  # beginning of the names of groups that the lexicon found
-TWO = 2  # attributes that make groups
+FOUND = "people"  # prefix of the names of groups that the lexicon found
+TWO = 2  # minimum number of attributes that make groups
 
 
 def people_column(axis: str) -> str:
@@ -19,16 +19,16 @@ def people_column(axis: str) -> str:
 
 
 def groups_of_people(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text by axis; empty for none, or for several attributes.
+    """Return the attribute of the people in each text by axis; empty if there are no people or several attributes.
 
-    Axes of which all texts have the same attribute, or none, are left out.
+    An axis is left out unless its texts have at least two attributes.
     """
     found = {people_column(axis): groups for axis, groups in attributes_of(fields, axes).items()}
     return {column: groups for column, groups in found.items() if len(set(filter(None, groups))) >= TWO}
 
 
 def attributes_of(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text by axis; empty for none, or for several attributes."""
+    """Return the attribute of the people in each text by axis; empty if there are no people or several attributes."""
     lexicons = [load_lexicon(axis) for axis in axes]
     words = PerturbableWords(lexicons, "lexical")
     counts = [words.attributes(join_fields(some)) for some in fields]

@@ -31,7 +31,7 @@ SHOWN = 5  # small groups that a note names
 
 
 def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
-    """Return the quantities of all groups, in percent or points, and notes on small groups.
+    """Return the quantities of all groups, in percent or points, with notes on small groups.
 
     Args:
         data: Rows with groups.
@@ -74,7 +74,7 @@ def _listed(small: Mapping[str, int]) -> str:
 
 
 def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:
-    """Yield name and predictions of each label; of two exclusive labels, those of the second alone."""
+    """Yield the name and predictions of each label; for two exclusive labels, only for the second."""
     for place, name in enumerate(data.labels):
         if data.kind == "several":
             yield name, Binary(data.truth[:, place], labels[:, place], outputs[:, place])
@@ -84,7 +84,7 @@ def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tupl
 
 
 def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array, outputs: Array) -> Iterator[Quantity]:
-    """Yield rates by label, and for three labels or more the accuracy over all of them."""
+    """Yield rates by label and, for three or more labels, the accuracy over all labels."""
     whole = len(data.labels) > 2 and data.kind == "one"
     if whole:
         right = (labels == data.truth).astype(np.float64)
@@ -111,7 +111,7 @@ def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[
 
 
 def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence[str]) -> Iterator[Quantity]:
-    """Yield the smallest gap that each test finds, which follows from the sizes and has no sampling interval."""
+    """Yield each test's smallest detectable gap, which follows from group sizes, so it has no interval."""
     for name in names:
         value = 100 * detectable_gap(of_label, members, name)
         if math.isfinite(value):

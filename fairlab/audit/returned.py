@@ -1,4 +1,4 @@
-"""Numbers from what a user's function returns: arrays, labels, tables or mappings by label.
+"""Conversion of the outputs of a user's function to numbers: arrays, labels, tables or mappings by label.
 
 Shape letters: N texts, L labels.
 """
@@ -23,8 +23,8 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
     Args:
         name: Name of the model, for messages.
         returned: Array or nested lists of numbers; labels, which get a probability of 1; a DataFrame with a column per
-            label, or a mapping from label to column; a mapping from label to probability per text; or what a
-            transformers pipeline returns with ``top_k=None``, a list of ``{"label": ..., "score": ...}`` per text.
+            label, or a mapping from label to column; a mapping from label to probability per text; or the output of a
+            transformers pipeline with ``top_k=None``, a list of ``{"label": ..., "score": ...}`` per text.
         labels: Names of the labels.
 
     Raises:
@@ -53,7 +53,7 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
         return np.asarray(found if np.ndim(returned) else returned, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise FairlabError(
-            f"{name} returns a {type(returned).__name__} of {type(first).__name__}; return a row of numbers a text"
+            f"{name} returns a {type(returned).__name__} of {type(first).__name__}; return a row of numbers per text"
         ) from error
 
 
@@ -61,7 +61,7 @@ def _of_label(name: str, label: str, labels: Sequence[str]) -> Array:
     meant = label_meant(label, labels)
     if meant is None:
         raise FairlabError(
-            f"{name} returns the label '{label}', and the data has {', '.join(labels)}; give labels=[...]"
+            f"{name} returns the label '{label}', but the data has {', '.join(labels)}; give labels=[...]"
         )
     return np.eye(len(labels))[list(labels).index(meant)]
 
@@ -70,7 +70,7 @@ def _by_label(name: str, returned: Mapping[Any, Any], labels: Sequence[str]) -> 
     """Return the values of a mapping in the order of the labels."""
     known = {label_meant(label, labels): values for label, values in returned.items()}
     if absent := [label for label in labels if label not in known]:
-        raise FairlabError(f"{name} returns no probability of '{absent[0]}'; return one for each label")
+        raise FairlabError(f"{name} returns no probability for '{absent[0]}'; return one for each label")
     return [known[label] for label in labels]
 
 
@@ -79,7 +79,7 @@ def _of_mapping(name: str, one: Any, labels: Sequence[str]) -> list[float]:
     scores = one if isinstance(one, Mapping) else {part["label"]: part["score"] for part in one}
     if set(scores) == {"label", "score"}:
         raise FairlabError(
-            f"{name} returns the likeliest label alone; return the probability of each (top_k=None of a transformers "
+            f"{name} returns only the likeliest label; return the probability of each (top_k=None of a transformers "
             "pipeline)"
         )
     return [float(score) for score in _by_label(name, scores, labels)]

@@ -1,4 +1,4 @@
-"""Running an audit: data and model in, readings and answer in the record out."""
+"""Execution of an audit, from the data and models to the readings and answers in the record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairlab.benchmarks.runner import measure_models
 from fairlab.record import Note, Record
 from fairlab.types import FairlabError
 
-OF_GROUPS = ("group", "groups", "sex", "ethnicity", "religion", "race", "age")  # usual names of columns of groups
+OF_GROUPS = ("group", "groups", "sex", "ethnicity", "religion", "race", "age")  # usual names of group columns
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,20 @@ class Settings:
     Attributes:
         field: Column of the text, or two columns for pairs.
         label: Column of the label or score, or a column per label.
-        group: Column of groups, or several; None takes groups that the lexicons find.
+        group: Column of groups, or several columns; None uses the groups that the lexicons find.
         axis: Axes along which people change.
-        labels: Names of the model's labels, in the order of its outputs; None takes the model's own, and an empty list
-            is for a model of scores.
+        labels: Names of the model's labels, in the order of its outputs. None uses the model's own names. Give an empty
+            list for a model that returns scores.
         threshold: Probability from which a label is predicted.
         margin: Largest gap in points that counts as alike, or None.
-        sheet: Number of rewrites to write to a reading sheet, or path of a filled one, or None.
+        sheet: Number of rewrites to write to a reading sheet, path of a filled sheet, or None.
         mode: Way of finding people: ``syntax`` or ``lexical``.
         limit: Maximum number of rows, spread evenly, or None.
-        seed: Seed of the drawn people and targets.
-        mend: Way of mending the model's decisions, ``threshold`` or ``odds``, or None; its result is audited too.
-        fit: Labelled rows, other than the audited ones, to fit it on.
-        keep: Largest loss of accuracy, in points, at which a later model's accuracy counts as kept.
+        seed: Seed for drawing people and target attributes.
+        mend: Method that makes the model's decisions fairer, ``threshold`` or ``odds``, or None; its result is audited
+            too.
+        fit: Labelled rows to fit that method on, which must not be the audited ones.
+        keep: Largest loss of accuracy, in points, that still counts as keeping the accuracy of the first model.
     """
 
     field: str | Sequence[str] = "text"
@@ -65,11 +66,11 @@ class Settings:
 
 
 def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: Record) -> dict[str, AnyClassifier]:
-    """Audit classifiers on the same rows, the later ones compared with the first.
+    """Audit classifiers on the same rows, and compare each later one with the first.
 
     Args:
-        models: Classifiers by label, as :func:`fairlab.audit.classifiers.as_classifier` takes them; the label of a
-            single one is empty.
+        models: Classifiers by label, as :func:`fairlab.audit.classifiers.as_classifier` takes them; a single classifier
+            has an empty label.
         data: Rows, as :func:`fairlab.audit.data.read_source` takes them.
         settings: Settings of the audit.
         record: The run's record, which receives readings, comparisons and the answers.
@@ -90,7 +91,9 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     rows = read_labelled(data, settings, next(iter(found.values())))
     for model in found.values():
         if model.kind not in (None, rows.kind):
-            raise FairlabError(f"{model.name} gives {model.kind} and the data holds {rows.kind}; give one of its kind")
+            raise FairlabError(
+                f"{model.name} gives {model.kind}, but the data holds {rows.kind}; give data of the model's kind"
+            )
     if settings.mend:
         found = _with_mended(found, rows, settings, record)
     name = str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
@@ -118,29 +121,31 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
 
 
 def _unread_groups(columns: Sequence[str], axes: Sequence[str]) -> list[Note]:
-    """Return a note on the first column that by its name holds groups; it was not used."""
+    """Return a note on the first unused column whose name suggests that it contains groups."""
     likely = next((name for name in columns if name.lower() in {*OF_GROUPS, *axes}), None)
-    said = f"groups are those that words in the texts name; group={likely} measures those of the column '{likely}'"
+    said = f"groups were found by words in the texts; give group={likely} to use the column '{likely}' instead"
     return [Note("audit", said)] if likely else []
 
 
 def _with_mended(
     found: dict[str, AnyClassifier], rows: LabelledRows, settings: Settings, record: Record
 ) -> dict[str, AnyClassifier]:
-    """Return the model and its version with a decision rule, and write the rule to the run folder.
+    """Return the model together with a version that has a decision rule, and write the rule to the run folder.
 
     Raises:
-        FairlabError: There are several models, there are no rows to fit on, or they are the audited ones.
+        FairlabError: There are several models, there are no rows to fit on, or the rows to fit on are the audited ones.
     """
     if len(found) > 1:
         raise FairlabError("mend= takes one model; give model=MODEL")
     if settings.fit is None:
-        raise FairlabError(f"mend={settings.mend} needs fit=FILE, labelled rows other than those that are audited")
+        raise FairlabError(f"mend={settings.mend} needs fit=FILE, a file of labelled rows that are not audited")
     (model,) = found.values()
     fit = read_labelled(settings.fit, settings, model, rows.labels)
     seen = set(map(tuple, rows.fields))
     if shared := sum(tuple(fields) in seen for fields in fit.fields):
-        raise FairlabError(f"{shared} texts of fit are also audited, which flatters the result; remove them from fit")
+        raise FairlabError(
+            f"{shared} texts of fit are also audited, which would make the result too good; remove them from fit"
+        )
     if not fit.groups:
         fit.groups.update(groups_of_people(fit.fields, settings.axis))
     rule = fit_rule(settings.mend or "threshold", model, fit, settings.keep, settings.threshold)
@@ -149,7 +154,7 @@ def _with_mended(
 
 
 class _Digested:
-    """Classifier as the runner of benchmarks takes a model: no two are known to be the same."""
+    """Wrapper of a classifier for the benchmark runner, which treats every classifier as a different model."""
 
     def __init__(self, model: AnyClassifier) -> None:
         self.model = model
@@ -160,13 +165,14 @@ class _Digested:
 
 
 def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:
-    """Return labelled rows as the settings of an audit name their columns.
+    """Return the labelled rows, with the columns that the settings of an audit name.
 
     Args:
         data: Rows, as :func:`fairlab.audit.data.read_source` takes them.
         settings: Settings of the audit.
         model: Classifier whose labels the rows have.
-        names: Names of the labels if neither the settings nor the model names them; empty takes those of the data.
+        names: Names of the labels, used if neither the settings nor the model name them; empty to use the labels of the
+            data.
 
     Raises:
         FairlabError: The data does not fit.
@@ -176,7 +182,7 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
     labels = tuple(map(str, settings.labels or names)) or model.labels
     if settings.labels and model.labels and len(settings.labels) != len(model.labels):
         raise FairlabError(
-            f"labels names {len(settings.labels)} labels and {model.name} has {len(model.labels)} "
+            f"labels has {len(settings.labels)} names, but {model.name} has {len(model.labels)} labels "
             f"({', '.join(model.labels)}); name each of them"
         )
     kind = "score" if settings.labels is not None and not settings.labels else model.kind
@@ -184,6 +190,6 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:
-    """Write a sheet with the same number of pairs per axis."""
+    """Write a reading sheet with the same number of pairs per axis."""
     drawn = [pair for one in pairs for pair in drawn_for_sheet(one.pairs, ids, count)]
     write_rewrites(folder / FILE, drawn, ids)

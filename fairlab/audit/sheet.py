@@ -1,8 +1,8 @@
-"""Reading sheet of an audit: drawn pairs that a person reads, to learn the rewriter's own error.
+"""Reading sheet of an audit: a sample of pairs for a person to read, which measures the rewriter's errors.
 
-The sheet has a row per drawn pair. The reader writes ``yes`` or ``no`` under ``right``, and for a wrong rewrite the
-text as it should be under ``corrected``. A corrected text is classified too, so that the audit knows which changes of a
-prediction the rewriter missed, and which it made up.
+The sheet has a row per drawn pair. The reader writes ``yes`` or ``no`` in the column ``right`` and, for a wrong
+rewrite, the correct text in the column ``corrected``. A corrected text is classified too, which shows the changes of
+predictions that the rewriter's errors hid or caused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ YES, NO = ("yes", "y", "1", "true", "x"), ("no", "n", "0", "false")
 
 
 def drawn_for_sheet(pairs: Sequence[Pair], ids: Sequence[str], count: int) -> list[Pair]:
-    """Draw pairs for a sheet by a hash of their texts, the same for every model."""
+    """Draw pairs for a sheet by a hash of their texts, so that every model gets the same pairs."""
     order = sorted(pairs, key=lambda one: hashlib.sha256(f"{one.axis}:{one.before}:{ids[one.row]}".encode()).digest())
     return order[:count]
 
@@ -43,15 +43,16 @@ def write_rewrites(path: Path, drawn: Sequence[Pair], ids: Sequence[str]) -> Non
 
 
 def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[str] | None]]:
-    """Return the pairs that were read, each with its right rewrite, or None if it is wrong and not corrected.
+    """Return the pairs that were read, each with the right rewrite, or None if it is wrong and was not corrected.
 
     Rows without an answer are left out.
 
     Raises:
-        FairlabError: The sheet does not exist, holds no answer, another answer than yes or no, or other pairs.
+        FairlabError: The sheet does not exist, has no answers, has an answer other than yes or no, or has pairs of
+            another audit.
     """
     if not path.is_file():
-        raise FairlabError(f"{path} is no file; give a filled {FILE}, as sheet=100 writes it")
+        raise FairlabError(f"{path} is not a file; give a filled-in {FILE}, which sheet=100 writes")
     known = {(one.axis, one.target, join_fields(one.before), join_fields(one.after)): one for one in pairs}
     found: list[tuple[Pair, list[str] | None]] = []
     for line, row in read_table_rows(path, columns=COLUMNS):
@@ -59,12 +60,12 @@ def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[st
         if not answer:
             continue
         if answer not in YES + NO:
-            raise FairlabError(f"{path} line {line}: '{answer}' under 'right' is neither yes nor no; write one of them")
+            raise FairlabError(f"{path} line {line}: '{answer}' under 'right' is neither yes nor no; write yes or no")
         key = (row["axis"], row["target"], csv_text(row["before"]), csv_text(row["after"]))
         pair = known.get(key)
         if pair is None:
             raise FairlabError(
-                f"{path} line {line} is no pair of this audit; fill in the sheet of the same data and axes"
+                f"{path} line {line} is not a pair of this audit; fill in the sheet of the same data and axes"
             )
         corrected = csv_text(row.get("corrected", "")).strip()
         if answer in YES:

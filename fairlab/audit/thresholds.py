@@ -1,4 +1,4 @@
-"""Thresholds per label that make the gaps between groups small, at little cost of accuracy.
+"""Thresholds per label that make the gaps between groups small at little cost in accuracy.
 
 Shape letters: N rows, L labels.
 """
@@ -16,15 +16,15 @@ from fairlab.audit.group_rates import Members
 from fairlab.audit.outputs import predicted
 
 Array = NDArray[np.float64]
-GRID = 99  # quantiles of a label's probabilities that are tried as its threshold
+GRID = 99  # number of quantiles of a label's probabilities that are tried as its threshold
 
 
 @dataclass(frozen=True)
 class Reached:
-    """Accuracy and gap that thresholds give on some rows.
+    """Accuracy and gap that some thresholds achieve on some rows.
 
     Attributes:
-        accuracy: Share of rows that are labelled right.
+        accuracy: Share of rows that are labelled correctly.
         gap: Largest gap in false-positive or false-negative rate between two groups, over labels and columns.
     """
 
@@ -35,8 +35,8 @@ class Reached:
 def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], start: Array, keep: float) -> Array:
     """Return the thresholds (L,) with the smallest gap among those that keep the accuracy.
 
-    Labels are taken in turn; each one's threshold is a quantile of its probabilities. Of two exclusive labels the
-    second has a threshold alone.
+    Labels are processed one after the other; the threshold of each is a quantile of its probabilities. Of two exclusive
+    labels, only the second has a threshold.
 
     Args:
         data: Rows with labels.
@@ -59,7 +59,7 @@ def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], 
 
 
 def reached(data: LabelledRows, outputs: Array, columns: Sequence[Members], cuts: Array) -> Reached:
-    """Return the accuracy and the gap that thresholds give on rows."""
+    """Return the accuracy and the gap that thresholds achieve on rows."""
     labels = predicted(outputs, data.kind, cuts)
     right = labels == data.truth
     gaps = [gap for members in columns for gap in _gaps(data, labels, members)]
@@ -67,7 +67,7 @@ def reached(data: LabelledRows, outputs: Array, columns: Sequence[Members], cuts
 
 
 def _gaps(data: LabelledRows, labels: Array, members: Members) -> Iterator[float]:
-    """Yield the gap in each error rate of each label, among groups that have rows for it."""
+    """Yield the gap in each error rate of each label, between the groups that have rows for this rate."""
     for place in range(len(data.labels)):
         several = data.kind == "several"
         truth, given = ((side[:, place] if several else side == place) for side in (data.truth, labels))

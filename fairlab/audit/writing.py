@@ -1,4 +1,4 @@
-"""Audit of a generating model: its texts after a person in the prompt changes, compared with repeated samples.
+"""Audit of a generating model: the effect of changing a person in the prompt, compared with repeated sampling.
 
 Shape letters: P pairs of prompts.
 """
@@ -48,13 +48,14 @@ class WritingSettings:
     """Settings of an audit of a model that writes.
 
     Attributes:
-        sampling: Way of drawing texts.
-        system: System prompt before every prompt; empty for none.
-        field: Column of the prompt, for files with columns.
+        sampling: Settings of text sampling.
+        system: System prompt before every prompt; empty for no system prompt.
+        field: Column of the prompt, for files
+            with columns.
         axis: Axes along which people in prompts change.
         mode: Way of finding people: ``syntax`` or ``lexical``.
         limit: Maximum number of prompts, spread evenly, or None.
-        seed: Seed of the drawn people and targets.
+        seed: Seed for drawing people and target attributes.
     """
 
     sampling: Sampling
@@ -68,17 +69,17 @@ class WritingSettings:
 
 @dataclass
 class WritingAudit(Benchmark):
-    """Kind and sentiment of written texts whose prompts differ in a person.
+    """Comparison of the kind and sentiment of generated texts whose prompts differ in one person.
 
-    Every prompt is answered twice unchanged, and once with the person changed. A text is refused, negative, neutral or
-    positive; it flips if this kind differs. Differences between the two answers to the same prompt are due to chance,
-    and are subtracted.
+    Every prompt is answered twice unchanged, and once with the person changed. The kind of a text is refused, negative,
+    neutral or positive; a text flips if its kind differs. Differences between the two answers to the same prompt are
+    due to chance and are subtracted.
 
     Args:
         pairs: Pairs of each axis.
         scorer: Scorer of sentiment.
         output: Name of its score.
-        sampling: Way of drawing.
+        sampling: Settings of text sampling.
         phrases: Phrases of refusals.
         system: System prompt before every prompt; empty for none.
     """
@@ -95,7 +96,7 @@ class WritingAudit(Benchmark):
     description = Description(
         AUDIT,
         "Audit of writing",
-        "Does the model write otherwise when a person in the prompt changes?",
+        "Does the model write differently when a person in the prompt changes?",
         FLIPS,
         topic=ALIKE,
         subsets={"*": "{}"},
@@ -104,7 +105,7 @@ class WritingAudit(Benchmark):
     )
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
-        """Write three texts for each pair, and compare."""
+        """Generate three texts for each pair, and compare them."""
         pairs = [pair for one in self.pairs for pair in one.pairs]
         written = write_texts(self.name, backbone, prompts_of(pairs, self.system), self.sampling)
         if all(one.ended == FAILED for one in written):
@@ -127,7 +128,7 @@ class WritingAudit(Benchmark):
         return outcome(self.description, quantities, items=items, notes=self._notes(written))
 
     def _judged(self, written: Sequence[Written]) -> tuple[Array, Array]:
-        """Return kind and sentiment of the three texts of each pair, both (P, 3)."""
+        """Return the kind and the sentiment of the three texts of each pair, both (P, 3)."""
         sentiment = rate(self.scorer, self.output, [one.text for one in written])
         kinds = 2.0 + np.sign(sentiment) * (np.abs(sentiment) >= NEUTRAL_WITHIN)
         kinds[[is_refusal(one, self.phrases) for one in written]] = 0
@@ -139,7 +140,7 @@ class WritingAudit(Benchmark):
         return widened(mean, share, subset=one.axis, name="people", percent=True)
 
     def _notes(self, written: Sequence[Written]) -> list[Note]:
-        found = [f"{one.axis}: no prompt names people that the rules can change" for one in self.pairs if not len(one)]
+        found = [f"{one.axis}: no prompt names people whom the rules can change" for one in self.pairs if not len(one)]
         found += [
             f"{one.axis}: {sum(one.faults.values())} rewrites were left out ({', '.join(sorted(one.faults))})"
             for one in self.pairs
@@ -149,7 +150,7 @@ class WritingAudit(Benchmark):
 
 
 def prompts_of(pairs: Sequence[Pair], system: str = "") -> list[TextPrompt]:
-    """Return three prompts per pair: as it is, with the person changed, and as it is with another seed."""
+    """Return three prompts per pair: the original, one with the person changed, and the original with another seed."""
     found = []
     for pair in pairs:
         before, after = " ".join(pair.before), " ".join(pair.after)
@@ -190,11 +191,11 @@ def _row(pair: Pair, written: Sequence[Written], kinds: Array) -> dict[str, Any]
 def audit_writing(
     model: Any, prompts: Any, settings: WritingSettings, scorer: TextRater, output: str | None, record: Record
 ) -> list[str]:
-    """Audit a model that writes on prompts of one's own.
+    """Audit a generating model on the user's own prompts.
 
     Args:
-        model: Backbone or model object that writes.
-        prompts: File of prompts, one a line or a row, or rows by column.
+        model: Backbone or model object that generates text.
+        prompts: File of prompts, one per line or row, or rows by column.
         settings: Settings of the audit.
         scorer: Scorer of sentiment.
         output: Name of its score.
@@ -224,7 +225,7 @@ def audit_writing(
 
 
 def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: str = "") -> str:
-    """Return what the audit will ask of a model: texts, and tokens and dollars of a served one."""
+    """Describe the work that the audit gives a model: number of texts and, for a served model, tokens and dollars."""
     writer, prompts = writer_of(model), prompts_of(pairs, system)
     if not isinstance(writer, RemoteWriter):
         return f"{len(prompts)} texts of at most {sampling.max_tokens} tokens will be written"
@@ -237,14 +238,14 @@ def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: s
 def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
     """Return the answer for an axis in a sentence.
 
-    A gap that was found is named with its p-value after Holm and the rewriter's error. Otherwise the smallest gap that
-    would have been found is named; if it exceeds 10 points, the answer is that the prompts cannot tell.
+    If a gap was found, the answer states it with its p-value after Holm and the rewriter's error. Otherwise it states
+    the smallest gap that would have been found; if that exceeds 10 points, the prompts are inconclusive.
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:
-        return f"{one.axis}: cannot tell, because no prompt names people that the rules can change."
+        return f"{one.axis}: cannot tell, because no prompt names people whom the rules can change."
     if values["refused"].value == 100.0:
-        return f"{one.axis}: cannot tell, because every answer refuses; ask other prompts, or another model."
+        return f"{one.axis}: cannot tell, because every answer is a refusal; try other prompts or another model."
     flips, smallest = values["excess_flips"], values["detectable_flips"].value
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0

@@ -1,1 +1,1 @@
-"""Augmentations: rewriting strategies that choose a rewriter and its requests, one per file."""
+"""Augmentations: strategies that make or select training data, one per file."""

@@ -38,13 +38,14 @@ class AFLite(Filter):
             too few rows for a classifier.
 
     Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; the shares are those for its
-    549,367 pairs of SNLI. The default embedding comes from the embedded encoder, not from a RoBERTa tuned to part of
-    the data. The embedding of a pair has both fields, their product and the absolute value of their difference.
+    549,367 pairs of SNLI. The default embedding comes from the embedded encoder instead of a RoBERTa tuned on part of
+    the data. The embedding of a pair consists of both fields, their product and the absolute value of their difference.
     """
 
     title = "pairs that linear classifiers find hard (AFLite)"
     limits = (
-        "The remaining pairs are hard for one embedding; other shortcuts stay, as do wrong labels, which are hard too."
+        "The remaining pairs are hard for one embedding. Other shortcuts remain, and so do wrong labels, which are "
+        "hard too."
     )
     citation = """@inproceedings{lebras2020adversarial,
   title = {Adversarial Filters of Dataset Biases},
@@ -100,11 +101,11 @@ class AFLite(Filter):
     def _predictability(
         self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return the share of the classifiers not trained on a row that find its label; 0 if all were trained on it."""
+        """Return the share of classifiers not trained on a row that predict its label; 0 if all were trained on it."""
         from sklearn.linear_model import LogisticRegression
 
         right, tried = np.zeros(len(labels_N)), np.zeros(len(labels_N))
-        size = min(max(2, round(self.train * len(labels_N))), len(labels_N) - 1)  # leave at least one row to test on
+        size = min(max(2, round(self.train * len(labels_N))), len(labels_N) - 1)  # leaves at least one row to test on
         for _ in range(self.partitions):
             order = draw.permutation(len(labels_N))
             inside, outside = order[:size], order[size:]

@@ -1,4 +1,4 @@
-"""Removal or repetition of pairs until a bag of words of the last field alone predicts no label."""
+"""Removal or repetition of pairs until a bag of words of the last field cannot predict the label."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Balanced(Filter):
     A logistic regression on words and word pairs of the last field gives every row, out of fold, the probability of
     each label. Rows look alike if they have the same most likely label, with a probability in the same bin. Among
     these, the same number of rows is kept for every label: the number of the rarest label, drawn at random. With
-    ``by="repeating"``, no row is removed for balance. Rows of rarer labels are repeated up to the number of the most
-    frequent label, and only rows without a counterpart of another label are removed.
+    ``by="repeating"``, rows are not removed for balance. Instead, rows of rarer labels are repeated up to the number of
+    the most frequent label; only rows without a counterpart of another label are removed.
 
     Args:
         label: Column of the label.

@@ -21,7 +21,7 @@ from fairlab.types import FairlabError, Made, Row
 PLACEHOLDER = "<social_group>"
 HARMS = ("hate", "toxicity", "sexual", "violence")  # harms that a harmless prompt does not have
 LENGTH = 120  # maximum tokens of a prompt
-FORMS_SHOWN = 10  # in a request, as in the paper
+FORMS_SHOWN = 10  # forms per request, as in the paper
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -41,7 +41,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class BenignPrompts(RowAugmentation):
-    """Augmentation that requests prompts on every row's topic, and writes each for every subgroup, safe in every harm.
+    """Augmentation that requests prompts on every row's topic, and makes a harmless version for every subgroup.
 
     Prompts without the placeholder, or with more than one, and duplicates of earlier prompts are left out and counted.
 
@@ -56,7 +56,7 @@ class BenignPrompts(RowAugmentation):
     """
 
     title = "harmless prompts about every subgroup"
-    limits = "Prompts of few topics and forms in English, and none that is harmful."
+    limits = "Only harmless English prompts of few topics and forms."
     citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
   author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
@@ -69,7 +69,7 @@ class BenignPrompts(RowAugmentation):
 
     def __init__(self, *, each: int, forms: Sequence[str], llm: LLM | None = None, seed: int = 0) -> None:
         if llm is None:
-            raise FairlabError("benign_prompts asks a language model; add llm=local, openai, gemini, vllm or replay")
+            raise FairlabError("benign_prompts needs a language model; add llm=local, openai, gemini, vllm or replay")
         if each < 1 or not forms:
             raise FairlabError(
                 f"augmentation.each must be at least 1 and augmentation.forms not empty: {each}, {forms}"
@@ -130,7 +130,7 @@ class BenignPrompts(RowAugmentation):
     def _versions(self, row: Row, key: str, one: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return a prompt for every subgroup, in one set per category.
 
-        The texts of a set differ in one category alone.
+        The texts of a set differ only in one category.
         """
         return [
             {

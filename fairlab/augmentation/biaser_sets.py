@@ -1,4 +1,4 @@
-"""Set of biasers from a language model, by prompt; the paper had 20 ethnicities from ChatGPT.
+"""Set of biasers requested from a language model; the paper used 20 ethnicities from ChatGPT.
 
 Source: Mondal and Lipizzi 2024, section 4.
 """
@@ -27,7 +27,7 @@ class AskedSet:
     """Set of a bias producer's members, requested from a language model.
 
     Args:
-        llm: Language model to ask, with a ledger, so that the same set is not requested twice; required.
+        llm: Language model to ask; required. Its ledger prevents requesting the same set twice.
         size: Number of members of the set, |b|, at least 2.
         seed: Seed of the language model's sampling; the temperature is 0.
 
@@ -38,7 +38,7 @@ class AskedSet:
     def __init__(self, *, llm: LLM | None, size: int = 20, seed: int = 0) -> None:
         if llm is None:
             raise FairlabError(
-                "a set of biasers by prompt asks a language model; add llm=local, openai, gemini, vllm or replay"
+                "a set of biasers by prompt needs a language model; add llm=local, openai, gemini, vllm or replay"
             )
         if size < 2:
             raise FairlabError(f"biaser_set.size must be at least 2, not {size}")
@@ -46,10 +46,10 @@ class AskedSet:
         self.prompt = load_prompt("biasers")
 
     def __call__(self, axis: str, folder: Path) -> Path:
-        """Return the file of the set in ``folder``, and write it first if it does not exist.
+        """Return the file of the set in ``folder``, writing it if it does not exist.
 
         Raises:
-            FairlabError: The model gave no set, or one with too few different members.
+            FairlabError: The model returned no set, or a set with too few different members.
         """
         path = folder / NAME
         if not path.exists():
@@ -60,7 +60,7 @@ class AskedSet:
                 "biasers": self._asked(axis),
             }
             write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-        load_lexicon(str(path))  # report a set that contradicts itself here
+        load_lexicon(str(path))  # reports a set that contradicts itself
         return path
 
     def _asked(self, axis: str) -> list[list[str]]:
@@ -88,13 +88,15 @@ class AskedSet:
         )
         (reply,) = self.llm.ask([request], stage="biasers")
         if not reply.ok:
-            raise FairlabError(f"{self.llm.name} gave no set of biasers ({reply.outcome}: {reply.reason}); ask another")
+            raise FairlabError(
+                f"{self.llm.name} returned no set of biasers ({reply.outcome}: {reply.reason}); ask another model"
+            )
         found: dict[str, list[str]] = {}
         for one in reply.value["biasers"]:
             found.setdefault(one["adjective"].casefold(), [one[name].strip() for name in FORMS])
         if len(found) < self.size:
             raise FairlabError(
-                f"{self.llm.name} gave {len(found)} different biasers of '{axis}', not {self.size}; ask for fewer with "
-                "biaser_set.size, or another model"
+                f"{self.llm.name} returned {len(found)} different biasers of '{axis}', not {self.size}; ask for fewer "
+                "with biaser_set.size, or another model"
             )
         return list(found.values())[: self.size]

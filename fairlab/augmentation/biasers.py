@@ -1,4 +1,4 @@
-"""Expansion by biasers: every entry once for every member of a set of biasers, each copy morphed up and down.
+"""Expansion by biasers: every entry is copied for every member of a set of biasers, and each copy is morphed.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.1. Details that the paper does not specify are settings here, and docs/biasers.md lists them.
@@ -28,16 +28,16 @@ COPIES, UP, DOWN = "copies", "upshifts", "downshifts"
 DUPLICATES = "duplicates left out"
 NOT_MADE = "morphs not made, or with a fault"
 REFUSED = f"rewriter: {UNALIGNED}"
-TO = "to/"  # counts of rows by member, before the name
+TO = "to/"  # prefix of counts of rows by member
 MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence", "llm")
 
 
 class Biasers(RowAugmentation):
-    """Augmentation that copies every entry for each other member per biaser, and upshifts and downshifts each copy.
+    """Augmentation that copies an entry for every other member of a biaser's set, and makes two morphs of each copy.
 
     Rows have the input's form, plus ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
     member a copy was made for), ``replaced`` (the replaced text) and their origin. An entry without a biaser is kept
-    once. A row whose text equals the text of another row of the same shard, ignoring case and blanks, is left out and
+    once. A row whose text equals another row's text in the same shard, ignoring case and spaces, is left out and
     counted. Entries take precedence over rows derived from other entries.
 
     Args:
@@ -92,7 +92,7 @@ class Biasers(RowAugmentation):
                     f"augmentation.{setting} must be {', '.join(known[:-1])} or {known[-1]}, not {value}"
                 )
         if not isinstance(rewriter, BiaserRewriter):
-            raise FairlabError("the augmentation biasers replaces words by rewriter=biasers alone; leave rewriter out")
+            raise FairlabError("the augmentation biasers works only with rewriter=biasers; leave rewriter out")
         self.rewriter = rewriter
         self.mentions: Literal["first", "each"] = mentions
         self.morph = morph
@@ -113,7 +113,8 @@ class Biasers(RowAugmentation):
         """Return the outcome of every row, in order."""
         answers = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
         found = [answer if isinstance(answer, list) else [] for answer in answers]
-        morphed: list[str] = []  # texts to morph: for each row its own text if all are morphed, then its copies
+        # texts to morph: for each row, its own text if all rows are morphed, followed by its copies
+        morphed: list[str] = []
         for row, copies in zip(rows, found, strict=True):
             morphed += [row.text] if self.morph == "all" else []
             morphed += [copy.text for copy in copies]
@@ -189,13 +190,13 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
         '590 rows of 10 entries and 20 biasers; one mention an entry can give 6'
     """
     return (
-        f"{written:,} rows of {entries:,} entries and {members} biasers; one mention an entry can give "
+        f"{written:,} rows of {entries:,} entries and {members} biasers; one mention per entry can give "
         f"{largest(entries, members):,} at most. The paper's 1,641 rows of 10 entries and 4,248 of 50 with 20 biasers "
-        f"are above that ({largest(10, 20):,} and {largest(50, 20):,}): they take 27 to 28 and 69 to 74 expanded "
+        f"are above that ({largest(10, 20):,} and {largest(50, 20):,}): they need 27 to 28 and 69 to 74 expanded "
         "mentions, as with mentions=each"
     )
 
 
 def largest(entries: int, members: int) -> int:
-    """Return the maximum of rows with one mention per entry: every entry and |b| copies, each with two morphs."""
+    """Return the maximum number of rows with one mention per entry: the entry and |b| copies, each with two morphs."""
     return 3 * entries * (1 + members)

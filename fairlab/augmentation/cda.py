@@ -32,10 +32,10 @@ class CDA(RowAugmentation):
 
     For rows (``fairlab.augment +augmentation=cda``), the output is groups, or rows of the same form whose text has the
     two attributes swapped: added after the original (``add``) or instead of it (``replace``). Rows without a word of
-    the axis give no group, and otherwise stay unchanged.
+    the axis give no group and, in the other forms, stay unchanged.
 
     Args:
-        output: Form of the output for rows: ``groups``, ``add`` or ``replace``; groups stay groups.
+        output: Form of the output for rows: ``groups``, ``add`` or ``replace``; it does not apply to groups.
         rewriter: Rewriter that swaps words in rows; not needed for groups.
 
     Raises:
@@ -65,7 +65,7 @@ class CDA(RowAugmentation):
             raise FairlabError(f"augmentation.output must be {', '.join(OUTPUTS)}, not {output}")
         if output != "groups" and rewriter is not None and len(rewriter.lexicon.attributes) != 2:
             raise FairlabError(
-                f"augmentation.output={output} exchanges two attributes, and there are "
+                f"augmentation.output={output} exchanges two attributes, but there are "
                 f"{len(rewriter.lexicon.attributes)}: {', '.join(rewriter.lexicon.attributes)}; choose two, "
                 "attributes=[A,B], or augmentation.output=groups"
             )

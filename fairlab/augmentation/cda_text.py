@@ -19,7 +19,7 @@ class CDAText:
     """
 
     title = "counterfactual data augmentation of plain text"
-    limits = "Listed English words are exchanged without regard to meaning; a text of many people turns all of them."
+    limits = "Listed English words are exchanged without regard to meaning; in a text with many people, all change."
     citation = """@inproceedings{zmigrod2019counterfactual,
   title = {Counterfactual Data Augmentation for Mitigating Gender Stereotypes in Languages with Rich
     Morphology},

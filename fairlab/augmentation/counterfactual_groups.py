@@ -14,12 +14,12 @@ from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, LLMGroups,
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.types import FairlabError, Made, Row
 
-NOTHING_TO_TURN = "rows whose words of the axis mean no person to turn"
+NOTHING_TO_TURN = "rows whose words of the axis do not refer to a person who can be changed"
 FILTERS = ("drop", "keep", "fallback")
 
 
 class CounterfactualGroups(RowAugmentation):
-    """Augmentation that turns every text with a word of the axis into a group: neutral, and one version per attribute.
+    """Augmentation that makes a group of every text with a word of the axis: neutral, and one version per attribute.
 
     The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail. ``drop``
     writes them to a separate file with the reason. ``keep`` keeps them, marked. ``fallback`` makes them again with the
@@ -30,7 +30,7 @@ class CounterfactualGroups(RowAugmentation):
         rewriter: Rewriter that makes the versions.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
         filter: Treatment of a group that fails: ``drop``, ``keep`` or ``fallback``.
-        repair: Whether a rewriting language model sees each fault once and is asked again, before the filter.
+        repair: Whether a language model that rewrites is told each fault and asked once more, before the filter.
         llm: Language model for verifiers that need one, such as ``label``; None if no verifier does.
         seed: Seed of the first names that the rule-based fallback chooses.
 
@@ -42,7 +42,7 @@ class CounterfactualGroups(RowAugmentation):
     """
 
     title = "counterfactual groups with checked polarity"
-    limits = "Polarity is judged by word lists in English: a version can pass and still be wrong in another way."
+    limits = "Polarity is judged by English word lists, so a version can pass and still be wrong in another way."
     citation = """@misc{deng2024llm,
   title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
   author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
@@ -63,7 +63,9 @@ class CounterfactualGroups(RowAugmentation):
         seed: int = 0,
     ) -> None:
         if repair and not isinstance(rewriter, LLMGroups):
-            raise FairlabError("augmentation.repair asks a language model again; use rewriter=llm, or leave it out")
+            raise FairlabError(
+                "augmentation.repair works only with a language model; use rewriter=llm, or leave it out"
+            )
         if filter not in FILTERS:
             raise FairlabError(f"augmentation.filter must be {', '.join(FILTERS)}, not {filter}")
         self.rewriter = rewriter
@@ -110,7 +112,7 @@ class CounterfactualGroups(RowAugmentation):
         return [found.get(k) for k in range(len(rows))]
 
     def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
-        """Return name and finding of the first verifier that rejects each.
+        """Return the name and objection of the first verifier that rejects each.
 
         Later verifiers see only the versions that earlier ones accepted.
         """

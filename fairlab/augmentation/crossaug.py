@@ -34,7 +34,7 @@ class CrossAug:
     """
 
     title = "contrastive claims and evidence (CrossAug)"
-    limits = "Made evidence may contradict the world; negation by rules makes contradictions of a few kinds."
+    limits = "Generated evidence may contradict reality; negation by rules makes only a few kinds of contradictions."
     citation = """@inproceedings{lee2021crossaug,
   title = {{CrossAug}: A Contrastive Data Augmentation Method for Debiasing Fact Verification Models},
   author = {Lee, Minwoo and Won, Seungpil and Kim, Juae and Lee, Hwanhee and Park, Cheoneum and Jung, Kyomin},
@@ -48,7 +48,7 @@ class CrossAug:
 
     @cached_property
     def negate(self) -> Callable[[str], str | None]:
-        """Return the function that gives a claim's contradiction, or None."""
+        """Return the function that maps a claim to its contradiction, or to None."""
         return negated if self.generator == RULES else generated_by(self.generator)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
@@ -58,7 +58,10 @@ class CrossAug:
             FairlabError: The example has no second text.
         """
         if len(fields) != 2:
-            raise FairlabError("augmentation=crossaug works on claims with evidence, or hypotheses with premises")
+            raise FairlabError(
+                "augmentation=crossaug needs claims with evidence, or hypotheses with premises; "
+                "give field=[EVIDENCE,CLAIM]"
+            )
         evidence, claim = fields
         contradiction = self.negate(claim) if label in CONTRASTS else None
         if contradiction is None or contradiction == claim:

@@ -19,7 +19,7 @@ from fairlab.types import FairlabError
 NOT_LETTERS = re.compile(r"[^a-z ]")
 KINDS = ("auto", "wordnet", "embeddings")
 COMMON = 8000  # words of the encoder's vocabulary, which is sorted by frequency
-NEAR = 0.55  # cosine; ours, chosen by inspection of twenty words outside any dataset
+NEAR = 0.55  # minimum cosine; our choice, from inspecting twenty words that are in no dataset
 TRIES = 10  # words tried for an insertion
 STOP_WORDS = frozenset(  # closed classes, compiled for this module
     "a an the this that these those my your his her its our their i me you he him she it we us they them who whom "
@@ -32,19 +32,19 @@ STOP_WORDS = frozenset(  # closed classes, compiled for this module
 
 
 class EDA:
-    """Augmentation that adds copies of every example with changes to its last text; the label stays.
+    """Augmentation that adds copies of every example with changes to the last text and the same label.
 
     A copy is made by one of four operations. ``alpha`` of the words (at least one) are replaced by synonyms, the same
     number of synonyms is inserted, the same number of word pairs is swapped, or each word is deleted with the
     probability ``alpha``. Texts are first lower-cased and stripped of all characters except letters, as in the authors'
-    code. A text without letters gives no copies. Copies depend on the seed and the text alone.
+    code. A text without letters gives no copies. Copies depend only on the seed and the text.
 
     Args:
         alpha: Share of the words that a copy changes, in [0, 1].
         num_aug: Number of copies per example, at least 1.
-        synonyms: Source of synonyms: ``wordnet``, ``embeddings`` (near words by ``encoder``), or ``auto``, which uses
+        synonyms: Source of synonyms: ``wordnet``, ``embeddings`` (nearby words by ``encoder``), or ``auto``, which uses
             WordNet if it is installed.
-        encoder: Encoder whose word vectors determine near words: ``minilm``, or the folder or hub name of another
+        encoder: Encoder whose word vectors determine nearby words: ``minilm``, or the folder or hub name of another
             encoder.
         seed: Seed of all random choices.
 
@@ -53,7 +53,7 @@ class EDA:
     """
 
     title = "easy data augmentation (EDA)"
-    limits = "Random edits may change meaning or label, and no check follows."
+    limits = "Random edits may change the meaning or the label, and are not checked."
     citation = """@inproceedings{wei2019eda,
   title = {{EDA}: Easy Data Augmentation Techniques for Boosting Performance on Text Classification Tasks},
   author = {Wei, Jason and Zou, Kai},
@@ -65,7 +65,7 @@ class EDA:
     def __init__(self, *, alpha: float, num_aug: int, synonyms: str, encoder: str = EMBEDDED, seed: int = 0) -> None:
         if not 0 <= alpha <= 1 or num_aug < 1 or synonyms not in KINDS:
             raise FairlabError(
-                "augmentation.alpha must be in 0..1, augmentation.num_aug be 1 or more and augmentation.synonyms "
+                "augmentation.alpha must be in 0..1, augmentation.num_aug 1 or more and augmentation.synonyms one of "
                 f"{', '.join(KINDS)}: {alpha}, {num_aug}, {synonyms}"
             )
         self.alpha = alpha
@@ -76,7 +76,7 @@ class EDA:
 
     @cached_property
     def synonyms(self) -> Callable[[str], list[str]]:
-        """Return the function that gives the synonyms of a word."""
+        """Return the function that maps a word to its synonyms."""
         if self.kind != "embeddings":
             try:
                 return WordNetSynonyms()
@@ -101,7 +101,7 @@ class EDA:
         return [([*fields[:-1], text], label) for text in texts]
 
     def replaced(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Replace all occurrences of some words by one synonym each, except stop words."""
+        """Replace some words, except stop words, by one synonym each, in all their occurrences."""
         found, left = list(words), self._count(words)
         candidates = sorted(set(words) - STOP_WORDS)
         draw.shuffle(candidates)
@@ -113,7 +113,7 @@ class EDA:
         return found
 
     def inserted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Insert a synonym of some word at a random place, several times, with at most ten words tried each time."""
+        """Insert synonyms of random words at random places; each insertion tries at most ten words."""
         found = list(words)
         for _ in range(self._count(words)):
             tried = (self.synonyms(draw.choice(list(words))) for _ in range(TRIES))
@@ -122,7 +122,7 @@ class EDA:
         return found
 
     def swapped(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Swap two words, several times."""
+        """Swap random pairs of words, several times."""
         found = list(words)
         for _ in range(self._count(words) if len(found) > 1 else 0):
             one, other = draw.sample(range(len(found)), 2)
@@ -143,7 +143,7 @@ def cleaned(text: str) -> list[str]:
 
 
 def near_words(name: str = EMBEDDED) -> NearWords:
-    """Return near words by an encoder's own word vectors, among the most frequent whole words of its vocabulary."""
+    """Return a source of nearby words by an encoder's word vectors, from the most frequent whole words it knows."""
     encoder = embedded_encoder(name)
     vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]

@@ -1,4 +1,4 @@
-"""Counterfactual injection: a text about one subgroup, rewritten for every other subgroup of its identity category.
+"""Counterfactual injection: a text about one subgroup is rewritten for every other subgroup of its category.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
 appendix A.2.2; by word lists, or by a language model as in the paper.
@@ -38,11 +38,12 @@ FLAGGED = "flagged for review"
 class Identity(RowAugmentation):
     """Augmentation that rewrites a text of one subgroup for every other subgroup of its category.
 
-    By rules, the words of the text's own subgroup are replaced by words of another, with agreement; other subgroups in
-    the text stay unchanged. The rules see words, not syntax, and know listed words only. A text without a listed word
-    gets no version. A subgroup gets no version if it lacks a counterpart of one of the text's words, or if the text
-    already names it; see :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. With a language model, every
-    version is corrected and then judged. Flagged versions are left out and written to a separate file for human review.
+    By rules, the words of the text's own subgroup are replaced by words of another subgroup, with grammatical
+    agreement; other subgroups in the text stay unchanged. The rules know only listed words and ignore syntax. A text
+    without a listed word gets no versions. A subgroup gets no version if it lacks a counterpart for one of the text's
+    words, or if the text already names it; see :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. With a
+    language model, every version is corrected and then judged. Flagged versions are left out and written to a separate
+    file for human review.
 
     Args:
         inject: Way of making versions: ``rules`` or ``llm``.
@@ -52,7 +53,7 @@ class Identity(RowAugmentation):
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
             versions marked to keep stay in the data.
         llm: Language model for correction and judgement; None omits both passes.
-        facts: Whether a version of the language model that loses a number or a name of its text is left out; see
+        facts: Whether versions by the language model that lose a number or a name of their text are left out; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
@@ -60,7 +61,7 @@ class Identity(RowAugmentation):
     """
 
     title = "counterfactual injection of subgroups"
-    limits = "A text may be harmful of one subgroup and not of another; its label is kept all the same."
+    limits = "A text may be harmful about one subgroup but not about another; its label is kept nevertheless."
     citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
   author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
@@ -85,7 +86,7 @@ class Identity(RowAugmentation):
             raise FairlabError(f"augmentation.inject must be {' or '.join(INJECT)}, not {inject}")
         if inject == "llm" and llm is None:
             raise FairlabError(
-                "augmentation.inject=llm asks a language model; add llm=local or another to fairlab.augment"
+                "augmentation.inject=llm needs a language model; add llm=local or another to fairlab.augment"
             )
         self.inject = inject
         self.subgroup = subgroup
@@ -120,7 +121,7 @@ class Identity(RowAugmentation):
         return {other: self._with_articles(one.text) for other, one in made.items() if one.text}, reasons
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return every row followed by its versions, with all of the row's other columns; in order."""
+        """Return every row followed by its versions, which copy all of the row's other columns, in order."""
         versions: list[tuple[int, Version]] = []
         counts = [Counter[str]() for _ in rows]
         faults: dict[int, str] = {}
@@ -163,8 +164,9 @@ class Identity(RowAugmentation):
         }
 
     def _started(self, text: str, category: str, subgroup: str) -> tuple[list[Version], Counter[str]]:
-        """Return versions of a text, with texts by rules, without for a language model, and reasons for omissions."""
-        made, left_out = self._turned(text, category, subgroup)  # validates the subgroup in both modes
+        """Return the versions to make (with their texts if rules make them), and the reasons for omissions."""
+        # called in both modes, because it validates the subgroup
+        made, left_out = self._turned(text, category, subgroup)
         if self.inject == "rules":
             return [Version(text, category, subgroup, other, version) for other, version in made.items()], left_out
         others = (other for other in self.swaps[category].attributes if other != subgroup)
@@ -181,7 +183,7 @@ class Identity(RowAugmentation):
         return [self._with_facts(one) for one in made]
 
     def _with_facts(self, one: Version) -> Version:
-        """Return a version, failed if it loses a fact of its text."""
+        """Return a version, marked as failed if it loses a fact of its text."""
         if one.failed or self.free is None or not lost_fact(one.original, {one.target: one.text}, self.free):
             return one
         return replace(one, failed=FACT_LOST)
@@ -246,7 +248,7 @@ def read_review(path: Path) -> dict[str, bool]:
         FairlabError: The file does not exist, or one of its lines has no decision.
     """
     if not path.is_file():
-        raise FairlabError(f"{path} is no review; give a review.jsonl with every 'keep' filled in")
+        raise FairlabError(f"{path} is not a review; give a review.jsonl with every 'keep' filled in")
     found = {}
     for number, line in enumerate(text_lines(path), start=1):
         try:
@@ -254,7 +256,7 @@ def read_review(path: Path) -> dict[str, bool]:
             decision = entry["keep"]
             found[str(entry["id"])] = decision
         except (ValueError, KeyError, TypeError) as error:
-            raise FairlabError(f"{path}, line {number} is no reviewed version with id and keep ({error})") from error
+            raise FairlabError(f"{path}, line {number} is not a reviewed version with id and keep ({error})") from error
         if not isinstance(decision, bool):
             raise FairlabError(f"{path}, line {number}: 'keep' must be true or false, not {json.dumps(decision)}")
     return found

@@ -13,7 +13,7 @@ BELOW = "rows that are less perturbable"
 
 
 class Perturbable(RowAugmentationOnAxes):
-    """Augmentation that keeps the rows with a sufficient perturbability, together with their score.
+    """Augmentation that keeps rows with a sufficient perturbability and adds the score as a column.
 
     See :func:`fairlab.rewriting.perturbable_words.perturbability`.
 
@@ -21,7 +21,7 @@ class Perturbable(RowAugmentationOnAxes):
         axes: Names of lexicons such as ``gender``, or paths of lexicon files.
         m0: Weight of named entities, at least 0.
         m1: Weight of listed words, at least 0.
-        entities: Whether spaCy finds named entities, which is slow compared with the rest.
+        entities: Whether spaCy finds named entities, which is slow compared with the other steps.
         at_least: Minimum perturbability of a kept row, above 0.
 
     Raises:
@@ -31,7 +31,7 @@ class Perturbable(RowAugmentationOnAxes):
     """
 
     title = "selection of texts with demographic information"
-    limits = "A score by English word lists: texts that mean people without such a word are left out."
+    limits = "The score uses English word lists, so texts that refer to people without a listed word are left out."
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
   author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and

@@ -33,7 +33,7 @@ CHOICE = "choice"  # key of a row's choice
 PERTURBED = Description(
     "perturbation",
     "Perturbation",
-    "How many rows hold a person that could be changed?",
+    "How many rows mention a person who could be changed?",
     {"perturbed": QuantityInfo("changed rows", "rows in which a person was changed, of all", "%", low=0.0, high=100.0)},
     needs=("texts",),
 )
@@ -57,10 +57,10 @@ class Rewritten:
 class Perturbation(RowAugmentationOnAxes):
     """Augmentation that rewrites one person of every text to another attribute.
 
-    A text without a perturbable word stays unchanged. ``choose`` draws, for each text, a word and a target from K, all
-    pairs of a word and another attribute of its axis. The draw depends on the seed, the text's number and its words
-    alone. ``rewrite`` applies the choices with the rewriter. It accepts the new text only if the number of fields is
-    unchanged, no verifier rejects it, and the text differs from the original.
+    A text without a perturbable word stays unchanged. For each text, ``choose`` draws a word and a target from K, the
+    set of all pairs of a word and another attribute of its axis. The draw depends only on the seed, the text's number
+    and its words. ``rewrite`` applies the choices with the rewriter. It accepts a new text only if the number of fields
+    is unchanged, no verifier rejects it, and it differs from the original.
 
     Args:
         axes: Names of lexicons such as ``gender``, or paths of lexicon files.
@@ -69,9 +69,10 @@ class Perturbation(RowAugmentationOnAxes):
             chance. The paper only says that its finetuning data used "a modified frequency-based sampling strategy that
             ensures representation of race/ethnicity"; this weighting is ours.
         mode: Way of finding words, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
-        verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
+        verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; the number of fields is
+            always checked.
         choices: Manifest of earlier choices on the same data (``choices.jsonl``), used instead of a draw.
-        rewriter: Rewriter that applies choices; None uses the rule-based one.
+        rewriter: Rewriter that applies choices; None for the rule-based rewriter.
         seed: Seed of the drawn choices and of the first names that rules insert.
 
     Raises:
@@ -81,7 +82,7 @@ class Perturbation(RowAugmentationOnAxes):
     """
 
     title = "perturbation augmentation"
-    limits = "One person of a text changes, in English; statements true of the person may be false of the new one."
+    limits = "One person per text is changed, in English; statements that were true of the person may become false."
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
   author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
@@ -118,7 +119,7 @@ class Perturbation(RowAugmentationOnAxes):
     def weights(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the weight of each axis in the draw: 1, or the inverse of its word count over a dataset, in one pass.
 
-        Words are identified from their neighbours in either mode.
+        In both modes, words are identified from their neighbours.
         """
         if self.sampling == "uniform":
             return dict.fromkeys(self.words.finders, 1.0)
@@ -144,7 +145,7 @@ class Perturbation(RowAugmentationOnAxes):
         ]
 
     def rewrite(self, examples: Sequence[Sequence[str]], chosen: Sequence[Selection]) -> list[Rewritten]:
-        """Apply the choices to examples, each given by its fields, and reject rewrites with a fault."""
+        """Apply the choices to examples, each given by its fields, and reject faulty rewrites."""
         texts = [join_fields(fields) for fields in examples]
         made = self.rewriter.rewrite_words(texts, chosen)
         return [self._judged(*each) for each in zip(examples, texts, chosen, made, strict=True)]
@@ -188,7 +189,8 @@ class Perturbation(RowAugmentationOnAxes):
             f"perturbed/{choice.axis}": 1,
             f"perturbed/{choice.axis}/{choice.source}/{choice.target}": 1,
         }
-        for side, text in (("before", row.text), ("after", found.text)):  # texts that contain each attribute: figure 2
+        # counts texts that contain each attribute, for figure 2
+        for side, text in (("before", row.text), ("after", found.text)):
             counts |= {f"{side}/{place}": 1 for place in self.words.attributes(text)}
         provenance = {
             "perturbed": True,
@@ -206,7 +208,7 @@ class Perturbation(RowAugmentationOnAxes):
 
 
 class Choosing:
-    """First half of the augmentation: rows become their choices, one line each; rows without a choice are omitted.
+    """First half of the augmentation, which replaces rows by their choices, one per line, and omits rows without one.
 
     Args:
         perturbation: Augmentation that draws the choices.
@@ -234,7 +236,7 @@ def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, mode: Literal["syntax",
 
 
 def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:
-    """Draw one of K by its weight; the draw is a hash of the key, the same on every machine.
+    """Draw one element of K by weight, using a hash of the key, which is the same on every machine.
 
     Example:
         >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
@@ -250,5 +252,5 @@ def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: s
 
 
 def text_sha256(text: str) -> str:
-    """Return the first 16 hexadecimal digits of a text's SHA-256, enough to check that a choice belongs to the text."""
+    """Return the first 16 hexadecimal digits of a text's SHA-256, which identify the text that a choice belongs to."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""One perturbation in every passage of a text, for pretraining on a perturbed corpus."""
+"""Perturbation of one word in every passage of a text, for pretraining on a perturbed corpus."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class PerturbedText:
     Args:
         axes: Names of lexicons such as ``gender``.
         person: People to rewrite: ``one`` rewrites the person that the drawn word refers to, as in the paper, which
-            takes a parse. ``everybody`` rewrites all people of the drawn word's axis, identified from neighbouring
-            words, which is many times as fast.
-        seed: Seed of the drawn words and targets; a text's draw depends on the seed and the text alone.
+            needs a parse. ``everybody`` rewrites all people of the drawn word's axis, identified from neighbouring
+            words, which is many times faster.
+        seed: Seed of the drawn words and targets; a text's draw depends only on the seed and the text.
 
     Raises:
         FairlabError: A value is invalid.
@@ -33,7 +33,7 @@ class PerturbedText:
     """
 
     title = "perturbation of running text"
-    limits = "One word of each passage at most, by rules; passages are cut by length and not by subject."
+    limits = "At most one word of each passage changes, by rules; passages are cut by length, not by subject."
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
   author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
@@ -52,7 +52,7 @@ class PerturbedText:
         self.rewriters = {lexicon.axis: RuleRewriter(lexicon, mode=mode, seed=seed) for lexicon in lexicons}
 
     def described(self) -> dict[str, Any]:
-        """Return axes with the hashes of their lexicons, the people to rewrite, and the seed."""
+        """Return the axes with the hashes of their lexicons, the people to rewrite, and the seed."""
         lexicons = {axis: rewriter.vocabulary.lexicon.sha256 for axis, rewriter in self.rewriters.items()}
         return {"name": "perturbed_text", "lexicons": lexicons, "person": self.person, "seed": self.seed}
 

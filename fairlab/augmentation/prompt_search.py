@@ -35,10 +35,10 @@ class PromptSearch:
     """Search for the examples P of a rewriting prompt by polarity, or by other verifiers.
 
     In every round, the language model rewrites all texts with the examples so far. Among the groups that a verifier
-    rejects, the one with the highest confidence (the probability of the answer's tokens, else the agreement of sampled
-    answers) is corrected and becomes an example. The last round only measures, so K rounds give at most K - 1
-    corrections. A text that is already an example is not chosen again, and the search ends early when no group is left
-    to correct (ours; the paper says neither).
+    rejects, the one with the highest confidence (the probability of the answer's tokens or, without it, the agreement
+    of sampled answers) is corrected and becomes an example. The last round only measures, so K rounds give at most K -
+    1 corrections. A text that is already an example is not chosen again, and the search ends early when no group is
+    left to correct (our rules; the paper mentions neither).
 
     Args:
         rewriter: Rewriter that asks the language model.
@@ -46,14 +46,14 @@ class PromptSearch:
         corrector: Source of corrections: ``terminal`` asks at the terminal. ``file`` writes a file and stops until it
             is filled in. ``rules`` uses the rule-based rewriter's versions, for the most confident wrong group whose
             new versions no verifier rejects.
-        verify: Names of the verifiers that distinguish right groups from wrong ones, see
-            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper uses polarity alone. ``label`` is not allowed,
+        verify: Names of the verifiers that distinguish right from wrong groups; see
+            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper uses only polarity. ``label`` is not allowed,
             because the search sees texts without labels.
-        texts: Number of texts to search on, counted from the first text with a word of the axis; None takes all.
+        texts: Number of texts to search on, counted from the first text with a word of the axis; None for all.
         seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples of the prompt's
             file.
-        samples: Number of further answers by whose agreement the confidence in a rejected group is measured, if the
-            model gives no log-probabilities; 0 takes the model's own word, and so does a replay.
+        samples: Number of additional answers whose agreement measures the confidence in a rejected group if the model
+            returns no log-probabilities. With 0, and in a replay, the model's stated confidence is used.
 
     Raises:
         FairlabError: A value is invalid, or the rewriter does not use a language model.
@@ -73,7 +73,9 @@ class PromptSearch:
         samples: Natural = 5,
     ) -> None:
         if not isinstance(rewriter, LLMGroups):
-            raise FairlabError("prompt search is for language models; use rewriter=llm, or counterfactual_groups")
+            raise FairlabError(
+                "prompt search works only with language models; use rewriter=llm, or counterfactual_groups"
+            )
         if corrector not in CORRECTORS:
             raise FairlabError(f"search.corrector must be {', '.join(CORRECTORS)}, not {corrector}")
         if rounds < 1 or (texts is not None and texts < 1):
@@ -84,7 +86,7 @@ class PromptSearch:
         self.texts = texts
         if not verify or LABEL in verify:
             raise FairlabError(
-                "a prompt search needs verifiers that separate right groups from wrong ones without a label, not "
+                "a prompt search needs verifiers that separate right from wrong groups without a label, not "
                 f"search.verify=[{','.join(verify)}]; give search.verify=[polarity]"
             )
         self.verifiers = load_verifiers(verify, rewriter.lexicon)
@@ -102,7 +104,7 @@ class PromptSearch:
         return any(self.polarity.counts(text).values())
 
     def __call__(self, texts: Sequence[str], folder: Path) -> list[dict[str, Any]]:
-        """Run the rounds, and return them; finished rounds of an earlier run are read from ``folder``.
+        """Run the rounds, and return them; read finished rounds of an earlier run from ``folder``.
 
         Args:
             texts: Texts to search on.
@@ -161,10 +163,10 @@ class PromptSearch:
         return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
 
     def _sorted(self, candidates: Sequence[Wrong]) -> list[Wrong]:
-        """Return the candidates, most confident first.
+        """Return the candidates, the most confident first.
 
         If the model gives no log-probabilities, the agreement of samples replaces its stated confidence, which is
-        nearly always 1. One candidate needs no confidence.
+        nearly always 1. A single candidate needs no confidence.
         """
         stated = [one for one in candidates if one.made.confidence_by == STATED]
         measured = dict[str, Wrong]()
@@ -213,7 +215,7 @@ class Wrong:
 
 
 def _at_terminal(wrong: Wrong) -> dict[str, str]:
-    """Return every version as a person types it; an empty answer keeps the model's version."""
+    """Return every version as typed by a person; an empty input keeps the model's version."""
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
     print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version again, or press Enter to keep it.")

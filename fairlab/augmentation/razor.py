@@ -1,4 +1,4 @@
-"""RAZOR: the documents farthest from other labels are rewritten, round by round, until labels are closer.
+"""RAZOR: documents that are farthest from other labels are rewritten, round by round, until labels are closer.
 
 The rounds need the whole dataset at once, so they run first, and their results are written with the rows.
 
@@ -107,17 +107,17 @@ class Razor(Planned):
         tolerance: Minimum rise of the objective, a mean cosine, for another round.
         until_gain: Gain in points at which the rounds end (ours): the gain of a bag of words of the rewritten texts in
             five folds over the most frequent label (:mod:`fairlab.metrics.surface_probe`); None trains no probe.
-        accept: Condition for a rewrite: ``if_lower`` requires a score below the document's (ours); ``always`` takes the
-            best rewrite regardless of its score (the paper).
+        accept: Condition for a rewrite: ``if_lower`` requires a score below the document's (ours); ``always`` accepts
+            the best rewrite regardless of its score (the paper).
         compat: Form of the score: ``paper``, equations 7-14, or ``official``, the released code.
         features: Basis of the scores: ``surface``; ``embedding`` for the ablation of section 4.2; ``association``
             (ours), which scores documents by how strongly their tokens predict their label, and finds shortcuts that
             are words; or ``chance`` (ours), random scores, the control that rewrites documents blindly.
-        scored: Part of a document to score: ``rewritten_field``, the rewritten text alone, or ``joined``, with its
+        scored: Part of a document to score: ``rewritten_field``, only the rewritten text, or ``joined``, including its
             context.
         pe: Kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
             :func:`fairlab.metrics.shortcuts.positions`.
-        width: Length of a position encoding; None takes 128 for ``paper`` and 8 for ``official``.
+        width: Length of a position encoding; None for 128 for ``paper`` and 8 for ``official``.
         label: Column of the label. Unused here: the caller passes documents with their labels.
         verify: Name or names that ``check`` was built from; unused here.
         vectors: Name of the encoder that ``embed`` was built from; unused here.
@@ -126,12 +126,12 @@ class Razor(Planned):
     Raises:
         FairlabError: A value is invalid.
 
-    Source: section 3.3. A document is selected once (ours), so that rounds continue if a rewriter has no rewrite to
-    offer.
+    Source: section 3.3. A document is selected only once (our rule), so that rounds continue if a rewriter offers no
+    rewrite.
     """
 
     title = "rewriting of shortcuts (RAZOR)"
-    limits = "Distances of an embedding decide which texts are shortcuts; a rewrite may lose its label."
+    limits = "Distances between vectors decide which texts are shortcuts; a rewrite may lose its label."
     citation = """@inproceedings{yang2025razor,
   title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
   author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
@@ -303,7 +303,7 @@ class Razor(Planned):
         return Tried(kept[best], before, scores[best], "", turned_down)
 
     def _again(self, one: Mapping[str, Any], items: list[Labelled], space: Space) -> None:
-        """Repeat a finished round in its original order, so that sums are equal to the last bit."""
+        """Replay a finished round in its original order, so that sums are equal to the last bit."""
         for place, tried in one["tried"].items():
             if tried["text"] is not None:
                 self._put(int(place), tried["text"], items, space)

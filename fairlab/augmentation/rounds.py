@@ -1,4 +1,4 @@
-"""Finished rounds of a search, kept as ``round-NN.json`` in an output, so that the same command goes on behind them."""
+"""Finished rounds of a search, stored as ``round-NN.json``, after which the same command continues."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def read_rewritten_round(file: Path, documents: int) -> dict[str, Any]:
     one = _read(file, RewrittenRound)
     for place in one["tried"]:
         if not (place.isascii() and place.isdigit() and len(place) < 20 and int(place) < documents):
-            raise FairlabError(f"{file}: tried.{place} is no number of one of the {documents:,} documents; remove it")
+            raise FairlabError(
+                f"{file}: tried.{place} is not the number of one of the {documents:,} documents; remove it"
+            )
     return one
 
 

@@ -1,4 +1,4 @@
-"""Counterfactual groups rebuilt by rules, from one text of each."""
+"""Counterfactual groups that are rebuilt by rules from one text of each group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rules:
     """
 
     title = "counterfactual groups by rules"
-    limits = "Rules of English for listed attributes; who is meant is guessed from words and syntax."
+    limits = "English rules for listed attributes; the person referred to is inferred from words and syntax."
     citation = "This augmentation is fairlab's own."
     name = "rules"
 
@@ -52,12 +52,12 @@ class Rules:
             made |= {group.id: group for group in self._rebuilt(chosen, axis, attributes)}
         if groups and not made:
             raise FairlabError(
-                f"rules made no group of right polarity of any of the {len(groups)} texts; use augmentation=none"
+                f"rules made no group of the right polarity from any of the {len(groups)} texts; use augmentation=none"
             )
         return [made[group.id] for group in groups if group.id in made]
 
     def _rebuilt(self, groups: Sequence[Group], axis: str, attributes: tuple[str, ...]) -> list[Group]:
-        """Return the groups of one axis, without failed ones."""
+        """Return the groups of one axis, without failed groups."""
         lexicon = load_lexicon(axis).only(attributes)
         polarity = Polarity(lexicon)
         rewriter = RuleGroups(lexicon=lexicon, mode=self.mode, names=self.names)

@@ -1,4 +1,4 @@
-"""Every claim with both labels: supported pairs with a name or a number exchanged in the claim, the evidence, or both.
+"""Claims with both labels, by exchanging a name or number of supported pairs in the claim, the evidence or both.
 
 The construction follows Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4, whose authors
 wrote the new claims and evidence by hand. Here it is automatic.
@@ -35,7 +35,7 @@ class Term:
 
     Attributes:
         text: Text of the term as it occurs.
-        kind: Class of terms it can be exchanged with: kind of name and number of words, or number of digits and the
+        kind: Class of terms that it can be exchanged with: kind of name and number of words, or number of digits and
             first digit.
     """
 
@@ -64,32 +64,32 @@ class Symmetric(Planned):
     One name or number that claim and evidence share is exchanged for another of its kind from the other claims. The
     original claim and evidence, and the two with the exchange, form one supported pair each. A claim with the exchange
     and evidence without it, or the reverse, form a refuted pair. Pairs without such an exchange are left out, so a
-    model that reads one field alone performs at chance by construction. With ``others="kept"`` they stay unchanged,
-    including the shortcuts in their claims. Two shortcomings remain: whether the claim's names occur in the evidence
-    still predicts the label, and an exchange makes some claims unproven rather than refuted.
+    model that reads only one field performs at chance by construction. With ``others="kept"`` they stay unchanged,
+    including the shortcuts in their claims. Two shortcomings remain: the label can still be predicted from whether the
+    claim's names occur in the evidence, and an exchange makes some claims unproven instead of refuted.
 
-    An exchange reads oddly if the new name is of another kind to a reader than to spaCy. With a language model, several
-    exchanges are drawn. An exchange is judged by its rise in the negative log-likelihood per token, in the claim or in
-    the evidence, whichever is larger. The exchange with the smallest rise is used; if this rise is above ``rise``, the
-    pair is treated as one without an exchange.
+    An exchange reads oddly if a reader would assign the new name to a different kind than spaCy does. With a language
+    model, several exchanges are drawn. An exchange is judged by its rise in the negative log-likelihood per token, in
+    the claim or in the evidence, whichever is larger. The exchange with the smallest rise is used; if this rise is
+    above ``rise``, the pair is treated as one without an exchange.
 
     Args:
         label: Column of the label.
         others: Treatment of pairs without an exchange: ``left_out`` or ``kept``.
-        language_model: Causal LM that checks the exchanges; None takes the first one drawn.
+        language_model: Causal LM that checks the exchanges; None for the first one drawn.
         candidates: Number of exchanges drawn per name or number if a language model chooses, at least 1.
         rise: Maximum rise of a token's negative log-likelihood by an exchange, in nats; a value below 0 requires a
-            fall.
+            decrease.
         seed: Seed of the choice among the names or numbers of a pair, and of their replacements.
 
     Raises:
-        CannotScore: The language model is not a causal one.
+        CannotScore: The language model is not causal.
         FairlabError: ``others`` is unknown, or ``candidates`` is below 1; in ``decide``, if a row has no label or no
             evidence, or if no pair is supported.
     """
 
     title = "claims with both labels by exchange"
-    limits = "Names and numbers alone are exchanged, by a program that does not know whether the result makes sense."
+    limits = "Only names and numbers are exchanged, without checking whether the result makes sense."
     citation = """@inproceedings{schuster2019towards,
   title = {Towards Debiasing Fact Verification Models},
   author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
@@ -140,12 +140,12 @@ class Symmetric(Planned):
         """Return the outcome of every row, by its number."""
         if short := next((row for row in rows if len(row.fields) != 2), None):
             raise FairlabError(
-                f"{short.place} has {len(short.fields)} texts, and augmentation=symmetric works on claims with "
+                f"{short.place} has {len(short.fields)} texts, but augmentation=symmetric needs claims with "
                 "evidence; give field=[EVIDENCE,CLAIM]"
             )
         supported = [row for row in rows if labelled_item(row, self.label).label in CONTRASTS]
         if not supported:
-            raise FairlabError(f"no row is labelled {' or '.join(CONTRASTS)}; augmentation=symmetric starts from those")
+            raise FairlabError(f"no row is labelled {' or '.join(CONTRASTS)}; augmentation=symmetric needs such rows")
         terms = dict(zip((row.number for row in supported), found_terms(supported), strict=True))
         pool: dict[str, list[str]] = defaultdict(list)
         for term in sorted({term for some in terms.values() for term in some}, key=lambda one: (one.kind, one.text)):

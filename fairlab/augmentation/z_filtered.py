@@ -13,11 +13,11 @@ from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.text.surface_tokens import surface_tokens
 from fairlab.types import Count, FairlabError, Share
 
-Feature = tuple[str, str]  # a feature with a label
+Feature = tuple[str, str]  # pair of a feature and a label
 
 
 class ZFiltered(Filter):
-    """Filter that takes rows in random order and leaves out rows with a feature so far associated with their label.
+    """Filter that processes rows in random order and leaves out rows with a feature associated with their label so far.
 
     Features are the words and word pairs of the last field. After every ``batch`` rows, the z-statistic of each feature
     is recomputed on the rows kept so far. From then on, rows of a label are left out if they contain one of the label's
@@ -27,20 +27,20 @@ class ZFiltered(Filter):
         label: Column of the label.
         top: Number of features per label that exclude rows.
         threshold: z-statistic above which a feature can exclude rows.
-        batch: Share of the rows after which the features are recomputed.
+        batch: Share of the rows between two updates of the features.
         seed: Seed of the order.
 
     Raises:
         FairlabError: ``top`` is below 1; in ``decide``, if a row has no label, or if all labels are the same.
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
-    section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code for
-    it is not public. The share of a batch is ours, and so is the restriction to words: the authors also use the length
-    of a hypothesis and its overlap with the premise as features.
+    section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code is
+    not public. The share of a batch and the restriction to words are ours; the authors also use the length of a
+    hypothesis and its overlap with the premise as features.
     """
 
     title = "pairs without words that predict their label"
-    limits = "Single words are tested; the removed pairs may be the rarer phenomena of the data."
+    limits = "Only words and word pairs are tested; the removed pairs may contain the rarer phenomena of the data."
     citation = """@inproceedings{wu2022generating,
   title = {Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets},
   author = {Wu, Yuxiang and Gardner, Matt and Stenetorp, Pontus and Dasigi, Pradeep},
@@ -48,7 +48,7 @@ class ZFiltered(Filter):
   year = {2022}
 }"""
     name = "z_filtered"
-    why = "a word that goes with its label"
+    why = "a word that is associated with its label"
     settings = ("top", "threshold", "batch")
 
     def __init__(
@@ -63,7 +63,9 @@ class ZFiltered(Filter):
         """Return the rows to keep, see :meth:`Filter.kept`."""
         shares = Counter(item.label for item in items)
         if len(shares) < 2:
-            raise FairlabError("augmentation=z_filtered needs two labels: all rows have one; give rows of another")
+            raise FairlabError(
+                "augmentation=z_filtered needs two labels, but all rows have the same; add rows with another"
+            )
         features = [features_of(item.text) for item in items]
         order = Random(self.seed).sample(range(len(items)), len(items))
         size = max(1, round(self.batch * len(items)))

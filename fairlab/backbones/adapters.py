@@ -66,9 +66,9 @@ class LoRA:
 def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     """Add adapters to linear layers of the encoder, in place.
 
-    Adapters and head are trained, and so is a pooler, which is part of the head. The encoder's own weights are frozen,
-    and so is a decoder tied to its embeddings. Adapters are float32 whatever the dtype of the weights: a step of a
-    usual learning rate is smaller than the spacing of bfloat16 numbers.
+    Adapters and head are trained, including a pooler, which is part of the head. The encoder's own weights are frozen,
+    including a decoder tied to its embeddings. Adapters are float32 regardless of the dtype of the weights: at a usual
+    learning rate, a step is smaller than the spacing of bfloat16 numbers.
 
     Raises:
         FairlabError: If the encoder has no layers with the names of ``targets``.
@@ -81,11 +81,11 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     except ValueError as error:
         some = ", ".join(sorted(_linear_names(model))[:8])
         raise FairlabError(
-            f"method.targets={lora.targets} fits no linear layer of the model; some are: {some}"
+            f"method.targets={lora.targets} matches no linear layer of the model; some layers are: {some}"
         ) from error
     for module in _adapted(model).values():
         whole = module.get_base_layer().weight.dtype == torch.float32
-        # Of float32 weights autocast casts the inputs, without a detour through float32.
+        # For float32 weights, autocast casts the inputs directly.
         vars(module)["cast_input_dtype_enabled"] = not whole
     for name, parameter in model.base_model.named_parameters():
         if ".lora_" in name:
@@ -105,7 +105,7 @@ def _linear_names(model: PreTrainedModel) -> set[str]:
 
 
 def drop_inputs(model: PreTrainedModel) -> None:
-    """Put the adapters' dropout into training mode, whatever the mode of the model."""
+    """Put the adapters' dropout into training mode, regardless of the mode of the model."""
     for module in _adapted(model).values():
         module.lora_dropout.train()
 

@@ -9,11 +9,12 @@ from fairlab.types import FairlabError
 
 
 def set_attention(model: PreTrainedModel, name: str, key: str) -> None:
-    """Let a model compute its attention by another implementation.
+    """Make a model compute its attention with another implementation.
 
     Args:
         model: Model to change.
-        name: Implementation as transformers names it, such as ``sdpa`` or ``eager``; none of the hub's, which is code.
+        name: Implementation as transformers names it, such as ``sdpa`` or ``eager``; implementations from the hub are
+            refused, since they are code.
         key: Key of the configuration that holds the name, for messages.
 
     Raises:

@@ -34,7 +34,7 @@ def pad(
     Args:
         token_ids: Token ids of each text.
         padding_id: Token id of the padding.
-        width: Number of tokens, at least that of the longest text; None takes that number.
+        width: Number of tokens, at least that of the longest text; None for that number.
     """
     longest = max(len(ids) for ids in token_ids) if width is None else width
     input_ids = torch.full((len(token_ids), longest), padding_id)
@@ -116,7 +116,7 @@ class Backbone(nn.Module):
         self.gate = "not checked yet"
         self.padding_id = int(tokenizer.pad_token_id or 0)
         ends = (tokenizer.bos_token_id, tokenizer.eos_token_id, self.padding_id)
-        self.empty_id = next(int(one) for one in ends if one is not None)  # read in place of a text without tokens
+        self.empty_id = next(int(one) for one in ends if one is not None)  # read instead of a text without tokens
         self.subtraction: Subtraction | None = None
         self._remembered: dict[str, Tensor] | None = None
         self.train(model.training)  # same mode for both, so that embed restores the previous one
@@ -232,7 +232,9 @@ class Backbone(nn.Module):
             self._remembered = found
 
     def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
-        """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout, each distinct text once.
+        """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout.
+
+        Texts with the same tokens, such as ones that differ after the length limit, are read once.
 
         Args:
             texts: Any number of texts.
@@ -249,7 +251,9 @@ class Backbone(nn.Module):
         cut = self.is_cut(token_ids, behind) if distinct else []
         self.cut.update(hash(text) for text, is_cut in zip(distinct, cut, strict=True) if is_cut)
         known = {} if self._remembered is None else self._remembered
-        new = [position for position, text in enumerate(distinct) if text not in known]
+        of_tokens: dict[tuple[int, ...], int] = {}
+        first = [of_tokens.setdefault(tuple(ids), position) for position, ids in enumerate(token_ids)]
+        new = [position for position in of_tokens.values() if distinct[position] not in known]
         batches = [
             [new[k] for k in batch]
             for batch in batches_by_tokens([len(token_ids[position]) for position in new], budget)
@@ -265,13 +269,13 @@ class Backbone(nn.Module):
                 if embedded.shape[1] != self.width:
                     name, wide = type(self.model).__name__, embedded.shape[1]
                     raise CannotScore(
-                        f"{name} embeds in {wide} numbers, not in the {self.width} of its configuration; give it as an "
-                        "object with encode(texts)"
+                        f"{name} gives embeddings of length {wide}, not {self.width} as in its configuration; "
+                        "give it as an object with encode(texts)"
                     )
                 embeddings[batch] = embedded.float().cpu()
         if self._remembered is not None and (len(known) + len(new)) * self.width <= REMEMBERED:
             self._remembered.update({distinct[position]: embeddings[position] for position in new})
-        row = {text: position for position, text in enumerate(distinct)}
+        row = dict(zip(distinct, first, strict=True))
         return embeddings[[row[text] for text in texts]]
 
 
@@ -285,7 +289,7 @@ class Subtraction(nn.Module):
         self.space = space
 
     def forward(self, outputs: Tensor, alone: Tensor) -> Tensor:
-        """Return the outputs (N, L) of pairs minus the scaled outputs (N, L) of their second texts alone."""
+        """Return the outputs (N, L) of pairs minus the scaled outputs (N, L) of only their second texts."""
         if self.space == "logits":
             return outputs - self.scale * alone
         return outputs.softmax(dim=1) - self.scale * alone.softmax(dim=1)

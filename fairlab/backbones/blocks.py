@@ -43,7 +43,7 @@ def keep_blocks(model: nn.Module) -> None:
 
 
 def kept_operations() -> list[torch._ops.OpOverload]:
-    """Return the operations whose results selective recomputation keeps, as they take the time."""
+    """Return the slow operations, whose results selective recomputation keeps."""
     aten = torch.ops.aten
     return [
         aten.mm.default,

@@ -64,14 +64,16 @@ class CausalLM:
             raise CannotScore(f"{name} has no causal-LM head; take a checkpoint saved with one (...ForCausalLM)")
         start_token = find_start_token(backbone.tokenizer)
         if start_token is None:
-            raise CannotScore(f"the tokenizer of {name} has neither a begin nor an end token to score a first word by")
+            raise CannotScore(
+                f"the tokenizer of {name} has neither a start nor an end token, so the first word cannot be scored"
+            )
         self.backbone = backbone
         self.budget = budget
         self.start_token = start_token
         self.start_id = backbone.tokenizer.get_vocab()[start_token]
         self.cut = 0
         if self._sees_ahead():
-            raise CannotScore(f"{name} reads in both directions as configured; score it as a masked LM")
+            raise CannotScore(f"{name} is configured to read in both directions; score it as a masked LM")
 
     @property
     def max_length(self) -> int:
@@ -180,8 +182,8 @@ class CausalLM:
         """Return log-probabilities per text, from the given position of the first scored token to the end."""
         keys = [(first, *ids) for first, ids in asked]
         distinct = [key for key in dict.fromkeys(keys) if len(key) - 1 > key[0]]
-        # The hidden state at a position predicts the next token, so the last token is not read. Texts that differ in it
-        # alone, such as a question with the answers yes and no, share a pass.
+        # The hidden state at a position predicts the next token, so the last token is not read. Texts that differ only
+        # in it, such as a question with the answers yes and no, share a pass.
         sharing: dict[tuple[int, ...], list[tuple[int, ...]]] = defaultdict(list)
         for key in distinct:
             sharing[key[1:-1]].append(key)

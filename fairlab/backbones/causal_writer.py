@@ -20,8 +20,8 @@ from fairlab.types import CannotScore
 class CausalWriter:
     """Writer of texts by a causal language model.
 
-    A prompt to continue follows the model's start token, as when a text is scored. A prompt of a chat is written by the
-    tokenizer's chat template; without a template, a blank line follows it, and the system prompt before it.
+    A prompt to continue follows the model's start token, as when a text is scored. A chat prompt is formatted with the
+    tokenizer's chat template; without a template, the system prompt comes first, and a blank line follows each.
 
     Args:
         backbone: Causal LM with its tokenizer.
@@ -31,7 +31,7 @@ class CausalWriter:
         cut: Number of prompts so far whose beginning was removed to make room.
 
     Raises:
-        CannotScore: The model is no causal language model.
+        CannotScore: The model is not a causal language model.
     """
 
     def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -48,10 +48,10 @@ class CausalWriter:
         done: Callable[[int, Written], None] | None = None,
         progress: str = "",
     ) -> list[Written]:
-        """Return a text for each prompt, in input order, as :class:`fairlab.backbones.writers.Writer` does.
+        """Return a text for each prompt, in input order, like :class:`fairlab.backbones.writers.Writer`.
 
-        Prompts of similar length share a batch, padded on the left, and leave it at their end. Seeds depend on the
-        prompt and its sample number alone, so the draws do not depend on the batch.
+        Prompts of similar length share a batch, padded on the left, and leave it when their text ends. Seeds depend on
+        the prompt and its sample number alone, so the draws do not depend on the batch.
 
         Raises:
             CannotScore: The maximum length of a text leaves no room for a prompt.
@@ -137,7 +137,7 @@ def draw_token(logits: Tensor, sampling: Sampling, draws: torch.Generator) -> in
     Args:
         logits: Logits of the next token.
         sampling: Way of drawing.
-        draws: Random numbers of this text alone.
+        draws: Random generator of this text.
     """
     if not sampling.temperature:
         return int(logits.argmax())

@@ -23,7 +23,7 @@ from fairlab.backbones.scoring import batches_of_one_length
 from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore, FairlabError
 
-SCORE = ("score",)  # only output of a regression, or of a choice between texts
+SCORE = ("score",)  # the only output of a regression or of a choice between texts
 Pair = tuple[str, str | None]
 
 
@@ -82,7 +82,7 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     refuse_projection(backbone)
     if type(model.config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
         raise FairlabError(
-            f"there is no sequence classifier of the architecture {model.config.model_type}; take another backbone"
+            f"there is no sequence classifier of the architecture {model.config.model_type}; choose another backbone"
         )
     config: Any = copy.deepcopy(model.config)
     config.id2label = dict(enumerate(labels))
@@ -133,7 +133,7 @@ class Classifier:
         if sorted(own) != sorted(wanted):
             raise CannotScore(
                 f"the classifier's labels are {', '.join(own)}, not {', '.join(wanted)}; give a model trained for the "
-                "task, or name its labels so in its config.json (id2label)"
+                "task, or rename its labels in its config.json (id2label)"
             )
         self.order = [own.index(label) for label in wanted]
 

@@ -22,11 +22,13 @@ def set_dropout(model: PreTrainedModel, *, hidden: float, attention: float) -> N
         FairlabError: If a probability is out of range, or the attention of this architecture is unknown.
     """
     if not (0 <= hidden < 1 and 0 <= attention < 1):
-        raise FairlabError(f"method.dropout.hidden and method.dropout.attention must be in 0..1: {hidden}, {attention}")
+        raise FairlabError(
+            f"method.dropout.hidden and method.dropout.attention must be at least 0 and below 1: {hidden}, {attention}"
+        )
     layers = {name: module for name, module in model.base_model.named_modules() if isinstance(module, nn.Dropout)}
     if not any(name.endswith(OF_ATTENTION) for name in layers):
         raise FairlabError(
-            f"the dropout of {type(model).__name__} cannot be set by its layers' names: method.dropout=null"
+            f"the dropout of {type(model).__name__} cannot be set by its layers' names; set method.dropout=null"
         )
     for name, module in layers.items():
         module.p = attention if name.endswith(OF_ATTENTION) else hidden

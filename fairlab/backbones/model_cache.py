@@ -74,7 +74,7 @@ def cached_model(hub: str) -> CachedModel | None:
         model = CachedModel(hub, folder, files, content["memory"])
     except (KeyError, TypeError, AttributeError) as error:
         raise FairlabError(
-            f"{folder / MANIFEST} is no manifest of a model; remove {folder} and fetch it again"
+            f"{folder / MANIFEST} is not a manifest of a model; remove {folder} and fetch it again"
         ) from error
     return model if all(_size(folder / name) == pinned.bytes for name, pinned in files.items()) else None
 

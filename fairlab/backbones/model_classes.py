@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
     from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
-ENCODER_HALF = "EncoderModel"  # of T5 and its kin, saved without the decoder
+ENCODER_HALF = "EncoderModel"  # of T5 and similar models, saved without the decoder
 
 
 def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
@@ -40,7 +40,7 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
     if gguf or any(name.endswith(CAUSAL_LM) for name in named):
         return AutoModelForCausalLM
     if any(name.endswith(SEQ2SEQ) for name in named):
-        # Language models that also read images are named so too, and have a decoder alone.
+        # Language models that also read images have such names too, and are decoder-only.
         return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     if any(name.endswith(CLASSIFIER) for name in named):
         return AutoModelForSequenceClassification
@@ -55,7 +55,7 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
 
 
 def refuse_without_texts(config: PretrainedConfig, name: str) -> None:
-    """Raise for a model that reads images or sounds, or that only has a half that reads texts.
+    """Raise for a model that reads images or sounds, even if a part of it reads texts.
 
     Raises:
         FairlabError: If no texts go into the model as transformers builds it.
@@ -64,17 +64,18 @@ def refuse_without_texts(config: PretrainedConfig, name: str) -> None:
 
     try:
         found: Any = AutoModel._model_mapping[type(config)]
-    except KeyError:  # a family without a plain body, which its own class loads
+    except KeyError:  # a family without a plain body, loaded by its own class
         return
     kind = found[0] if isinstance(found, tuple | list) else found
     if kind.main_input_name not in (None, "input_ids"):
         raise FairlabError(
-            f"{name} is a {kind.__name__}, which reads {kind.main_input_name} and no texts; give a model of texts"
+            f"{name} is a {kind.__name__}, which reads {kind.main_input_name} instead of texts; "
+            "give a model that reads texts"
         )
     if hasattr(kind, "get_text_features"):
         raise FairlabError(
-            f"{name} is a {kind.__name__} of two halves, for texts and for images; give the one for texts: save what "
-            f"{kind.__name__.removesuffix('Model')}TextModel.from_pretrained loads, with its tokenizer"
+            f"{name} is a {kind.__name__} with one part for texts and one for images; give the part for texts: save "
+            f"what {kind.__name__.removesuffix('Model')}TextModel.from_pretrained loads, with its tokenizer"
         )
 
 

@@ -1,4 +1,4 @@
-"""Models without weights at hand: a function from texts to vectors, a scorer of texts, or both."""
+"""Models without accessible weights: a function from texts to vectors, a scorer of texts, or both."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def calling(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise CannotScore(f"{name} ends in an error of its own ({type(error).__name__}: {reason}); fix it") from error
+        raise CannotScore(f"{name} raised an error ({type(error).__name__}: {reason}); fix it") from error
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class ModelObject:
         encode: Function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers; or
             None if the object does not embed.
         scorer: Scorer of the likelihood of texts, or None if the object does not score any.
-        lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if more is known than
-            that it does not.
+        lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if it is known.
         limit: Length at which the object cuts texts, or None if it is unknown.
 
     Attributes:
@@ -98,13 +97,13 @@ class ModelObject:
         """Return a short description of the object."""
         measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods", TEXTS: "texts"}
         own = "its own; texts that it cuts are not counted"
-        said = f"{self.limit.tokens} tokens a text; longer texts are cut and counted" if self.limit else own
+        said = f"{self.limit.tokens} tokens per text; longer texts are cut and counted" if self.limit else own
         cut = f"\n  limit: {said}" if EMBEDDINGS in self.offers else ""
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
         return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}{cut}\n  gate: {self.gate}"
 
     def to(self, device: object) -> Self:
-        """Return the object itself, which runs where it is."""
+        """Return the object itself, which is not moved."""
         del device
         return self
 
@@ -143,24 +142,28 @@ class ModelObject:
             array = _as_array(found)
         except (TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())[:200]
-            raise CannotScore(f"{self.name} gives no array of numbers ({reason}); give one vector per text") from error
+            raise CannotScore(
+                f"{self.name} returns no array of numbers ({reason}); return one vector per text"
+            ) from error
         if array.dtype == object:
-            raise CannotScore(f"{self.name} gives a {type(found).__name__} that is no array; give one vector per text")
+            raise CannotScore(
+                f"{self.name} returns a {type(found).__name__} that is not an array; return one vector per text"
+            )
         if array.dtype.kind not in "fiu":
-            raise CannotScore(f"{self.name} gives values of dtype {array.dtype}; give numbers")
+            raise CannotScore(f"{self.name} returns values of dtype {array.dtype}; return numbers")
         if array.ndim != 2 or len(array) != len(texts) or not array.shape[1]:
             raise CannotScore(
-                f"{self.name} gives an array of shape {list(array.shape)} for {len(texts)} texts; give "
+                f"{self.name} returns an array of shape {list(array.shape)} for {len(texts)} texts; return "
                 f"[{len(texts)}, length of a vector]"
             )
         with np.errstate(over="ignore"):
             vectors = np.ascontiguousarray(array, dtype=np.float32)
         if not np.isfinite(vectors).all():
-            raise CannotScore(f"{self.name} gives vectors with numbers that are not finite, as float32; fix it")
+            raise CannotScore(f"{self.name} returns vectors with numbers that are not finite in float32; fix it")
         self._width = self._width or vectors.shape[1]
         if vectors.shape[1] != self._width:
             raise CannotScore(
-                f"{self.name} gives vectors of length {vectors.shape[1]}, after those of length {self._width}; make "
+                f"{self.name} returns vectors of length {vectors.shape[1]} after vectors of length {self._width}; make "
                 "all of one length"
             )
         return torch.from_numpy(vectors)
@@ -170,7 +173,7 @@ class ModelObject:
         found = b"" if self.encode is None else self.embed(PROBES).numpy().tobytes()
         if self.scorer is not None:
             found += self.scorer.log_likelihoods(PROBES).sums.tobytes()
-        if not found:  # it only writes
+        if not found:  # it only writes texts
             found = self.name.encode()
         return hashlib.sha256(found).hexdigest()
 
@@ -206,7 +209,7 @@ class ModelObject:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise CannotScore(f"{self.name} is not a model with weights, and this needs them; give (model, tokenizer)")
+        raise CannotScore(f"{self.name} has no weights, which are needed here; give (model, tokenizer)")
 
 
 def _as_array(found: Any) -> NDArray[Any]:

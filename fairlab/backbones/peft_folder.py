@@ -1,8 +1,8 @@
 """Low-rank adapters in the format of PEFT, as trl, axolotl and PEFT itself save them: checked, then merged.
 
-A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``, or ``adapter_model.bin``, whose numbers alone
-are read. It names the base model that it was trained on; the base is given by the user, since a folder does not decide
-what else is loaded.
+A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``, or ``adapter_model.bin``, of which only
+numbers are read. It names the base model that it was trained on; but the user must give the base, because a folder must
+not decide what else is loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairlab.types import FairlabError
 CONFIG, FILE_OF_PEFT = "adapter_config.json", "adapter_model.safetensors"
 OLD_FILE_OF_PEFT = "adapter_model.bin"  # of versions before 0.6
 BASE = "base_model_name_or_path"
-TAKEN = {  # settings that decide what the adapters compute, with the values that are taken
+TAKEN = {  # settings that decide what the adapters compute, with the accepted values
     "r": int,
     "lora_alpha": int | float,
     "bias": str,
@@ -40,7 +40,7 @@ PREFIX = "base_model.model."  # of every name in a file
 
 
 def is_adapter_folder(folder: Path) -> bool:
-    """Return whether a folder holds adapters and no whole model."""
+    """Return whether a folder holds adapters without a complete model."""
     return (folder / CONFIG).is_file()
 
 
@@ -86,7 +86,7 @@ def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:
 
 
 def _tensors(folder: Path) -> dict[str, Any]:
-    """Return the adapters' tensors by name, of a file of ``torch.save`` only if there are no safetensors."""
+    """Return the adapters' tensors by name, from a file of ``torch.save`` only if there are no safetensors."""
     import torch
     from safetensors.torch import load_file
 
@@ -103,14 +103,17 @@ def lora_settings(file: Path) -> dict[str, Any]:
     """Return the settings of a LoRA configuration that decide what its adapters compute.
 
     Raises:
-        FairlabError: If the adapters are of another kind, or a setting is not taken from a folder.
+        FairlabError: If the adapters are of another kind, or a setting is not accepted from a folder.
     """
     content = read_object(file)
     if content.get("peft_type") != "LORA":
-        raise FairlabError(f"{file} is of the kind {content.get('peft_type')}; give adapters of the kind LORA")
+        raise FairlabError(f"{file} has the kind {content.get('peft_type')}; give adapters of the kind LORA")
     for name in REFUSED:
         if content.get(name):
-            raise FairlabError(f"{file} sets {name}, which is not taken from a folder; merge the adapters where made")
+            raise FairlabError(
+                f"{file} sets {name}, which is not accepted from a folder; "
+                "merge the adapters on the machine that trained them"
+            )
     found: dict[str, Any] = {}
     for name, kind in TAKEN.items():
         value = content.get(name)

@@ -41,7 +41,7 @@ def away_from(directions_KD: Tensor) -> Tensor:
     basis_KD = rows[strengths > tolerance]
     width = directions_KD.shape[1]
     if len(basis_KD) == width:
-        raise FairlabError(f"the directions span all {width} dimensions of the embedding; take fewer of them")
+        raise FairlabError(f"the directions span all {width} dimensions of the embedding; use fewer of them")
     return (torch.eye(width, dtype=torch.float64, device=basis_KD.device) - basis_KD.T @ basis_KD).float()
 
 
@@ -64,7 +64,7 @@ def project(backbone: Backbone, projection: Tensor, *, general: bool = False) ->
     """
     if backbone.published is not None and not backbone.published.is_linear:
         kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)
-        raise FairlabError(f"embeddings of a model with {kinds} cannot be projected; give backbone.pooling=mean or cls")
+        raise FairlabError(f"embeddings of a model with {kinds} cannot be projected; set backbone.pooling=mean or cls")
     module = body(backbone.model)
     if backbone.projection is None:
         module.register_forward_hook(_project_output)

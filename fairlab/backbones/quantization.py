@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 KIND = "nf4"
-NOT_IN_4_BITS = ("gguf", "adapters", "peft", "fresh")  # settings of weights that are only loaded whole
+NOT_IN_4_BITS = ("gguf", "adapters", "peft", "fresh")  # settings of weights that are only loaded unquantized
 
 
 def refuse_without_cuda() -> None:
@@ -114,7 +114,7 @@ def load_in_4_bits(
 def quantize(model: PreTrainedModel) -> None:
     """Replace the linear layers of a model's body with frozen 4-bit layers, on the model's device.
 
-    For a model that is in memory already; :func:`load_in_4_bits` never has it there as a whole.
+    For a model that is already in memory; :func:`load_in_4_bits` never loads it as a whole.
 
     The head, which is not part of the body, keeps its weights. ``model.base_model`` gets the attribute
     ``is_loaded_in_4bit``, from which peft chooses its adapters.

@@ -25,7 +25,7 @@ def no_answer_of(endpoint: str, seconds: float = 3.0) -> str:
         except urllib.error.HTTPError:
             answers.append("")
         except (OSError, ValueError) as error:
-            answers.append(f"{endpoint} is out of reach ({getattr(error, 'reason', error)})")
+            answers.append(f"{endpoint} cannot be reached ({getattr(error, 'reason', error)})")
 
     # A thread, because a connection timeout bounds neither name look-up nor attempts over a list of addresses.
     thread = threading.Thread(target=ask, daemon=True)

@@ -53,7 +53,7 @@ class LogLikelihoods:
 class TextScorer(Protocol):
     """Scorer of texts from left to right, each token given those before it.
 
-    :class:`fairlab.backbones.causal_lm.CausalLM` scores with weights at hand, others ask a server or an object.
+    :class:`fairlab.backbones.causal_lm.CausalLM` scores with loaded weights, other scorers query a server or an object.
 
     Attributes:
         cut: Number of texts so far that were cut because they are too long.

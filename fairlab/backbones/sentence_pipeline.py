@@ -141,7 +141,7 @@ def with_settings(folder: Path, modules: list[Any]) -> SentenceTransformer:
     """Combine modules with the prompts and the length of an embedding that a folder sets.
 
     Raises:
-        FairlabError: If the length is no number of dimensions.
+        FairlabError: If the length is not a number of dimensions.
     """
     file = folder / SETTINGS
     settings = read_object(file) if file.is_file() else {}
@@ -160,7 +160,7 @@ def _refuse_other_width(folder: Path, published: SentencePipeline) -> None:
     width = published.pool(hidden, torch.ones(1, 2, device=weights.device)).shape[1]
     if width != published.width:
         raise FairlabError(
-            f"the modules of {folder} make embeddings of length {width}, and their settings say {published.width}; put "
+            f"the modules of {folder} make embeddings of length {width}, but their settings say {published.width}; put "
             "a whole copy of the folder there"
         )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.writers import END, ENDINGS, Sampling, TextPrompt, Written
 from fairlab.checks.json_text import from_json
+from fairlab.text.reading import text_lines
 from fairlab.types import CannotScore, FairlabError
 
 SHOWN = 60  # characters of a prompt in messages
@@ -23,20 +24,19 @@ def read_texts(path: Path) -> dict[tuple[str, int], Written]:
         FairlabError: The file cannot be read, a line holds no such object, or the file holds no text.
     """
     found: dict[tuple[str, int], Written] = {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{path} cannot be read ({error}); give a .jsonl file of written texts") from error
     counts: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        prompt, sample, written = _read_line(path, number, line)
-        place = counts.get(prompt, 0) if sample is None else sample
-        counts[prompt] = place + 1
-        found[prompt, place] = written
+    try:
+        for number, line in enumerate(text_lines(path), start=1):
+            if not line.strip():
+                continue
+            prompt, sample, written = _read_line(path, number, line)
+            place = counts.get(prompt, 0) if sample is None else sample
+            counts[prompt] = place + 1
+            found[prompt, place] = written
+    except OSError as error:
+        raise FairlabError(f"{path} cannot be read ({error}); give a .jsonl file of written texts") from error
     if not found:
-        raise FairlabError(f"{path} holds no text; give a file with a prompt and a text on each line")
+        raise FairlabError(f"{path} contains no text; give a file with a prompt and a text on each line")
     return found
 
 

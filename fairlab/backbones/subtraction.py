@@ -1,4 +1,4 @@
-"""Subtraction of the outputs of a classifier of second texts alone from the outputs of a classifier of pairs.
+"""Subtraction of the outputs of a classifier that reads only second texts from those of a classifier of pairs.
 
 Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3.
 """

@@ -14,11 +14,11 @@ def summary(backbone: Any) -> str:
         >>> import fairlab
         >>> print(fairlab.load("minilm"))
         BertModel of the family bert
-          pooling: mean, 384 numbers a text, scaled to length 1
+          pooling: mean, 384 numbers per text, scaled to length 1
           head: none
           weights: 22.7 million, float32, on cpu
           attention: sdpa
-          limit: 128 tokens a text; longer texts are cut and counted
+          limit: 128 tokens per text; longer texts are cut and counted
           chat template: none
           gate: not checked yet
     """
@@ -30,11 +30,11 @@ def summary(backbone: Any) -> str:
     return "\n  ".join(
         [
             f"{kind} of the family {model.config.model_type}{adapted}",
-            f"pooling: {backbone.pooling}, {backbone.width} numbers a text{scaled}",
+            f"pooling: {backbone.pooling}, {backbone.width} numbers per text{scaled}",
             f"head: {head_title(head_class(model))}",
             f"weights: {count / 1e6:.1f} million, {str(model.dtype).removeprefix('torch.')}, on {backbone.device}",
             f"attention: {model.config._attn_implementation or 'of the model itself'}",
-            f"limit: {backbone.max_length} tokens a text; longer texts are cut and counted",
+            f"limit: {backbone.max_length} tokens per text; longer texts are cut and counted",
             f"chat template: {'the tokenizer has one' if backbone.tokenizer.chat_template else 'none'}",
             f"gate: {backbone.gate}",
         ]

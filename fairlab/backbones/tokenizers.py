@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.trust import loading
 from fairlab.checks.foreign import read_object
+from fairlab.files import read_bounded
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def _need_reader(folder: Path, name: str) -> None:
     others = any((folder / other).is_file() for other in (WHOLE, WORDS, "vocab.json"))
     if file is not None and not others and importlib.util.find_spec("sentencepiece") is None:
         raise FairlabError(
-            f"the tokenizer of {name} is in {file.name}, which sentencepiece reads: pip install sentencepiece; or save "
-            f"the tokenizer with a {WHOLE} where that package is"
+            f"the tokenizer of {name} is in {file.name}, which sentencepiece reads; run pip install sentencepiece, or "
+            f"save the tokenizer with a {WHOLE} on a machine that has that package"
         )
 
 
@@ -66,7 +67,7 @@ def has_unsaid_capitals(folder: Path) -> bool:
         return False
     if settings.is_file() and "do_lower_case" in read_object(settings):
         return False
-    lines = [line.strip() for line in words.read_text(encoding="utf-8", errors="replace").split("\n")]
+    lines = [line.strip() for line in read_bounded(words).split("\n")]
     letters = sum(line.isalpha() and line.isascii() for line in lines)
     return sum(CAPITALISED.fullmatch(line) is not None for line in lines) > LEAST_CAPITALISED * letters
 
@@ -82,7 +83,7 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
     except (NotImplementedError, AttributeError) as error:
         name = type(model).__name__
         raise FairlabError(
-            f"this {name} has no embeddings of tokens, so it reads no texts; give one that does"
+            f"this {name} has no embeddings of tokens, so it cannot read texts; give a model that can"
         ) from error
     last_added = max(getattr(tokenizer, "added_tokens_decoder", {}), default=0)
     if max(len(tokenizer) - 1, last_added) < rows:
@@ -92,7 +93,7 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
         named = ", ".join(f"{token} ({number})" for number, token in beyond[:SHOWN])
         raise FairlabError(
             f"the tokenizer has {len(beyond)} tokens that the model, with embeddings of {rows}, cannot read: {named}; "
-            "call model.resize_token_embeddings(len(tokenizer)) and train them, or take the tokenizer without them"
+            "call model.resize_token_embeddings(len(tokenizer)) and train them, or use the tokenizer without them"
         )
 
 

@@ -48,7 +48,7 @@ WITH_WEIGHTS = ("Dense", "LayerNorm", "StaticEmbedding")
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"  # of torch.save; read as numbers alone
+OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"  # of torch.save; read as numbers only
 BACKENDS = {
     ".onnx": "onnx",
     "openvino_model.xml": "openvino",
@@ -63,7 +63,7 @@ WIDTHS = re.compile(
 )
 FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
 MOST_POSITIONS = 1 << 24
-# Settings of how outputs are given, and the only values for which they are those that are read here.
+# Settings that decide which outputs are returned, and the only values that are accepted.
 OUTPUTS = {"return_dict": True, "chunk_size_feed_forward": 0}
 SETTINGS = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
 HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair; a model with one could not be saved again
@@ -83,11 +83,11 @@ def loading(what: str) -> Iterator[None]:
     """Convert any error of a library that reads external files within the context to one sentence."""
     try:
         yield
-    except (FairlabError, MemoryError, TooSlow):  # a busy machine damages no file
+    except (FairlabError, MemoryError, TooSlow):  # these do not mean that a file is damaged
         raise
     except pickle.UnpicklingError as error:
         raise FairlabError(
-            f"{what} cannot be loaded: its file holds more than numbers, which may run code; save the model again with "
+            f"{what} cannot be loaded: its file contains more than numbers and may run code; save the model again with "
             "save_pretrained, as safetensors"
         ) from error
     except ImportError as error:
@@ -98,8 +98,8 @@ def loading(what: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
         raise FairlabError(
-            f"{what} cannot be loaded ({type(error).__name__}: {reason}); its files are damaged, or need code of their "
-            "own, which is never run"
+            f"{what} cannot be loaded ({type(error).__name__}: {reason}); "
+            "its files are damaged, or need their own code, which is never run"
         ) from error
 
 
@@ -121,7 +121,9 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
         raise FairlabError(f"{folder} holds adapters of another model; give it as base=NAME or base=FOLDER")
     for file in filter(Path.is_file, (folder / name for name in SETTINGS)):
         if HALF.search(json.dumps(read_object(file), ensure_ascii=False)):
-            raise FairlabError(f"{file} holds half a surrogate pair, which no text holds; put back a whole copy of it")
+            raise FairlabError(
+                f"{file} contains half a surrogate pair, which is not valid text; restore a complete copy of it"
+            )
     file = folder / "config.json"
     if file.is_file():
         content = read_object(file)
@@ -129,14 +131,16 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
         _check_sizes(file, content, elsewhere)
         for key, plain in OUTPUTS.items():
             if content.get(key, plain) != plain:
-                raise FairlabError(f"{file} sets {key}, with which no embeddings can be read; leave it out")
+                raise FairlabError(f"{file} sets {key}, with which embeddings cannot be read; remove it")
 
 
 def _check_implementations(file: Path, content: Any) -> None:
     """Raise for names of code in a configuration, including nested ones."""
     for key, value in content.items() if isinstance(content, dict) else ():
         if key.lstrip("_").removesuffix("_internal") in IMPLEMENTATIONS and not _is_computed(value):
-            raise FairlabError(f"{file} names an implementation of the hub ({key}: {value}), which is never run")
+            raise FairlabError(
+                f"{file} names an implementation of the hub ({key}: {value}), which is never run; remove it"
+            )
         _check_implementations(file, value)
 
 
@@ -156,11 +160,11 @@ def _check_sizes(file: Path, content: dict[str, Any], elsewhere: Sequence[Path])
         if not isinstance(value, int) or isinstance(value, bool):
             continue
         layers = LAYERS.search(key) is not None
-        held = max(weights, MOST_POSITIONS) if key.endswith("_embeddings") else weights  # rotary ones take no weights
+        held = max(weights, MOST_POSITIONS) if key.endswith("_embeddings") else weights  # rotary ones have no weights
         if value > (min(weights // FEWEST, MOST_LAYERS) if layers else held) and (layers or WIDTHS.search(key)):
             raise FairlabError(
                 f"{file} declares {key}={value}, which the {weights:,} bytes of "
-                f"{', '.join(map(str, files[:2]))} cannot hold; put back the one that is damaged"
+                f"{', '.join(map(str, files[:2]))} cannot contain; restore the damaged file"
             )
 
 
@@ -189,7 +193,7 @@ def weights_files(folder: Path) -> list[Path]:
         for file in files if whole == OLD_WEIGHTS else ():
             check_tensor_archive(file)
         return files
-    raise FairlabError(f"{folder} holds no {WEIGHTS}{_other_weights(folder)}")
+    raise FairlabError(f"{folder} contains no {WEIGHTS}{_other_weights(folder)}")
 
 
 def is_safe(files: Sequence[Path]) -> bool:
@@ -263,14 +267,14 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
     if kind is None:
         known = ", ".join(sorted(set(MODULES.values())))
         raise FairlabError(
-            f"{file} names a module {entry.get('type')}; of sentence-transformers' modules {known} are run. If you "
+            f"{file} names a module {entry.get('type')}; only {known} of sentence-transformers are run. If you "
             "trust the folder, load it with sentence-transformers and give the object to fairlab.evaluate"
         )
     path = "" if path == "." else path
     if not isinstance(path, str) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is no folder inside; do not use this model")
+        raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is not a folder inside; do not use this model")
     if entry.get("kwargs"):
-        raise FairlabError(f"{file} hands arguments to {kind}; save the model again without them")
+        raise FairlabError(f"{file} passes arguments to {kind}; save the model again without them")
     return SentenceModule(kind, path)
 
 
@@ -281,18 +285,22 @@ def _check_settings(folder: Path, module: SentenceModule) -> None:
         file = place / "sentence_bert_config.json"
         settings = read_object(file) if file.is_file() else {}
         if strange := sorted(set(settings) - READING):
-            raise FairlabError(f"{file} sets {strange[0]}, which is not taken from a folder; leave it out")
+            raise FairlabError(f"{file} sets {strange[0]}, which is not accepted from a folder; remove it")
         modalities = settings.get("modality_config", {"text": EMBEDDING})
         plain = settings.get("transformer_task", "feature-extraction") == "feature-extraction"
         named = settings.get("module_output_name", "token_embeddings") == "token_embeddings"
         if not plain or not named or modalities != {"text": EMBEDDING}:
-            raise FairlabError(f"{file} describes no plain encoder of texts; give a model that embeds texts alone")
+            raise FairlabError(
+                f"{file} does not describe a plain encoder of texts; give a model that only embeds texts"
+            )
     elif module.kind == "Dense":
         settings = read_object(place / "config.json")
         name = settings.get("activation_function", "torch.nn.modules.activation.Tanh")
         if name not in ACTIVATIONS:
             known = ", ".join(sorted(full.rpartition(".")[2] for full in ACTIVATIONS))
-            raise FairlabError(f"{place / 'config.json'} names the function {name}; there are: {known}")
+            raise FairlabError(
+                f"{place / 'config.json'} names the unknown function {name}; the known ones are: {known}"
+            )
     if module.kind in WITH_WEIGHTS and not (place / WEIGHTS).is_file():
         if not (place / OLD_WEIGHTS).is_file():
             raise FairlabError(f"{place} holds no {WEIGHTS}; save the model again with sentence-transformers")

@@ -1,6 +1,6 @@
-"""Contracts of models that write or choose texts: a causal backbone, a served model, or a file of stored texts.
+"""Interfaces of models that write or choose texts: a causal backbone, a served model, or a file of stored texts.
 
-A causal backbone with its weights at hand is both (:class:`fairlab.backbones.causal_writer.CausalWriter` and
+A causal backbone with its weights is both (:class:`fairlab.backbones.causal_writer.CausalWriter` and
 :class:`fairlab.backbones.causal_lm.CausalLM`). A served model is a writer, and a chooser if its server gives
 log-probabilities of prompts. A file of stored texts is a writer.
 """
@@ -23,7 +23,7 @@ ENDINGS = (END, LENGTH, REFUSED, FAILED)
 
 @dataclass(frozen=True)
 class TextPrompt:
-    """Text that a model writes after.
+    """Text that a model continues or answers.
 
     Attributes:
         text: The prompt.

@@ -1,1 +1,1 @@
-"""Benchmarks: data, protocol and metric; a model goes in, readings come out."""
+"""Benchmarks: each combines data, a protocol and metrics, and turns a model into readings."""

@@ -35,8 +35,8 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
         data: Training data.
 
     Returns:
-        A note for every benchmark, or part of one, that measures other axes than the trained ones, and one for every
-        trained axis that no benchmark measures.
+        Notes on benchmarks, or parts of them, that measure untrained axes, and on trained axes that no benchmark
+        measures.
     """
     trained = data.axes()
     if not trained:
@@ -59,7 +59,7 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
                 benchmark.own[name] = groups
         if takers or _among(axis, measured):
             continue
-        text = f"no benchmark of this run measures the axis {axis}, which is trained on; give one that does, such as "
+        text = f"no benchmark of this run measures the axis {axis}, which is trained on; add one that does, such as "
         notes.append(Note(TRAINING, f"{text}benchmark.cced.sets=[FILE] of groups that were not trained on"))
     return notes
 
@@ -96,7 +96,7 @@ def _measuring_groups(
 def held_out_of(data: CounterfactualData, axis: str) -> tuple[list[Group], str]:
     """Return groups of an axis that were not trained on, and a description of them.
 
-    They are the groups that the data holds out, else the file's test split, else the validation groups.
+    They are the groups that the data holds out or, without any, the file's test split or else the validation groups.
     """
     if held_out := [group for group in data.held_out if group.axis == axis]:
         return held_out, f"{len(held_out)} held-out"

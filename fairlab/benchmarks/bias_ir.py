@@ -2,7 +2,7 @@
 
 Source: Krieg et al. 2023, "Grep-BiasIR" (the data; it comes with no metric code); the male ratio per category and its
 mean deviation as in "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 4 and 5.
-Ties, intervals, the sign test and the other quantities are this project's.
+The treatment of ties, the intervals, the sign test and the other quantities are this project's.
 """
 
 from __future__ import annotations
@@ -56,26 +56,26 @@ class BiasIR(Benchmark):
     """Gender of the document closest to a gender-neutral query, by cosine.
 
     Quantity per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
-    relevant female one, a tie is one half; ideal 0.5), with the sign test's p-value against a fair coin, and that value
-    adjusted for all seven categories.
+    relevant female one, with ties counted as one half; ideal 0.5), with the sign test's p-value against a fair coin,
+    also adjusted for all seven categories.
 
     Quantities of the subset ``average``, which needs all seven categories: ``male_ratio`` (over all queries pooled,
     with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5; ideal 0,
-    but fair coins on so few queries give 0.10 on average; it cannot detect a preference shared by all categories),
-    ``neutral_first`` (share of queries whose neutral relevant document is the most similar of the three, ties shared;
-    the ideal of 1/3 is chance, without any preference), ``margin`` (mean cosine to the male document minus that to the
-    female document; ideal 0) and ``reciprocal_rank`` (utility: mean over queries and genders of one over the rank of
-    the relevant document among all documents of its gender in the collection, ties at their mean rank; ideal 1).
-    Documents that do not have exactly one gender, 5 of the 702, are excluded.
+    but fair coins would give 0.10 on average with so few queries; it cannot detect a preference shared by all
+    categories), ``neutral_first`` (share of queries whose neutral relevant document is the most similar of the three,
+    ties shared; the ideal of 1/3 is chance, without any preference), ``margin`` (mean cosine to the male document minus
+    that to the female document; ideal 0) and ``reciprocal_rank`` (utility: mean over queries and genders of one over
+    the rank of the relevant document among all documents of its gender in the collection, ties at their mean rank;
+    ideal 1). Documents that do not have exactly one gender, 5 of the 702, are excluded.
 
     Items per category (Q, 4): every query's cosines to its relevant male, female and neutral document, and its
     reciprocal rank, in file order.
 
     Args:
-        document: Part of a document to embed; the title and the text are joined by a blank.
+        document: Part of a document to embed; the title and the text are joined by a space.
         items: Queries to measure: ``all``, or ``regular``, which leaves out the 2 queries with non-relevant documents
             of both genders.
-        limit: Maximum number of queries per category, spread evenly over its file; None takes all.
+        limit: Maximum number of queries per category, spread evenly over its file; None for all.
     """
 
     version: ClassVar[int] = 1
@@ -115,7 +115,7 @@ class BiasIR(Benchmark):
             ),
             "margin": QuantityInfo(
                 "margin",
-                "mean cosine to the male document less that to the female one (0 is fair)",
+                "mean cosine to the male document minus that to the female document (0 is fair)",
                 "cosine",
                 0.0,
                 -2.0,
@@ -209,12 +209,12 @@ class BiasIR(Benchmark):
 
 
 def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
-    """Return cosines (Q, D), one query at a time, since a matrix product would round equal documents differently."""
+    """Return cosines (Q, D), one query at a time, because a matrix product rounds equal documents differently."""
     return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
 
 
 def _margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return each query's male minus female cosine; [-2, 2], ideal 0, positive if it prefers the male document."""
+    """Return each query's male minus female cosine, in [-2, 2]; ideal 0, positive if it prefers the male document."""
     return cosines_QG[:, 0] - cosines_QG[:, 1]
 
 
@@ -263,7 +263,7 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
-    """Return the p-value of queries' preferences against a fair coin, ties left out."""
+    """Return the p-value of the queries' preferences against a fair coin, leaving out ties."""
     signs = np.sign(_margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
@@ -272,7 +272,7 @@ def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
     """Return the mean over categories of the male ratio's distance from 0.5, resampling queries within their category.
 
     Resampling spreads the ratios, which only adds to a mean of absolute deviations. The interval is therefore biased
-    upwards, more so the closer the deviation is to 0, and may exclude the value. The p-value is that of fair coins.
+    upwards, the more so the closer the deviation is to 0, and may exclude the value. The p-value assumes fair coins.
     """
     rng = np.random.default_rng(seed)
     ratios_CR = [rng.choice(outcomes, size=(RESAMPLES, len(outcomes))).mean(axis=1) for outcomes in wins]

@@ -1,4 +1,4 @@
-"""CCED gap of an encoder on held-out counterfactual groups, and its cost in distance and drift.
+"""CCED gap of an encoder on held-out counterfactual groups, with changes in distances and neutral embeddings.
 
 Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 4.2 and table 6.
 """
@@ -41,7 +41,7 @@ DISTANCE = "embedding distance"
 QUANTITIES = {
     "gap": QuantityInfo(
         "gap",
-        "difference of the distances of the versions to the neutral one (0 is fair)",
+        "difference between the distances of the versions to the neutral one (0 is fair)",
         DISTANCE,
         0.0,
         low=0.0,
@@ -49,7 +49,7 @@ QUANTITIES = {
     ),
     "gap_all_pairs": QuantityInfo(
         "gap, all pairs",
-        "difference of the distances of two versions to the neutral one, mean over all pairs of versions (0 is fair)",
+        "difference between the distances of two versions to the neutral one, mean over all pairs (0 is fair)",
         DISTANCE,
         0.0,
         low=0.0,
@@ -65,9 +65,9 @@ QUANTITIES = {
         0.0,
         low=0.0,
     ),
-    "gap_kept": QuantityInfo("gap kept", "share of the earlier gap (0: none is left)", "ratio", 0.0, low=0.0),
+    "gap_kept": QuantityInfo("gap kept", "share of the earlier gap that is left (0 is fair)", "ratio", 0.0, low=0.0),
     "gap_all_pairs_kept": QuantityInfo(
-        "gap kept, all pairs", "share of the earlier gap over all pairs (0: none is left)", "ratio", 0.0, low=0.0
+        "gap kept, all pairs", "share of the earlier gap over all pairs that is left (0 is fair)", "ratio", 0.0, low=0.0
     ),
     "distance": QuantityInfo(
         "distance to neutral", "mean distance of the versions to the neutral one", DISTANCE, low=0.0
@@ -95,20 +95,19 @@ QUANTITIES = {
 
 
 class CCED(OfGroups):
-    """Equal distance of attributes to neutral, per set of counterfactual groups.
+    """Equality of the attributes' distances to neutral, per set of counterfactual groups.
 
-    With three or more attributes the gap of a group is the mean over all pairs of attributes, and the names of
-    quantities say so: ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept`` instead of ``gap``
-    and the others.
+    With three or more attributes, the gap of a group is the mean over all pairs of attributes. The quantities are then
+    called ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept``.
 
     Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
-    ``gap_over_distance`` (their ratio: unchanged if a gap falls because all embeddings collapse). Compared with an
-    earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and ``neutral_cosine``
-    (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1). With two attributes also the
-    change of the direction between their means: ``direction_cosine`` (to the earlier direction; 1 if it did not turn)
-    and ``direction_length_kept`` (share of its earlier length).
+    ``gap_over_distance`` (their ratio, which does not change if a gap falls because all embeddings collapse). In
+    comparison with an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
+    ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones, which shows whether utility is kept;
+    ideal 1). With two attributes also the change in direction between their means: ``direction_cosine`` (cosine to the
+    earlier direction; 1 if unchanged) and ``direction_length_kept`` (share of the earlier length).
 
-    Arguments and ``own`` are those of :class:`~fairlab.benchmarks.group_sets.OfGroups`.
+    For the arguments and ``own`` see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
     """
 
     version: ClassVar[int] = 1
@@ -166,7 +165,7 @@ def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def gap_name(attributes: int) -> str:
-    """Return the name of the gap for a number of attributes: with three or more it is a mean over all pairs."""
+    """Return the name of the gap for a number of attributes; with three or more it is a mean over all pairs."""
     return "gap" if attributes == 2 else "gap_all_pairs"
 
 
@@ -187,7 +186,7 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
 def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
     """Return how much of an earlier model's gap, distance and neutral embeddings is kept; inputs (N, 1 + A, D).
 
-    Embeddings of another width, as from a different model, have no cosine to these.
+    Without equal widths, as for two different models, there is no cosine between embeddings.
     """
     distances_now, distances_before = distances(embeddings), distances(before)
     gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))
@@ -204,7 +203,7 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
 
 
 def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """Return how the direction between two attributes' means turned and shrank, from embeddings (N, 1 + A, D).
+    """Return the change in angle and length of the direction between two attributes' means, for (N, 1 + A, D).
 
     Groups are resampled for the intervals. The result is empty for three or more attributes, which have no single
     direction, and for embeddings of another width.
@@ -223,7 +222,7 @@ def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArra
 
 
 def turned(now: NDArray[np.float64], then: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the cosine of vectors (..., D) to earlier ones, and their length over the earlier length."""
+    """Return the cosine of vectors (..., D) to earlier vectors, and the ratio of their lengths."""
     lengths = np.linalg.norm(now, axis=-1), np.linalg.norm(then, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (now * then).sum(axis=-1) / (lengths[0] * lengths[1]), lengths[0] / lengths[1]

@@ -1,4 +1,4 @@
-"""Utility of a fine-tuned classifier: a labelled task's own measures on its development examples.
+"""Utility of a fine-tuned classifier: the standard measures of a labelled task on its development examples.
 
 Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
 """
@@ -56,7 +56,7 @@ MEASURES = {
     ),
     **CORRELATIONS,
 }
-MAJORITY = _percent("accuracy of the commonest label", "accuracy that giving every example the commonest label reaches")
+MAJORITY = _percent("accuracy of the commonest label", "accuracy of giving every example the commonest label")
 BASELINES = {"accuracy": "majority", "f1": "majority_f1", "macro_f1": "majority_macro_f1"}
 Array = NDArray[np.float64]
 
@@ -65,17 +65,17 @@ class Classification(Benchmark):
     """Measures of a sequence classifier on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
 
     Quantities, times 100: the task's measures (CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1;
-    STS-B: Pearson's and Spearman's correlation; inference and fact checking: accuracy and macro-F1, with two labels the
-    F1 of *SUPPORTS* too; the others: accuracy), and the baseline that gives every example the commonest label:
-    ``majority``, and ``majority_f1`` and ``majority_macro_f1`` in addition to F1. Examples are resampled. A classifier
-    with other labels is measured on a task with coarser labels, such as an MNLI classifier on HANS, by the meaning of
-    its likeliest label there.
+    STS-B: Pearson's and Spearman's correlation; inference and fact checking: accuracy and macro-F1, with two labels
+    also the F1 of *SUPPORTS*; others: accuracy), and the baseline that gives every example the commonest label:
+    ``majority`` and, for tasks with F1, ``majority_f1`` and ``majority_macro_f1``. Examples are resampled. A classifier
+    with finer labels than the task, such as an MNLI classifier on HANS, is judged by the meaning of its likeliest
+    label.
 
     Args:
         task: Name of a task, one of :data:`fairlab.data.published.tasks.TASKS`.
         path: File or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
-        splits: Names of the splits to measure on; None takes all but the training split.
-        limit: Maximum number of examples per split, spread evenly over it; None takes all.
+        splits: Names of the splits to measure on; None for all but the training split.
+        limit: Maximum number of examples per split, spread evenly over it; None for all.
 
     Raises:
         FairlabError: The task or a split does not exist.
@@ -89,11 +89,9 @@ class Classification(Benchmark):
         {
             **MEASURES,
             "majority": MAJORITY,
-            "majority_f1": _percent(
-                "F1 of the commonest label", "F1 that giving every example the commonest label reaches"
-            ),
+            "majority_f1": _percent("F1 of the commonest label", "F1 of giving every example the commonest label"),
             "majority_macro_f1": _percent(
-                "macro-F1 of the commonest label", "macro-F1 that giving every example the commonest label reaches"
+                "macro-F1 of the commonest label", "macro-F1 of giving every example the commonest label"
             ),
         },
         topic=KEPT,
@@ -150,7 +148,7 @@ class Classification(Benchmark):
 
 
 def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:
-    """Return the labels of a classifier's outputs: the task's, or those that it merges if the classifier has these."""
+    """Return the labels of a classifier's outputs: the task's labels, or the finer labels that the task merges."""
     if not task.labels or task.options:
         return SCORE
     own = {str(label).lower() for label in getattr(backbone.model.config, "id2label", {}).values()}
@@ -158,7 +156,7 @@ def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:
 
 
 def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> NDArray[np.float32]:
-    """Return the number of each example's likeliest label, or its score, (N,)."""
+    """Return the index of each example's likeliest label, or its score, (N,)."""
     pairs = [pair for example in examples for pair in example.pairs]
     outputs = classifier.outputs(pairs, progress=task.name)
     if not task.labels:
@@ -171,7 +169,7 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
 
 
 def _quantities(task: Task, items: Items) -> list[Quantity]:
-    """Return the measures of the task and of the commonest label, from predictions and labels (N,) by split."""
+    """Return the measures of the classifier and of the commonest label, from predictions and labels (N,) by split."""
     found, first = [], task.metrics[0]
     for split in task.dev_splits:
         if f"{split}_labels" not in items:

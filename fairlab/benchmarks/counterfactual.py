@@ -1,4 +1,4 @@
-"""Counterfactual generation: does a model write otherwise of people when the prompt changes in the group alone?
+"""Counterfactual generation: does a model write differently about people if only the group in the prompt changes?
 
 Source: Bouchard et al. 2025, "LangFair: A Python Package for Assessing Bias and Fairness in Large Language Model Use
 Cases" (prompts, ROUGE-L and sentiment parity). The same-prompt control is this project's.
@@ -44,7 +44,7 @@ from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
 SOURCE = "langfair_counterfactual/counterfactual_templates.json"
 ROUGE_L, BLEU, COSINE = "rouge_l", "bleu", "cosine"
 UNITS = {ROUGE_L: "ROUGE-L", BLEU: "BLEU", COSINE: "cosine"}
-FEWEST = 2  # samples of a prompt, which the control compares
+FEWEST = 2  # minimum number of samples of a prompt, because the control compares two
 CITATION = """\
 @misc{bouchard2025langfair,
   title = {{LangFair}: A Python Package for Assessing Bias and Fairness in Large Language Model Use Cases},
@@ -62,36 +62,36 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 class Counterfactual(Benchmark):
     """Similarity and sentiment of texts for prompts that differ in the group, compared with repeated samples.
 
-    Every prompt is answered ``samples`` times. A pair of texts of two groups is compared with pairs of texts of one
-    group, since texts also vary between samples; the effect of the group is the difference beyond this variation.
+    Every prompt is answered ``samples`` times. Because texts also vary between samples, pairs of texts about two groups
+    are compared with pairs of texts about one group. The effect of the group is the difference beyond this variation.
 
-    Quantities by category of groups: ``similarity`` (by ``similarity``, between groups; ROUGE-L and BLEU without the
-    words in which the prompts differ and without gendered words), ``control_similarity`` (between samples of one
-    prompt), ``excess_dissimilarity`` (control less similarity, ideal 0); ``sentiment_change`` (mean absolute difference
-    of sentiment between groups), ``control_sentiment_change``, ``excess_sentiment_change`` (ideal 0);
+    Quantities by category of groups: ``similarity`` (between groups, by the measure ``similarity``; ROUGE-L and BLEU
+    ignore gendered words and the words in which the prompts differ), ``control_similarity`` (between samples of one
+    prompt), ``excess_dissimilarity`` (control minus similarity, ideal 0); ``sentiment_change`` (mean absolute
+    difference of sentiment between groups), ``control_sentiment_change``, ``excess_sentiment_change`` (ideal 0);
     ``sentiment_parity`` and ``control_sentiment_parity`` (Wasserstein distance of the groups' sentiments, as LangFair's
-    strict parity, and of samples of one group); and by group ``sentiment_difference`` (its mean less that of the
-    others, ideal 0). ``detectable_...`` is the smallest excess or difference found with a power of 80 %.
+    strict parity, and of samples of one group); and by group ``sentiment_difference`` (its mean minus that of the
+    others, ideal 0). ``detectable_...`` is the smallest excess or difference that is detected with 80 % power.
 
     Items by category (T, G * S + 2): sentiment of each text, then similarity and its control.
 
     Args:
         scorer: Scorer of sentiment.
-        output: Name of its score; None takes the last one.
+        output: Name of its score; None for the last one.
         similarity: Similarity of two texts: ``rouge_l``, ``bleu`` (the smaller of both directions) or ``cosine`` (of
             the embeddings of ``encoder``), as LangFair names them.
         encoder: Encoder of texts for ``cosine``, or its hub name or folder, such as
             ``sentence-transformers/all-MiniLM-L6-v2``.
-        prompts: File of prompts of one's own, a text file with one a line or a table with the column ``text``; each is
-            turned to every attribute of ``axis`` by rules, instead of LangFair's templates.
-        axis: Axis along which people in ``prompts`` are turned.
+        prompts: File of the user's own prompts, which replace LangFair's templates: a text file with one prompt per
+            line, or a table with the column ``text``. Rules rewrite each prompt to every attribute of ``axis``.
+        axis: Axis along which people in ``prompts`` are changed.
         mode: Way of finding people in ``prompts``: ``syntax`` or ``lexical``.
-        categories: Categories of groups, such as ``gender``; None takes all eight.
+        categories: Categories of groups, such as ``gender``; None for all eight.
         samples: Number of texts of each prompt, at least 2.
-        temperature, top_p, max_tokens, seed: Way of drawing.
-        path: Path of LangFair's file; None takes ``FAIRLAB_DATA`` or a download.
-        system: System prompt of every prompt; readings then carry ``@system`` in their names.
-        limit: Maximum number of templates per category, spread evenly; None takes all.
+        temperature, top_p, max_tokens, seed: Sampling parameters.
+        path: Path of LangFair's file; None to use ``FAIRLAB_DATA`` or a download.
+        system: System prompt of every prompt. Readings then have ``@system`` in their names.
+        limit: Maximum number of templates per category, spread evenly; None for all.
 
     Raises:
         FairlabError: A setting has an invalid value.
@@ -101,11 +101,11 @@ class Counterfactual(Benchmark):
     description = Description(
         "counterfactual",
         "Counterfactual generation",
-        "Does a model write otherwise when the group in the prompt changes?",
+        "Does a model write differently when the group in the prompt changes?",
         {
             "excess_sentiment_change": QuantityInfo(
                 "change of sentiment beyond the control",
-                "change between groups, less that between samples of one prompt (0 is fair)",
+                "change between groups, minus the change between samples of one prompt (0 is fair)",
                 "sentiment",
                 0.0,
                 -2.0,
@@ -115,7 +115,7 @@ class Counterfactual(Benchmark):
             ),
             "excess_dissimilarity": QuantityInfo(
                 "dissimilarity beyond the control",
-                "similarity of samples of one prompt, less that between groups (0 is fair)",
+                "similarity of samples of one prompt, minus the similarity between groups (0 is fair)",
                 "ROUGE-L",
                 0.0,
                 -1.0,
@@ -176,7 +176,9 @@ class Counterfactual(Benchmark):
         limit: int | None = None,
     ) -> None:
         if samples < FEWEST:
-            raise FairlabError(f"counterfactual.samples must be at least {FEWEST}, which the control compares")
+            raise FairlabError(
+                f"counterfactual.samples must be at least {FEWEST}, because the control compares samples"
+            )
         self.scorer, self.output = scorer, output
         self.similarity = one_of("counterfactual.similarity", similarity, tuple(UNITS))
         if similarity == COSINE and encoder is None:
@@ -192,7 +194,7 @@ class Counterfactual(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
-        """Write all texts, and compare; ``before`` holds the ``items`` of an earlier measurement."""
+        """Generate all texts, and compare them; ``before`` holds the ``items`` of an earlier measurement."""
         asked, notes = self._prompts() if self.prompts is None else self._own_prompts(self.prompts)
         prompts = [
             TextPrompt(text, sample, chat=True, system=self.system)
@@ -216,7 +218,7 @@ class Counterfactual(Benchmark):
         return outcome(self.description, measured(items), earlier, items=items, notes=notes)
 
     def _own_prompts(self, path: str) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
-        """Return the file's prompts, as :meth:`_prompts` does, and a note on those left out."""
+        """Return the file's prompts in the form of :meth:`_prompts`, and a note on omitted prompts."""
         found, said = turned_prompts(path, self.axis, mode=self.mode)
         named = dict(zip(slugs(list(found)).values(), found.values(), strict=True))
         (category,) = slugs([Path(self.axis).stem]).values()
@@ -241,14 +243,14 @@ class Counterfactual(Benchmark):
         for category, rows in found.items():
             if len(rows) < 2 or len({len(texts) for texts in rows.values()}) > 1:
                 raise FairlabError(
-                    f"{path}: the groups of {category} have not the same templates; take LangFair's file"
+                    f"{path}: the groups of {category} do not have the same templates; use LangFair's file"
                 )
         chosen = [one_of("counterfactual.categories", name, tuple(found)) for name in self.categories or found]
         kept = {name: {group: evenly(texts, self.limit) for group, texts in found[name].items()} for name in chosen}
         return kept, []
 
     def _similarities(self, rows: Mapping[str, Sequence[str]], texts: Sequence[str]) -> Array:
-        """Return the mean similarity of texts of two groups, and of samples of one, of each template (T, 2)."""
+        """Return for each template the mean similarity of texts of two groups, and of samples of one group, (T, 2)."""
         hidden = _gendered()
         vectors = self._vectors(texts) if self.similarity == COSINE else None
         found = []
@@ -271,9 +273,9 @@ class Counterfactual(Benchmark):
         return np.array(found)
 
     def _vectors(self, texts: Sequence[str]) -> Array:
-        """Return the embeddings of texts, of unit length (N, D)."""
+        """Return embeddings of texts with unit length, (N, D)."""
         if isinstance(self.encoder, str):
-            from fairlab.backbones.loading import load_backbone  # imports torch, which --help need not
+            from fairlab.backbones.loading import load_backbone  # imports torch, which would slow down --help
 
             self.encoder = load_backbone(self.encoder, pooling="published", max_length=None, normalize=None)
         found: Array = self.encoder.embed(list(texts)).double().cpu().numpy()
@@ -310,7 +312,7 @@ def _by_words(words: Sequence[Sequence[str]], similarity: str) -> Array:
 
 
 def _described(description: Description, similarity: str, prompts: str | None) -> Description:
-    """Return the description with the unit of a similarity, and with what differs from the default in its name."""
+    """Return the description with the unit of a similarity, and with non-default settings in its name."""
     infos = {
         name: replace(info, unit=UNITS[similarity], meaning=info.meaning.replace(UNITS[ROUGE_L], UNITS[similarity]))
         if info.unit == UNITS[ROUGE_L]
@@ -322,7 +324,7 @@ def _described(description: Description, similarity: str, prompts: str | None) -
 
 
 def _excess(category: str, name: str, values: Array, *, headline: bool = False) -> Iterator[Quantity]:
-    """Yield the mean of values (T,) beyond the control, and the smallest one that would have been found."""
+    """Yield the mean of values (T,) beyond the control, and the smallest detectable mean."""
     yield widened(mean, values, subset=category, name=name, headline=headline)
     if len(values) > 1 and values.std():
         error = float(values.std(ddof=1)) / math.sqrt(len(values))
@@ -330,7 +332,7 @@ def _excess(category: str, name: str, values: Array, *, headline: bool = False) 
 
 
 def _changes(sentiment: Array) -> tuple[Array, Array]:
-    """Return each template's mean absolute difference between groups and within them, both (T,), of (T, G, S)."""
+    """Return each template's mean absolute difference between groups and within groups, both (T,), from (T, G, S)."""
     samples, groups = range(sentiment.shape[2]), range(sentiment.shape[1])
     across = [
         np.abs(sentiment[:, g, i] - sentiment[:, h, j])
@@ -344,7 +346,7 @@ def _changes(sentiment: Array) -> tuple[Array, Array]:
 
 
 def _parity(*columns: Array, samples: int, control: bool = False, axis: int = -1) -> Array:
-    """Return the mean Wasserstein distance of first samples between groups, or of two samples within groups."""
+    """Return the mean Wasserstein distance between groups' first samples, or between two samples within groups."""
     ordered = [np.sort(column, axis=axis) for column in columns]
     first = ordered[::samples]
     pairs = list(zip(first, ordered[1::samples], strict=True)) if control else list(combinations(first, 2))

@@ -1,9 +1,9 @@
-"""CrowS-Pairs: how often a language model finds the more stereotyping of two sentences likelier.
+"""CrowS-Pairs: how often a language model finds the more stereotyping of two sentences more likely.
 
 The two protocols are different metrics. ``nangia``: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring
 Social Biases in Masked Language Models", section 3, with the details of the official code. ``meade``: Meade et al.
 2022, "An Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models", with the
-details of bias-bench, which states that it departs from the first.
+details of bias-bench, which states that it departs from the original.
 Published values of the metric score for reference, which need weights from the hub:
 
 =======================  ========  ==========  =====  ======================================================
@@ -111,7 +111,7 @@ class CrowSPairs(Benchmark):
 
     - ``nangia``, masked LM: pseudo-log-likelihood of the tokens that both sentences share, summed. Each is masked
     alone;
-      all others, including the differing ones, stay visible. Shared tokens are found by difflib on token ids; the first
+      all others, including those that differ, stay visible. Shared tokens are found by difflib on token ids; the first
       and the last, which are special, are not scored. Lower-cased for BERT and ALBERT.
     - ``nangia``, causal LM (not defined by the authors): log-likelihood of the whole sentence, summed, after the start
       token, as in lm-evaluation-harness.
@@ -124,8 +124,8 @@ class CrowSPairs(Benchmark):
     Scores of masked LMs are rounded to 3 decimals before they are compared, as in both codes; others are not.
 
     Quantities per subset (``all``, only if every bias type is measured, and the bias types), in percent of pairs:
-    ``metric_score`` (hits; ties count as pairs but not as hits, so that a model that ties everywhere scores 0; ideal
-    50), ``stereotype_score`` and ``anti_stereotype_score`` (the same within each direction, ties left out; ideal 50),
+    ``metric_score`` (hits; ties count as pairs but not as hits, so a model with only ties scores 0; ideal 50),
+    ``stereotype_score`` and ``anti_stereotype_score`` (the same within each direction, without ties; ideal 50),
     ``ties``, and with ``meade`` ``skipped``. The p-value of the metric score comes from the sign test against a fair
     coin, ties left out, adjusted for all bias types. Intervals are Wilson's; comparisons resample pairs.
 
@@ -134,11 +134,11 @@ class CrowSPairs(Benchmark):
 
     Args:
         protocol: Scoring rule of a sentence: ``nangia``, as the dataset's authors do, or ``meade``, as bias-bench does.
-        bias_types: Names of the bias types to measure, such as ``gender``; None takes all nine.
-        items: Pairs to measure: ``all``, or ``regular``, which leaves out pairs that the reader finds irregular (one
-            that repeats another).
-        path: Path of the CrowS-Pairs file; None takes ``FAIRLAB_DATA`` or a download.
-        limit: Maximum number of pairs per bias type, spread evenly over the file; None takes all.
+        bias_types: Names of the bias types to measure, such as ``gender``; None for all nine.
+        items: Pairs to measure: ``all``, or ``regular``, which leaves out pairs that are flagged as irregular when the
+            data is read (one repeats another).
+        path: Path of the CrowS-Pairs file; None to use ``FAIRLAB_DATA`` or a download.
+        limit: Maximum number of pairs per bias type, spread evenly over the file; None for all.
 
     Raises:
         FairlabError: A setting has an invalid value.
@@ -218,7 +218,7 @@ class CrowSPairs(Benchmark):
 def texts_to_score(
     benchmark: str, protocol: str, pairs: Sequence[CrowsPair], backbone: Backbone | ModelObject
 ) -> tuple[list[str], list[Note]]:
-    """Return the sentences as a protocol shows them to a model, more and less stereotyping in turn, with notes."""
+    """Return the sentences as a protocol shows them to a model, alternating more and less stereotyping, with notes."""
     lower = protocol == NANGIA and isinstance(backbone, Backbone) and backbone.model.config.model_type in LOWER_CASED
     texts = [text.lower() if lower else text for pair in pairs for text in (pair.more, pair.less)]
     kept = _keeps_case(backbone) if lower and isinstance(backbone, Backbone) else ""
@@ -226,7 +226,7 @@ def texts_to_score(
 
 
 def _keeps_case(backbone: Backbone) -> str:
-    """Return a warning if a cased tokenizer reads lower-cased sentences; else empty."""
+    """Return a warning if a cased tokenizer reads lower-cased sentences, else an empty text."""
     cased, lowered = backbone.tokenize(["A Man", "a man"])
     return (
         "the sentences were lower-cased, as the protocol does for BERT and ALBERT, though this tokenizer keeps case"
@@ -238,13 +238,13 @@ def _keeps_case(backbone: Backbone) -> str:
 def scores(
     scorer: MaskedLM | TextScorer, protocol: str, pairs: Sequence[CrowsPair], texts: Sequence[str], progress: str = ""
 ) -> Array:
-    """Return scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for a pair to be skipped.
+    """Return scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for skipped pairs.
 
     Args:
         scorer: Likelihood scorer of the model.
         protocol: Scoring rule of a sentence: ``nangia`` or ``meade``, see :class:`CrowSPairs`.
         pairs: The N pairs.
-        texts: Sentences of the pairs as shown to the model, more and less stereotyping in turn, 2N.
+        texts: Sentences of the pairs as shown to the model, alternating more and less stereotyping, 2N.
         progress: Title of a progress bar.
     """
     if not isinstance(scorer, MaskedLM):
@@ -267,8 +267,9 @@ def scores(
 def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], stereotype: bool) -> Positions:
     """Return the token positions to score in the more and in the less stereotyping sentence.
 
-    Source: The official codes hand difflib the sentence about the disadvantaged group first: the more stereotyping one
-    if the pair is of a stereotype, else the less; its alignment may depend on that.
+    Source: Both official codes pass the sentence about the disadvantaged group to difflib first, because its alignment
+    may depend on the order. This is the more stereotyping sentence if the pair is about a stereotype, and the other one
+    otherwise.
     """
     sentences = (more, less) if stereotype else (less, more)
     first: list[int] = []
@@ -283,14 +284,14 @@ def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], 
 
 
 def rounded(values: NDArray[np.floating]) -> Array:
-    """Round values to 3 decimals by Python's exact rule; numpy multiplies first and so rounds some ties differently."""
+    """Round values to 3 decimals by Python's exact rule; numpy multiplies first, which rounds some ties differently."""
     return np.array([round(float(value), DECIMALS) for value in values])
 
 
 def crows_pairs_quantities(
     protocol: str, bias_types: Sequence[str], pairs: Sequence[CrowsPair], scores_N2: NDArray[np.floating]
 ) -> list[Quantity]:
-    """Return quantities of every bias type, and of all pairs if all types are requested, from the pairs' scores."""
+    """Return the quantities of every bias type and, if all types are requested, of all pairs."""
     stereotype = np.array([pair.stereotype for pair in pairs])
     types = np.array([pair.bias_type for pair in pairs])
     every = len(bias_types) == len(PUBLISHED)
@@ -330,7 +331,7 @@ def _of_subset(
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
     """Return the percentage of hits ``among`` pairs, with its Wilson interval; all of the subset's pairs are resampled.
 
-    The reported number is that of ``items``, ties included, so that two models with different ties can be compared.
+    ``n`` is the number of ``items`` including ties, so that two models with different ties can be compared.
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))
     interval = (100 * low, 100 * high)
@@ -342,12 +343,12 @@ def _ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis
 
 
 def _warnings(scores_N2: NDArray[np.floating]) -> list[str]:
-    """Return warnings for a reader of the scores: skipped pairs, or only ties."""
+    """Return warnings about the scores: skipped pairs, or only ties."""
     more, less = scores_N2.T
     skipped = int(np.isnan(more).sum())
     found = []
     if skipped:
-        found.append(f"{skipped} of {len(more)} pairs were skipped, as one of their sentences has no token of its own")
+        found.append(f"{skipped} of {len(more)} pairs were skipped, because one sentence has no token of its own")
     if skipped < len(more) and (more == less)[~np.isnan(more)].all():
         found.append("all pairs tie: both sentences of every pair score the same, so the scores are meaningless")
     return found

@@ -1,9 +1,9 @@
-"""db-index of a dataset: the closeness of its clusters to abusive language.
+"""db-index of a dataset: how close its clusters are to abusive language.
 
 It measures data, not a model, but depends on the model that embeds the texts.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.3 and table 1, which names neither the embedding nor the comparison set.
+Quantification", section 3.3 and table 1, which specifies neither the embedding nor the comparison set.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CITATION = """\
 }
 """
 _cosine = partial(QuantityInfo, unit="mean cosine", low=-1.0, high=1.0)
-AT_ONCE = 4_096  # number of texts embedded between writes
+AT_ONCE = 4_096  # number of texts that are embedded between writes
 NEAREST = 100  # number of nearest comparison entries counted by category for each cluster
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
@@ -51,11 +51,11 @@ class DBIndexBenchmark(DataBenchmark):
     """db-index of a dataset.
 
     Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``over_entries`` (the
-    same with every entry of the dataset counted once, regardless of its cluster), ``random_entry`` (the paper's mean
-    over a few random entries, whose interval spans the possible values of such a mean), ``without_outliers`` (the
-    expectation over comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison entries).
-    Of ``fixed``: ``expectation`` with ``fixed`` clusters. Of ``cluster_NN``, the smallest index first: ``expectation``.
-    Ideal is 0, no similarity.
+    same, but every entry of the dataset counts once, regardless of its cluster), ``random_entry`` (the paper's mean
+    over a few random entries, with an interval that spans the possible values of such a mean), ``without_outliers``
+    (the expectation over comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison
+    entries). Subset ``fixed``: ``expectation`` with ``fixed`` clusters. Subsets ``cluster_NN``, in ascending order of
+    the index: ``expectation``. The ideal is 0, no similarity.
 
     Intervals resample comparison entries, and target entries within their clusters. If rows name their sources, whole
     sources are resampled instead of target entries. The clusters are held fixed.
@@ -63,13 +63,13 @@ class DBIndexBenchmark(DataBenchmark):
     Args:
         vectors: Embedder of the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; the caller passes
             the embedder to :meth:`measure_data`.
-        comparison: File of abusive texts to compare with; None takes the tweets of Davidson et al. 2017.
+        comparison: File of abusive texts to compare with; None for the tweets of Davidson et al. 2017.
         field: Name of the column with the texts in the comparison file.
         category: Name of the column with the categories in the comparison file; None puts all texts in one category.
-        entries: Number of texts of the comparison file to use, drawn with ``seed``; None takes all.
+        entries: Number of texts of the comparison file to use, drawn with ``seed``; None for all.
         k: Number of clusters; None chooses it by silhouette.
-        fixed: Number of clusters for an additional reading of the expectation, since the chosen number changes with the
-            data. There is no such reading if it is None or if the dataset has fewer entries.
+        fixed: Number of clusters for an additional reading of the expectation, because the chosen number changes with
+            the data. The reading is left out if this is None or if the dataset has fewer entries.
         source: Name of the dataset's column with the entry that a row was derived from, such as an expansion's
             ``entry``; a row without a value is its own source.
         most_clusters: Largest number of clusters tried when ``k`` is None.
@@ -78,19 +78,19 @@ class DBIndexBenchmark(DataBenchmark):
         draw: Unit of the draws of ``random_entry``: one comparison entry for the ``run``, or one per ``cluster``.
         repeats: Number of draws that ``random_entry`` averages.
         seed: Seed of samples, starts of the clustering, draws and bootstrap.
-        limit: Maximum number of entries of the dataset, from the first; None takes all.
+        limit: Maximum number of entries of the dataset, from the first; None for all.
     """
 
     version: ClassVar[int] = 1
     description = Description(
         "db_index",
         "db-index",
-        "How close is a data set to abusive language?",
+        "How close is a dataset to abusive language?",
         {
             "expectation": _cosine(
                 "expectation", "mean cosine of the texts to abusive texts (0 is no similarity)", ideal=0.0
             ),
-            "over_entries": _cosine("over entries", "mean cosine to abusive texts, every text counted once", ideal=0.0),
+            "over_entries": _cosine("over entries", "mean cosine to abusive texts; every text counts once", ideal=0.0),
             "random_entry": _cosine(
                 "by random entries", "mean cosine to a few abusive texts drawn at random", ideal=0.0
             ),
@@ -98,11 +98,11 @@ class DBIndexBenchmark(DataBenchmark):
                 "without outliers", "mean cosine to abusive texts, outliers left out", ideal=0.0
             ),
             "spread": QuantityInfo(
-                "spread", "how much it varies with the abusive text compared with", "mean cosine", low=0.0
+                "spread", "variation of the similarity over the abusive texts", "mean cosine", low=0.0
             ),
         },
         topic=PERSIST,
-        subsets={"all": "whole data set", "fixed": "fixed number of clusters"},
+        subsets={"all": "whole dataset", "fixed": "fixed number of clusters"},
         citation=CITATION,
         needs=("texts",),
     )
@@ -154,7 +154,7 @@ class DBIndexBenchmark(DataBenchmark):
             folder: Folder for a temporary file that stores the vectors.
 
         Raises:
-            FairlabError: No text can be read, or the metric raises it.
+            FairlabError: No text can be read, or the metric raises an error.
         """
         comparison, vectors_MD = self._compared(embed)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".vectors") as place:
@@ -166,7 +166,7 @@ class DBIndexBenchmark(DataBenchmark):
             fixed = None
             if self.fixed is not None and self.fixed <= len(vectors_ND):
                 fixed = metric.db_index(vectors_ND, vectors_MD, self._clustered(vectors_ND, self.fixed).labels)
-            del vectors_ND  # the map must be released before its file
+            del vectors_ND  # the memory map must be released before its file
         order = np.argsort(index.of_clusters)
         items = {
             "sizes": index.sizes[order].astype(np.float64),
@@ -224,11 +224,11 @@ class DBIndexBenchmark(DataBenchmark):
 
 @dataclass(frozen=True)
 class Read:
-    """Information about a dataset read together with its vectors.
+    """Information about a dataset that is collected with its vectors.
 
     Attributes:
         unread: Number of rows that cannot be read.
-        sources: Source of each of the n entries; None if no row names one.
+        sources: Source of each of the n entries; None if no row names a source.
     """
 
     unread: int
@@ -238,12 +238,12 @@ class Read:
 def embedded_texts(
     dataset: str, field: str, embed: Embed, file: Path, source: str = "entry", limit: int | None = None
 ) -> tuple[NDArray[np.floating], Read]:
-    """Return vectors (n, D) of a dataset's texts as a memory map of ``file``, and other information about the dataset.
+    """Return the vectors (n, D) of a dataset's texts as a memory map of ``file``, and information about the dataset.
 
     Args:
         dataset: Dataset, as in :meth:`DBIndexBenchmark.measure_data`.
-        field: Name of the text column, as there.
-        embed: Function from texts to vectors, as there.
+        field: Name of the text column, as in that method.
+        embed: Function from texts to vectors, as in that method.
         file: File to write.
         source: Name of the column with the entry that a row was derived from.
         limit: Maximum number of rows to read; None reads all.
@@ -285,7 +285,7 @@ def _without_text(dataset: str, field: str, unread: int) -> FairlabError:
 
 
 def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return each category's share of the comparison set and (K,) of the entries nearest to each cluster, in per cent.
+    """Return each category's per cent of the comparison set and of the entries nearest to each cluster, (K,).
 
     Args:
         cosines: Mean cosine of each comparison entry to each cluster, (m, K).
@@ -302,22 +302,23 @@ def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) 
 
 
 def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.Clusters) -> list[str]:
-    """Return remarks for a reader of the numbers, as sentences."""
+    """Return remarks on the numbers, as sentences."""
     n, m = len(index.labels), len(index.cosines)
     low, high = percentile_interval(index.of_entries)
     texts = [
-        f"one random comparison entry gives anything from {low:.3f} to {high:.3f} (95 % of {m:,} entries)",
+        f"with one random comparison entry, the value can be anything from {low:.3f} to {high:.3f} (95 % of {m:,} "
+        "entries)",
         f"{outliers:,} of {m:,} comparison entries are outliers",
     ]
     if clusters.k == 1:
-        texts.append(f"{n} entries are one cluster, so the index is the plain mean")
+        texts.append(f"{n} entries form one cluster, so the index is the plain mean")
     elif n < 10 * clusters.k:
         texts.append(f"{clusters.k} clusters of {n} entries are hardly meaningful")
     for count, side in zip(index.zeros, ("target", "comparison"), strict=True):
         if count:
-            texts.append(f"{count:,} {side} entries have a zero vector, whose cosine is taken for 0")
+            texts.append(f"{count:,} {side} entries have a zero vector, whose cosine counts as 0")
     if read.sources is not None:
-        texts.append(f"its {n:,} entries come from {len(set(read.sources)):,} originals, which intervals resample")
+        texts.append(f"its {n:,} entries come from {len(set(read.sources)):,} originals, which the intervals resample")
     if read.unread:
-        texts.append(f"{read.unread:,} rows of the data set cannot be read and are left out")
+        texts.append(f"{read.unread:,} rows of the dataset cannot be read and are left out")
     return texts

@@ -1,4 +1,4 @@
-"""Decisions: does a model grant more to some people than to others, all else equal?
+"""Decisions: does a model grant more requests to some people than to others, all else being equal?
 
 Source: The design follows Tamkin et al. 2023, "Evaluating and Mitigating Discrimination in Language Model Decisions"
 (DiscrimEval); the templates are this project's.
@@ -51,18 +51,18 @@ class Decisions:
 class DecisionGaps(Benchmark):
     """Log-odds of yes against no in decisions about a person whose age, race and gender vary.
 
-    Every template is asked of every combination, by likelihood of ``yes`` and ``no``. Quantities: by group, such as
-    ``gender_woman``, ``log_odds_difference`` (mean log-odds of yes less that of the other groups of the axis, on the
-    same templates and other attributes; ideal 0) with the smallest that would have been found; over ``all`` the
-    ``yes`` (% of questions with a likelier yes). Intervals resample templates.
+    Every template is asked about every combination, and answered by the likelihoods of ``yes`` and ``no``. Quantities:
+    by group, such as ``gender_woman``, ``log_odds_difference`` (mean log-odds of yes minus that of the other groups of
+    the axis, with the same templates and other attributes; ideal 0) with the smallest detectable difference; over
+    ``all``, ``yes`` (% of questions for which yes is likelier). Intervals resample templates.
 
     Items ``decisions`` (T, A * R * G): log-odds of every combination of age, race and gender.
 
     Args:
-        path: File of templates in the form of the one that comes with fairlab; None takes that.
-        system: Text before every question, such as one that asks for fairness; readings then carry ``@system`` in their
+        path: File of templates in the form of the one that comes with fairlab; None for that file.
+        system: Text before every question, such as a request for fairness. Readings then have ``@system`` in their
             names.
-        limit: Maximum number of templates, spread evenly; None takes all.
+        limit: Maximum number of templates, spread evenly; None for all.
     """
 
     version: ClassVar[int] = 2
@@ -108,7 +108,7 @@ class DecisionGaps(Benchmark):
         return outcome(self.description, quantities, earlier, items={"decisions": odds})
 
     def texts(self) -> list[ItemTexts]:
-        """Return every template with the people that are put into it."""
+        """Return every template with the people that it is filled with."""
         asked = self._asked()
         people = [" ".join(map(str, some)) for some in product(*asked.groups.values())]
         ids = [f"decision {k + 1}" for k in range(len(asked.templates))]
@@ -123,7 +123,7 @@ def read_decisions(path: Path) -> Decisions:
     """Return the templates of a file.
 
     Raises:
-        FairlabError: The file cannot be read, or lacks something.
+        FairlabError: The file cannot be read, or a part is missing.
     """
     content: Any = read_yaml_text(note_read(path)) if path.is_file() else None
     try:
@@ -135,12 +135,12 @@ def read_decisions(path: Path) -> Decisions:
     if bad := [one for one in templates if "{person}" not in one]:
         raise FairlabError(f"{path}: the template '{bad[0][:60]}' has no {{person}}; put it in place of the person")
     if not templates or not all(len(some) > 1 for some in groups.values()):
-        raise FairlabError(f"{path} needs a template, and two ages, races and genders at least")
+        raise FairlabError(f"{path} needs a template, and at least two ages, races and genders")
     return Decisions(templates, people, groups)
 
 
 def people_of(template: str, asked: Decisions) -> Iterator[str]:
-    """Yield a template with each combination of age, race and gender in the place of the person."""
+    """Yield a template filled with each combination of age, race and gender."""
     for age, race, gender in product(*asked.groups.values()):
         person = asked.people.format(age=age, race=race, gender=gender)
         person = f"an{person[1:]}" if person.startswith("a 8") else person

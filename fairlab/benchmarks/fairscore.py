@@ -28,7 +28,7 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
 
-ONE_SIDED = 0.95  # share of one label among predictions above which a fairscore is hardly informative
+ONE_SIDED = 0.95  # if one label has a larger share of the predictions, a fairscore is hardly informative
 CITATION = """\
 @inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
@@ -54,11 +54,11 @@ class Fairscore(Benchmark):
         axes: Axes to perturb, as :class:`fairlab.augmentation.perturbation.Perturbation` takes them.
         sampling: Sampling of words and targets, as :class:`fairlab.augmentation.perturbation.Perturbation` takes it.
         path: File or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
-        copies: ``one`` perturbed copy of an example, its axis drawn with the word, as in the paper; or ``axis``, one
-            copy per axis with a word in the example, which gives several times more copies for the rarer axes.
+        copies: ``one`` perturbed copy of an example, whose axis is drawn with the word, as in the paper; or ``axis``,
+            one copy for every axis with a word in the example, which gives several times more copies for rarer axes.
         perturbed: Output of ``fairlab.augment``, made with any rewriter, by split. It contains one copy of each
-            example. Other splits, and all splits for None, are rewritten by rules.
-        limit: Maximum number of examples of each split that is rewritten here, spread evenly over it; None takes all.
+            example. Other splits are rewritten by rules; with None, all splits are.
+        limit: Maximum number of examples of each split that is rewritten here, spread evenly over it; None for all.
 
     Raises:
         FairlabError: The task has scores instead of labels, or a value is invalid.
@@ -78,10 +78,10 @@ class Fairscore(Benchmark):
                 margin=1.0,
             ),
             "both_correct": _percent(
-                "right before and after", "changed examples labelled right in both versions", ideal=100.0
+                "right before and after", "changed examples labelled correctly in both versions", ideal=100.0
             ),
             "neither_correct": _percent("wrong before and after", "changed examples labelled wrong in both versions"),
-            "perturbed": _percent("changed examples", "examples in which a person could be changed, of all"),
+            "perturbed": _percent("changed examples", "share of all examples in which a person could be changed"),
         },
         topic=ALIKE,
         citation=CITATION,
@@ -103,7 +103,7 @@ class Fairscore(Benchmark):
         self.task = find_task(task)
         if not self.task.labels:
             raise FairlabError(
-                f"the fairscore counts labels that change, and {task} has scores (regression); leave it out with "
+                f"the fairscore counts changed labels, but {task} has scores (regression); leave it out with "
                 "benchmark=glue"
             )
         if unknown := sorted(set(perturbed or {}) - set(self.task.dev_splits)):
@@ -113,7 +113,7 @@ class Fairscore(Benchmark):
         one_of("benchmark.fairscore.copies", copies, ("one", "axis"))
         if perturbed and copies != "one":
             raise FairlabError(
-                "benchmark.fairscore.perturbed holds one copy of every example; take benchmark.fairscore.copies=one"
+                "benchmark.fairscore.perturbed holds one copy of every example; give benchmark.fairscore.copies=one"
             )
         drawn_of = [axes] if copies == "one" else [[axis] for axis in axes]
         self.perturbations = [Perturbation(axes=some, sampling=sampling) for some in drawn_of]  # type: ignore[arg-type]
@@ -171,7 +171,7 @@ class Fairscore(Benchmark):
     def _predicted(
         self, classifier: Classifier, examples: Sequence[Example], made: Sequence[PerturbedExamples]
     ) -> dict[str, NDArray[np.floating]]:
-        """Return labels of the originals and of their changed copies, and the axis of every copy, changed or not."""
+        """Return the labels of the originals and of their changed copies, and the axis of every copy."""
         originals = sorted({k for copy in made for k in copy.changed})
         label_of = dict(
             zip(originals, predictions(classifier, self.task, [examples[k] for k in originals]), strict=True)
@@ -195,21 +195,21 @@ def said(split: str, made: PerturbedExamples) -> str:
 
 
 def one_sided(predicted: NDArray[np.floating]) -> str:
-    """Return a warning if nearly all predictions (N,) are one label; else empty."""
+    """Return a warning if nearly all predictions (N,) are the same label, else an empty text."""
     share = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
     if share < ONE_SIDED:
         return ""
-    return f"{share:.0%} of the predictions are one label, which hardly can change: the fairscore says little"
+    return f"{share:.0%} of the predictions are one label, which can hardly change, so the fairscore shows little"
 
 
 def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity]:
     """Return the shares over all changed copies of each split, and over the changed copies of each axis.
 
     Args:
-        items: For each split, predictions and labels of the changed copies, and for every copy of every example the
-            place of its axis among ``axes``, or -1.
+        items: For each split, the predictions and labels of the changed copies, and for every copy of every example the
+            index of its axis in ``axes``, or -1.
         axes: Names of the axes.
-        copies: Number of copies of an example.
+        copies: Number of copies per example.
     """
     found = []
     for split in [name.removesuffix("_axes") for name in items if name.endswith("_axes")]:

@@ -1,4 +1,4 @@
-"""Lookup of benchmarks by the names of their readings in fairlab's modules, and checks of external benchmarks."""
+"""Lookup of fairlab's benchmarks by the names of their readings, and checks of external benchmarks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairlab.types import Description, FairlabError
 
 PLACES = (benchmarks, augmentation)  # packages whose modules describe readings
 NAME = re.compile(r"[a-z0-9_]+(@[\w.-]+)*")  # name of a benchmark, with its protocol
-HOW = "the page docs/extending.md shows one"
+HOW = "see docs/extending.md for an example"
 
 
 @cache
@@ -58,7 +58,7 @@ def refuse_undescribed(benchmark: Any) -> None:
     kind = type(benchmark)
     what = f"{kind.__module__}.{kind.__qualname__}"
     if not hasattr(benchmark, "measure") and not hasattr(benchmark, "measure_data"):
-        raise FairlabError(f"a {kind.__name__} is no benchmark; give a name, such as 'seat'")
+        raise FairlabError(f"a {kind.__name__} is not a benchmark; give a name, such as 'seat'")
     found = getattr(benchmark, "description", None)
     if not isinstance(found, Description):
         raise FairlabError(f"benchmark {what} has no description; give its class one, {HOW}")
@@ -69,19 +69,23 @@ def refuse_undescribed(benchmark: Any) -> None:
         raise FairlabError(f"benchmark {what} needs '{unknown[0]}'; the possible needs are: {', '.join(LACKING)}")
     if not NAME.fullmatch(found.name):
         raise FairlabError(
-            f"benchmark {what} cannot have the name '{found.name}'; take lower-case letters, digits and underscores"
+            f"benchmark {what} cannot have the name '{found.name}'; use lower-case letters, digits and underscores"
         )
     for name, info in found.quantities.items():
         if not info.label.strip() or not info.meaning.strip():
             raise FairlabError(f"benchmark {what} does not describe '{name}'; add its label and meaning, {HOW}")
     if not isinstance(version := getattr(benchmark, "version", None), int) or version < 1:
-        raise FairlabError(f"benchmark {what} has no version; give its class version = 1, and raise it with its values")
+        raise FairlabError(
+            f"benchmark {what} has no version; give its class version = 1, and increase it when its values change"
+        )
     if not isinstance(benchmark, Measurement):
-        raise FairlabError(f"benchmark {what} lacks a part of fairlab.protocols.Benchmark; derive its class from that")
+        raise FairlabError(
+            f"benchmark {what} lacks a member of fairlab.protocols.Benchmark; derive its class from that"
+        )
     if (own := find_class(found.name)) is not None:
         raise FairlabError(
-            f"benchmark {what} has the name '{found.name}' of fairlab's own {own.__name__}; give its description "
-            "another name"
+            f"benchmark {what} has the same name, '{found.name}', as fairlab's own {own.__name__}; give its "
+            "description another name"
         )
 
 
@@ -93,10 +97,10 @@ def _describe(holder: type[Any] | Description, name: str) -> Description | None:
 
 
 def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
-    """Yield fairlab's benchmark classes, and descriptions of readings without a class.
+    """Yield fairlab's benchmark classes, and the descriptions of readings without a class.
 
     Args:
-        first: Name of the module whose parts come first; empty for any.
+        first: Name of the module to search first, or an empty text.
     """
     for module in _modules(first):
         for value in vars(module).values():
@@ -106,7 +110,7 @@ def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
 
 
 def _modules(first: str) -> Iterator[ModuleType]:
-    """Import the modules one after the other: a benchmark is usually found in the module with its name."""
+    """Import the modules one by one, because a benchmark is usually found in the module with its name."""
     names = [f"{place.__name__}.{one.name}" for place in PLACES for one in iter_modules(place.__path__)]
     for name in sorted(names, key=lambda one: one.rpartition(".")[2] != first):
         yield import_module(name)

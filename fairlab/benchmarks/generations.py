@@ -1,10 +1,11 @@
-"""Written texts of a run: kept by phase and benchmark, so that a killed run resumes and scores can be taken again."""
+"""Generated texts of a run, stored by phase and benchmark, so that runs can resume and scores be recomputed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Writer, Written
+from fairlab.checks.json_text import from_json
 from fairlab.record import Note
+from fairlab.text.reading import bounded_lines
 from fairlab.types import CannotScore
 
 log = logging.getLogger(__name__)
 FOLDER = "generations"
-FEWEST_WORDS = 8  # different words of a text whose language is judged
+FEWEST_WORDS = 8  # minimum number of different words of a text for judging its language
 WORD = re.compile(r"[^\W\d_]+")
 COMMON = frozenset(
     "the a an of to and in is it that for on with as was by this are be at from or i you he she they we not".split()
@@ -30,11 +33,11 @@ _place: ContextVar[Path | None] = ContextVar("place", default=None)
 
 @contextmanager
 def keeping_generations(folder: Path, phase: str) -> Iterator[None]:
-    """Keep the texts that are written inside the context in ``FOLDER/generations/PHASE/BENCHMARK.jsonl``.
+    """Store the texts that are generated inside the context in ``FOLDER/generations/PHASE/BENCHMARK.jsonl``.
 
     Args:
         folder: Folder of the run.
-        phase: Label of the model; empty for the only one.
+        phase: Label of the model; empty if there is only one.
     """
     token = _place.set(folder / FOLDER / phase)
     try:
@@ -44,12 +47,12 @@ def keeping_generations(folder: Path, phase: str) -> Iterator[None]:
 
 
 def writer_of(model: Any) -> Writer:
-    """Return the writer of a model: of a causal backbone, or the one that a model object has.
+    """Return the writer of a causal backbone, or the writer that a model object has.
 
     Raises:
-        CannotScore: The model writes no texts.
+        CannotScore: The model cannot generate texts.
     """
-    from fairlab.backbones.backbone import Backbone  # imports torch, which --help need not
+    from fairlab.backbones.backbone import Backbone  # imports torch, which would slow down --help
     from fairlab.backbones.causal_writer import CausalWriter
 
     if isinstance(model, Backbone):
@@ -60,16 +63,16 @@ def writer_of(model: Any) -> Writer:
 
 
 def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
-    """Return a text for each prompt; texts that the run already has are not written again.
+    """Return a generated text for each prompt, reusing texts that the run already has.
 
     Args:
         name: Name of the benchmark, and of the file.
-        model: Model that writes.
-        prompts: Any number of prompts; equal ones are written once.
-        sampling: Way of drawing; texts that were drawn in another way are written again.
+        model: Model that generates texts.
+        prompts: Any number of prompts; equal prompts are answered once.
+        sampling: Sampling parameters; texts that were sampled with other parameters are generated again.
 
     Raises:
-        CannotScore: The model cannot write.
+        CannotScore: The model cannot generate texts.
     """
     folder = _place.get()
     file = None if folder is None else folder / f"{name}.jsonl"
@@ -91,12 +94,14 @@ def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: 
             found = writer_of(model).write(list(missing.values()), sampling, done=done, progress=name)
         kept |= dict(zip(asked, found, strict=True))
         tokens, seconds = sum(one.tokens for one in found), time.perf_counter() - started
-        log.info("%s: %d texts, %d tokens, %.1f tokens a second", name, len(found), tokens, tokens / max(seconds, 1e-9))
+        log.info(
+            "%s: %d texts, %d tokens, %.1f tokens per second", name, len(found), tokens, tokens / max(seconds, 1e-9)
+        )
     return [kept[key] for key in keys]
 
 
 def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
-    """Return notes on texts that failed, and on texts in another language than the scorers read.
+    """Return notes on texts that failed, and on texts in a language that the scorers do not read.
 
     A text of at least eight words counts as not English if none of them is among the commonest English words.
 
@@ -110,21 +115,27 @@ def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
     found = [f"{failed} of {len(written)} texts failed and count as empty"] if failed else []
     if foreign:
         found.append(
-            f"{foreign} of {len(written)} texts hold no common English word, and scorers and lists read English alone; "
-            "ask in English, or leave the numbers aside"
+            f"{foreign} of {len(written)} texts contain no common English word, but scorers and lists read only "
+            "English; prompt in English, or ignore the numbers"
         )
     return [Note(name, text) for text in found]
 
 
 @contextmanager
 def _appending(file: Path) -> Iterator[Any]:
-    """Open a file of texts at its end; a line that a killed run left unfinished is closed first."""
+    """Open a file of texts for appending, after ending a line that a killed run left unfinished."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole = not file.exists() or file.read_bytes().endswith(b"\n") or not file.stat().st_size
+    whole = not file.exists() or not file.stat().st_size or _last_byte(file) == b"\n"
     with file.open("a", encoding="utf-8") as out:
         if not whole:
             out.write("\n")
         yield out
+
+
+def _last_byte(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        opened.seek(-1, os.SEEK_END)
+        return opened.read(1)
 
 
 def _key(prompt: TextPrompt, sampling: Sampling) -> str:
@@ -134,12 +145,15 @@ def _key(prompt: TextPrompt, sampling: Sampling) -> str:
 
 
 def _read(file: Path) -> dict[str, Written]:
-    """Return the kept texts by key; lines that a killed run left unfinished are passed over."""
+    """Return the stored texts by key, skipping lines that a killed run left unfinished."""
     found: dict[str, Written] = {}
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else ():
-        try:
-            row = json.loads(line)
-            found[str(row["key"])] = Written(str(row["text"]), str(row["ended"]), int(row["tokens"]))
-        except (ValueError, KeyError, TypeError):
-            continue
+    if not file.is_file():
+        return found
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in bounded_lines(lines):
+            try:
+                row = from_json(line)
+                found[str(row["key"])] = Written(str(row["text"]), str(row["ended"]), int(row["tokens"]))
+            except (ValueError, KeyError, TypeError, OverflowError):
+                continue
     return found

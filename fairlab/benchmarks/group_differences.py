@@ -1,6 +1,6 @@
-"""Differences between groups of people in scores of written texts, with the smallest that would have been found.
+"""Differences between groups of people in the scores of generated texts, with the smallest detectable difference.
 
-Shape letters: N texts, T prompts that are the same but for the group, G groups.
+Shape letters: N texts, T prompts that differ only in the group, G groups.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class TextRater(Protocol):
 
 
 def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
-    """Return one score (N,) of texts; an empty text scores 0.
+    """Return one score per text, (N,); an empty text scores 0.
 
     Args:
         rater: Scorer of texts.
-        output: Name of the score; None takes the last one.
+        output: Name of the score; None for the last one.
         texts: N texts.
 
     Raises:
@@ -60,23 +60,23 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
 
 
 def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
-    """Return one score (N,) of texts, nan for a text without a judgement; arguments and errors as in :func:`rate`."""
+    """Return one score per text, (N,), or nan without a judgement; arguments and errors are those of :func:`rate`."""
     names = tuple(rater.outputs)
     if output is not None and output not in names:
-        raise FairlabError(f"the scorer gives {', '.join(names)}, and not '{output}'; name one of them")
+        raise FairlabError(f"the scorer returns {', '.join(names)}, but not '{output}'; name one of them")
     place = len(names) - 1 if output is None else names.index(output)
     return rater.score(texts)[:, place] if texts else np.empty(0)
 
 
 def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = False, **more: Any) -> Quantity:
-    """Return a quantity over units, with its percentile interval widened for few of them.
+    """Return a quantity over units, with its percentile interval widened if there are few units.
 
     Args:
         statistic: Function of the samples.
         samples: Arrays over units.
-        percent: Whether the value is a percentage. Its interval stays within 0 and 100; of units that are all alike,
-            which resampling cannot tell apart, it is Wilson's.
-        more: Further parts of the quantity.
+        percent: Whether the value is a percentage. Its interval then stays within 0 and 100. If all units are equal,
+            resampling gives no interval, and Wilson's is used.
+        more: Further fields of the quantity.
     """
     found = quantity(statistic, *samples, **more)
     units = len(samples[0])
@@ -92,16 +92,16 @@ def paired_differences(
 ) -> Iterator[Quantity]:
     """Yield, for each group, the mean difference of its scores from the other groups' scores on the same prompts.
 
-    Of two groups, the second is left out, as its difference is that of the first with the other sign.
+    With two groups, the second is left out, because its difference is the first one's with the opposite sign.
 
     Args:
         values: Scores (T, G).
         groups: Names of the groups.
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
-        name: Name of the quantity; ``detectable_NAME`` is the smallest difference found with a power of 80 %;
-            it is left out if no score differs.
-        percent: Whether scores are percentages; if none differs, the interval reaches as far as the largest share that
-            so many prompts may have missed.
+        name: Name of the quantity; ``detectable_NAME`` is the smallest difference that is detected with 80 % power,
+            which is left out if no score differs.
+        percent: Whether scores are percentages. If no score differs, the interval extends to the largest share that
+            this number of prompts may have missed.
     """
     for place, group in enumerate(groups[:1] if len(groups) == 2 else groups):
         others = np.delete(values, place, axis=1).mean(axis=1)
@@ -120,12 +120,12 @@ def paired_differences(
 def unpaired_differences(
     values: NDArray[np.floating], groups: Sequence[str], clusters: Sequence[str], axis: str, name: str
 ) -> Iterator[Quantity]:
-    """Yield, for each group, the difference of its mean score to that of all other groups, on other prompts.
+    """Yield, for each group, its mean score minus that of all other groups, which have other prompts.
 
     Args:
         values: Scores (N,).
         groups: Group of each text.
-        clusters: Cluster of each text, such as the person it is about; clusters are within groups.
+        clusters: Cluster of each text, such as the person it is about; a cluster belongs to one group.
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
         name: Name of the quantity; ``detectable_NAME`` as in :func:`paired_differences`.
     """
@@ -150,17 +150,17 @@ def unpaired_differences(
 
 
 def smallest_detectable(error: float, units: int) -> float:
-    """Return the true difference that a test at 5 % finds with a power of 80 %, from the standard error over units."""
-    from scipy.stats import t  # a second to import, which --help need not take
+    """Return the true difference that a test at 5 % detects with 80 % power, from the standard error over units."""
+    from scipy.stats import t  # takes a second to import, which would slow down --help
 
     return float(error * t.ppf([0.975, 0.8], units - 1).sum())
 
 
 def fixed(subset: str, name: str, value: float, n: int) -> Quantity:
-    """Return a number that follows from the design, and so has no sampling interval."""
+    """Return a quantity without a sampling interval, because it follows from the design."""
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 
 def slugs(names: Sequence[str]) -> Mapping[str, str]:
-    """Return names as parts of a reading's key: lower case, with underscores."""
+    """Return names in the form used in reading keys: lower case with underscores."""
     return {one: "_".join("".join(c if c.isalnum() else " " for c in one.casefold()).split()) for one in names}

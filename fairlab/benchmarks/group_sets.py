@@ -1,4 +1,4 @@
-"""Sets of counterfactual groups that benchmarks of embeddings measure on."""
+"""Sets of counterfactual groups for benchmarks of embeddings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.record import NotRun
 from fairlab.types import DataUnavailable, FairlabError, Group, NotNegative, Texts
 
 WINOGENDER = "winogender"
-FREE = {"embedded": "CC0-1.0", WINOGENDER: "MIT"}  # licences of the sets that have a name
+FREE = {"embedded": "CC0-1.0", WINOGENDER: "MIT"}  # licences of the named sets
 
 
 class OfGroups(Benchmark):
@@ -24,9 +24,9 @@ class OfGroups(Benchmark):
         sets: Names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, from which the split ``test`` is used, or all groups if there are no splits.
             Do not use sets that you train on.
-        test: For a set without splits, number of groups, or a fraction below 1, to measure on: the same groups that
-            ``data.test`` holds out of it in training; None takes all.
-        limit: Maximum number of groups per set, spread evenly over it; None takes all.
+        test: For a set without splits, number or fraction below 1 of groups to measure on: the same groups that
+            ``data.test`` holds out in training; None for all.
+        limit: Maximum number of groups per set, spread evenly over it; None for all.
 
     Attributes:
         own: Additional sets, groups by name.
@@ -44,14 +44,14 @@ class OfGroups(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """Axes of every available set, by its name in results."""
+        """Return the axes of every available set, by its name in results."""
         return {subset: frozenset(group.axis for group in groups) for _, subset, groups in self.available()}
 
     def available(self, missing: list[NotRun] | None = None) -> Iterator[tuple[str, str, list[Group]]]:
         """Yield the set, its name in results and its groups, for every set that is available.
 
         Args:
-            missing: List that receives the sets that are not available; None drops them.
+            missing: List that receives the sets that are not available; with None, they are ignored.
         """
         for name in [*self.sets, *self.own]:
             try:
@@ -64,7 +64,7 @@ class OfGroups(Benchmark):
 
 
 def set_name(name: str) -> str:
-    """Return the subset name of a set in readings: for a file its stem, lower case with underscores."""
+    """Return the subset name of a set in readings; for a file, this is its stem in lower case with underscores."""
     return (
         name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
     )
@@ -81,7 +81,7 @@ def refuse_same_names(sets: Sequence[str]) -> None:
 
 
 def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
-    """Return the groups of a set, or those that ``data.test=held_out`` holds out if a file has no splits.
+    """Return the groups of a set; for a file without splits, the groups that ``data.test=held_out`` holds out.
 
     Raises:
         DataUnavailable: The set is not available.
@@ -94,5 +94,5 @@ def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
         return groups if held_out is None else hold_out(groups, held_out, 0, name)[1]
     test = [group for group in groups if group.extra.get("split") == "test"]
     if not test:
-        raise FairlabError(f"{name} has splits, but no group of the split 'test' to measure on; mark some")
+        raise FairlabError(f"{name} has splits, but no group in the split 'test' to measure on; assign some to it")
     return test

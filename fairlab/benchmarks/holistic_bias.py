@@ -1,4 +1,4 @@
-"""HolisticBias: whether sentences about one group of people are likelier than the same about another.
+"""HolisticBias: whether sentences about one group of people are likelier than the same sentences about another.
 
 Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
 Dataset" (likelihood bias, by the perplexity of causal LMs); Qian et al. 2022, "Perturbation Augmentation for Fairer
@@ -36,9 +36,9 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo, Workload
 
-ALPHA = 0.05  # both papers
+ALPHA = 0.05  # significance level of both papers
 PUBLISHED = {"1.0": 460_980, "1.1": 549_120}  # number of sentences whose descriptor can be combined with every noun
-LEAST_DESCRIPTORS = 8  # with fewer, a bootstrap sample too often lacks two different ones
+LEAST_DESCRIPTORS = 8  # with fewer, a bootstrap sample too often lacks two different descriptors
 VERSION = "1.1"  # default version of the data
 CITATION = """\
 @inproceedings{smith2022holistic,
@@ -62,14 +62,15 @@ class HolisticBias(Benchmark):
 
     Quantity per axis: ``significant_pairs`` (percent of tests, pairs times templates, with p < 0.05; ideal 0); the
     headline is its plain mean over the axes, subset ``average`` (our definition; only if every requested axis is in the
-    data). Unrelated samples of one distribution would give 5; here the same nouns are in both samples, which gives
-    fewer: 0 if a descriptor makes no difference at all. Intervals resample descriptors (the weight of a pair is the
+    data). Unrelated samples of one distribution would give 5. Here both samples contain the same nouns, which gives
+    less: 0 if a descriptor makes no difference at all. Intervals resample descriptors (the weight of a pair is the
     product of the draws of its two descriptors, and a descriptor is never paired with itself); templates and nouns are
     fixed.
 
     Only descriptors that can be combined with every noun are used, as in the official code. Likelihoods of long
-    descriptors and rare words are low regardless of a model's view of people: small BERTs of random weights reached 91
-    to 93. The quantity compares models with the same vocabulary and kind of score; it does not grade a single one.
+    descriptors and rare words are low regardless of a model's view of people: small BERTs with random weights reached
+    91 to 93. The quantity can compare models with the same vocabulary and kind of score, but cannot grade a single
+    model.
 
     Items ``<axis>/<score>`` (D, T, N): log-likelihood of each sentence by descriptor, template and noun, per token for
     perplexity. Models measured by different scores are not compared.
@@ -77,18 +78,18 @@ class HolisticBias(Benchmark):
     Args:
         version: Version of the data, ``1.0`` or ``1.1``; 1.0 is never downloaded, so put its files in
             ``FAIRLAB_DATA/holistic_bias/v1.0``.
-        axes: Names of the axes to measure, such as ``ability``; None takes all 13.
-        templates: Number of templates to draw from the 26; None takes all.
+        axes: Names of the axes to measure, such as ``ability``; None for all 13.
+        templates: Number of templates to draw from the 26; None for all.
         sentences: Maximum number of sentences over all axes. It determines the number of descriptors drawn per axis,
-            the same in each axis that has enough, always with all nouns; None takes all. The official small set instead
-            draws 100 descriptors over all axes.
+            which is the same for each axis that has enough; all nouns are always used. None for all. The official small
+            set instead draws 100 descriptors over all axes.
         score: Likelihood to compare. ``pseudo_log_likelihood``: sum over a sentence's tokens of log p(token | sentence
             with it masked). ``perplexity``: exp(-log-likelihood per token), for a masked LM from the
-            pseudo-log-likelihood. None takes the published score for the kind of model: the first for a masked LM, the
+            pseudo-log-likelihood. None for the published score for the kind of model: the first for a masked LM, the
             second for a causal one.
-        limit: Maximum number of descriptors per axis, spread evenly over the drawn ones; None takes all.
-        seed: Seed of the draws. An axis's descriptors do not depend on the other axes, and a larger draw extends a
-            smaller one.
+        limit: Maximum number of descriptors per axis, spread evenly over the drawn ones; None for all.
+        seed: Seed of the draws. The descriptors of an axis do not depend on the other axes, and a larger draw contains
+            the smaller ones.
 
     Raises:
         FairlabError: The version, an axis or the score is unknown, or a number is not positive.
@@ -98,7 +99,7 @@ class HolisticBias(Benchmark):
     description = Description(
         "holistic_bias",
         "HolisticBias",
-        "Are sentences about one group of people likelier than the same about another?",
+        "Are sentences about one group of people likelier than the same sentences about another?",
         {
             "significant_pairs": QuantityInfo(
                 "descriptors that differ",
@@ -186,7 +187,7 @@ class HolisticBias(Benchmark):
     def _descriptors(
         self, axis: str, descriptors: Mapping[str, Sequence[NounPhrase]], templates: Sequence[Template]
     ) -> list[Sequence[NounPhrase]]:
-        """Return the phrases of each drawn descriptor."""
+        """Return the phrases for each drawn descriptor."""
         every = list(descriptors.values())
         if self.sentences is None:
             return every
@@ -194,7 +195,7 @@ class HolisticBias(Benchmark):
         if count < LEAST_DESCRIPTORS:
             raise FairlabError(
                 f"holistic_bias.sentences={self.sentences} gives {count} descriptors to each of {len(self.axes)} axes "
-                f"with {len(templates)} templates; {LEAST_DESCRIPTORS} are needed: allow more, or take fewer templates"
+                f"with {len(templates)} templates; {LEAST_DESCRIPTORS} are needed: allow more, or use fewer templates"
             )
         return drawn_descriptors(every, count, [self.seed, zlib.crc32(axis.encode())])
 
@@ -208,7 +209,7 @@ class HolisticBias(Benchmark):
     ) -> NDArray[np.float64]:
         """Return log-likelihoods (D, T, N) of an axis's sentences, per token if the score is perplexity.
 
-        Perplexity falls if the log-likelihood per token rises, so the test of one is the test of the other.
+        Perplexity falls as the log-likelihood per token rises, so a test of one is also a test of the other.
         """
         texts = [t.fill(phrase) for phrases in descriptors for t in templates for phrase in phrases]
         blocks = [list(range(start, min(start + AT_ONCE, len(texts)))) for start in range(0, len(texts), AT_ONCE)]
@@ -234,7 +235,7 @@ class HolisticBias(Benchmark):
 
 
 def drawn_descriptors(things: Sequence[T], count: int | None, seed: Sequence[int]) -> list[T]:
-    """Draw ``count`` things at random, or take all, in their own order; a larger count adds to a smaller draw."""
+    """Draw ``count`` things at random, or take all, keeping their order; a larger draw contains the smaller ones."""
     if count is None:
         return list(things)
     chosen = np.random.default_rng(seed).permutation(len(things))[:count]
@@ -242,11 +243,11 @@ def drawn_descriptors(things: Sequence[T], count: int | None, seed: Sequence[int
 
 
 def significances(scores_DTN: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the share of templates, (D, D), by which two descriptors differ: two-sided Mann-Whitney U, p < 0.05.
+    """Return the share of templates, (D, D), for which two descriptors differ by Mann-Whitney U (two-sided p < 0.05).
 
-    The result is symmetric with a diagonal of 0. The test is scipy's default: for samples above 8 the normal
-    approximation, corrected for ties and continuity. Samples without any difference between values have no p-value and
-    do not differ.
+    The result is symmetric with a diagonal of 0. The test is scipy's default, which uses the normal approximation for
+    samples above 8, corrected for ties and continuity. Samples in which all values are equal have no p-value and count
+    as not different.
     """
     count, templates = scores_DTN.shape[:2]
     first, second = np.triu_indices(count, 1)
@@ -265,8 +266,8 @@ def percent_of_pairs(
 
     Args:
         positions: Positions of the drawn descriptors, with repetition, (..., D).
-        axis: Axis of the descriptors, always the last one.
-        significance_DD: Share of significant tests of every two descriptors, see :func:`significances`.
+        axis: Array axis of the descriptors, always the last one.
+        significance_DD: Share of significant tests for every two descriptors; see :func:`significances`.
     """
     weights = (positions[..., None] == np.arange(len(significance_DD))).sum(axis=axis - 1).astype(np.float64)
     found = ((weights @ significance_DD) * weights).sum(axis=axis)

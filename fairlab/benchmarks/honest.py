@@ -27,7 +27,7 @@ from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, Qua
 
 SETS = ("binary", "queer_nonqueer")
 MASK = "[M]"
-WORDS = 5  # first words of a completion that are looked up
+WORDS = 5  # number of first words of a completion that are looked up
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 CITATION = """\
 @inproceedings{nozza2021honest,
@@ -44,19 +44,19 @@ class HONEST(Benchmark):
     """Share of completions with a word of HurtLex, by set and group.
 
     HurtLex is not shipped: ``hurtlex`` names its file. The authors look up the single words that a masked model
-    prefers; here the first five words of a drawn completion are looked up, so values differ from the paper's.
+    prefers. Here the first five words of a sampled completion are looked up, so values differ from the paper's.
 
     Quantities by group (``binary_female``): ``hurtful`` (% of completions with a listed word) and
-    ``hurtful_difference`` (less that of the other groups of the set, ideal 0), with the smallest that would have been
-    found. Intervals resample templates by identity. Items by set (N, S): 1 for each hurtful completion.
+    ``hurtful_difference`` (that percentage minus the one of the set's other groups, ideal 0), with the smallest
+    detectable difference. Intervals resample templates by identity. Items by set (N, S): 1 for each hurtful completion.
 
     Args:
         hurtlex: Path of a file of HurtLex (``hurtlex_EN.tsv``), a table with the columns lemma and level.
-        sets: Sets of templates: ``binary``, ``queer_nonqueer``; None takes both.
-        level: Level of words that count: ``conservative`` words alone, or all.
+        sets: Sets of templates: ``binary``, ``queer_nonqueer``; None for both.
+        level: Level of words that count: only ``conservative`` words, or all.
         samples: Number of completions of each template.
-        temperature, top_p, max_tokens, seed: Way of drawing.
-        limit: Maximum number of templates per group, spread evenly; None takes all.
+        temperature, top_p, max_tokens, seed: Sampling parameters.
+        limit: Maximum number of templates per group, spread evenly; None for all.
 
     Raises:
         FairlabError: A setting has an invalid value.
@@ -112,7 +112,7 @@ class HONEST(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
-        """Complete all templates, and look words up; ``before`` holds the ``items`` of an earlier measurement."""
+        """Complete all templates, and look up the words; ``before`` holds the ``items`` of an earlier measurement."""
         if self.hurtlex is None:
             raise DataUnavailable("HurtLex is not shipped; give honest.hurtlex=PATH of its hurtlex_EN.tsv")
         listed = read_hurtlex(Path(self.hurtlex), self.level)
@@ -152,7 +152,7 @@ def read_hurtlex(path: Path, level: str) -> frozenset[str]:
         if level == "all" or row.get("level") == level:
             found.add(row["lemma"].casefold())
     if not found:
-        raise FairlabError(f"{path} lists no word; take HurtLex's hurtlex_EN.tsv")
+        raise FairlabError(f"{path} lists no words; give HurtLex's hurtlex_EN.tsv")
     return frozenset(found)
 
 

@@ -1,4 +1,4 @@
-"""Inputs that determine benchmarks' numbers: hashes of the files they read, and the version of their definition."""
+"""Inputs that determine a benchmark's numbers: hashes of the files it reads, and the version of its definition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW = 100  # maximum number of values of a list that may be paths
 
 
 def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Return the file of a model or dataset that changed, or None if all files with two hashes are the same.
+    """Return a file of a model or dataset that changed, or None if all files with both hashes are the same.
 
     Args:
         kept: Facts in a record: ``sha256`` and, for a model, ``files`` by name.
@@ -26,7 +26,7 @@ def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     if kept["sha256"] != now["sha256"]:
         return ""
     before, after = kept.get("files"), now.get("files")
-    if before is None or after is None:  # a record that is older than these hashes
+    if before is None or after is None:  # the record predates these hashes
         return None
     differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
     return differing[0] if differing else None
@@ -38,7 +38,7 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
     Args:
         benchmark: Benchmark, whose settings may name files.
         read: Files that it read through fairlab's readers.
-        config: Its part of the configuration.
+        config: Configuration of the benchmark.
     """
     named = {portable_name(place): place for place in (*files_in_settings(vars(benchmark)), *files_in_settings(config))}
     files = {name: sha256(place) for name, place in sorted({**named, **read}.items()) if place.is_file()}
@@ -58,12 +58,12 @@ def files_in_settings(value: Any) -> Iterator[Path]:
 def _is_file(name: str) -> bool:
     try:
         return Path(name).is_file()
-    except (OSError, ValueError):  # too long for a name, or with a byte 0
+    except (OSError, ValueError):  # too long for a file name, or contains a NUL byte
         return False
 
 
 def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> None:
-    """Raise if data that benchmarks of a record read is missing or has changed.
+    """Raise if data that a record's benchmarks read is missing or has changed.
 
     Args:
         record: Record of the measurements.

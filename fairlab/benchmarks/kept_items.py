@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 from fairlab.benchmarks.finding import is_own
-from fairlab.checks.foreign import read_tensors
+from fairlab.checks.foreign import read_json, read_tensors
 from fairlab.distributed import rank
 from fairlab.files import inside, write_whole
 from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.types import FairlabError, ItemTexts, values_of
+
+MOST_TEXTS = 1 << 30  # bytes of the texts of one benchmark
 
 
 def items_are_intact(file: Path) -> bool:
@@ -50,7 +52,7 @@ def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
     if not file.is_file():
         return []
     try:
-        parts = [ItemTexts(**values_of(ItemTexts, one, "a part")) for one in json.loads(file.read_text("utf-8"))]
+        parts = [ItemTexts(**values_of(ItemTexts, one, "a part")) for one in read_json(file, MOST_TEXTS)]
         for part in parts:
             texts = [text for several in part.texts for text in several]
             if len(part.texts) != len(part.ids) or not all(isinstance(one, str) for one in (*part.ids, *texts)):

@@ -1,9 +1,9 @@
-"""Leakage: how well probes tell attributes of people from embeddings of texts that they were not trained on.
+"""Leakage: how well probes recognise attributes of people in the embeddings of unseen texts.
 
-Probes are trained here, on part of a set's groups, and read on the other groups. Information is V-information (Xu et
-al. 2020, "A Theory of Usable Information under Computational Constraints", definition 2), the bits that a family of
-probes can use. Ours: the families and their settings.
-Shape letters: G groups, A attributes, D embedding width, P probes.
+The benchmark trains probes on part of a set's groups and tests them on the other groups. Information is V-information
+(Xu et al. 2020, "A Theory of Usable Information under Computational Constraints", definition 2), the number of bits
+that a family of probes can use. The families and their settings are this project's. Shape letters: G groups, A
+attributes, D embedding width, P probes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairlab.metrics.bootstrap import mean
 from fairlab.record import NotRun, Outcome
 from fairlab.types import EQUAL, Description, FairlabError, ItemTexts, NotNegative, QuantityInfo, Texts, Workload
 
-FEWEST = 20  # groups that can be trained on and held out in turn
+FEWEST = 20  # minimum number of groups for training and holding out in turn
 STRENGTHS = (1e-3, 1e-1, 10.0)  # inverse L2 strengths to try, on features of mean 0 and overall deviation 1
 PROBES = {"linear": "a linear classifier", "kernel": "a kernel classifier", "neural": "a small neural network"}
 INFORMED = ("linear", "kernel")  # their strength is chosen by log loss; a network's probabilities are overconfident
@@ -52,7 +52,7 @@ def _described() -> dict[str, QuantityInfo]:
         if name in INFORMED:
             found[f"information_{name}"] = QuantityInfo(
                 f"information for {words}",
-                f"bits about the attribute that {words} can use on held-out texts (0 is fair; chance takes it below)",
+                f"bits about the attribute that {words} can use on held-out texts (0 is fair; chance may give less)",
                 "bits",
                 0.0,
                 margin=0.05,
@@ -61,25 +61,26 @@ def _described() -> dict[str, QuantityInfo]:
 
 
 class Leakage(OfGroups):
-    """Accuracy and usable information of probes that tell attributes from embeddings, per set of groups.
+    """Accuracy and usable information of probes that predict attributes from embeddings, per set of groups.
 
-    The versions of a group's attributes are classified, without the neutral one. Groups are divided into parts; the
-    versions of each part are predicted by probes trained on the other parts, so that no probe sees a version of a text
-    it is asked about. There are as many texts of each attribute, so that chance is 1 over their number. The probes are
-    logistic regressions on the embeddings (``linear``) and on features of a Gaussian kernel (``kernel``), whose
-    L2 strength is chosen within the training groups, and a network with one hidden layer (``neural``).
+    The versions of a group are classified, except for the neutral one. Groups are divided into parts, and the versions
+    in each part are predicted by probes trained on the other parts. A probe therefore never sees another version of a
+    text that it predicts. All attributes have the same number of texts, so chance is 1 over the number of attributes.
+    The probes are logistic regressions on the embeddings (``linear``) and on features of a Gaussian kernel
+    (``kernel``), whose L2 strength is chosen within the training groups, and a network with one hidden layer
+    (``neural``).
 
     Quantities per set: ``accuracy_PROBE`` for each probe (share of texts; ideal: chance), and ``information_linear``
-    and ``information_kernel`` (V-information in bits: the entropy of the attribute less the probe's mean log loss;
-    ideal 0, at most log2 of the number of attributes). They are about probes of this size and as many training groups:
-    others may find more. Intervals resample groups; they hold the probes fixed.
+    and ``information_kernel`` (V-information in bits: the entropy of the attribute minus the probe's mean log loss;
+    ideal 0, at most log2 of the number of attributes). They apply to probes of this size and this number of training
+    groups; other probes may find more. Intervals resample groups with the probes held fixed.
 
     Items (G, A, P, 2): probability of a version's own attribute, and whether it is the likeliest one.
 
     Args:
         sets: Names or files of the sets to measure on; see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
-        test: For a set without splits, number of groups, or a fraction below 1, to measure on; None takes all.
-        limit: Maximum number of groups per set, spread evenly over it; at least 20 are measured. None takes all.
+        test: For a set without splits, number of groups, or a fraction below 1, to measure on; None for all.
+        limit: Maximum number of groups per set, spread evenly over it; at least 20 are measured. None for all.
         folds: Number of parts, at least 2.
         seed: Seed of the parts, the kernel's features and the network.
 
@@ -116,12 +117,12 @@ class Leakage(OfGroups):
         self.seed = seed
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Train and read the probes on every set; ``before`` holds the ``items`` of an earlier measurement."""
+        """Train and test the probes on every set; ``before`` holds the ``items`` of an earlier measurement."""
         items: dict[str, NDArray[np.floating]] = {}
         missing: list[NotRun] = []
         for _, subset, groups in self.available(missing):
             if len(groups) < FEWEST:
-                reason = f"{len(groups)} groups, and probes need at least {FEWEST}"
+                reason = f"{len(groups)} groups, but probes need at least {FEWEST}"
                 missing.append(NotRun(self.name, subset, reason))
                 continue
             texts = [group.versions[name] for group in groups for name in group.attributes]
@@ -164,20 +165,21 @@ def probes(texts: int, width: int, seed: int) -> dict[str, Any]:
     network = MLPClassifier((64,), alpha=1.0, learning_rate_init=0.01, early_stopping=True, random_state=seed)
     return {
         "linear": chosen(1.0),
-        "kernel": chosen(100.0, kernel),  # its features are of length 1
+        "kernel": chosen(100.0, kernel),  # its features have length 1
         "neural": network,
     }
 
 
 def probed(embeddings_GAD: NDArray[np.float64], folds: int, seed: int) -> NDArray[np.float32]:
-    """Return the held-out probability of each version's own attribute, and whether it is the likeliest (G, A, P, 2)."""
+    """Return each version's held-out probability of its attribute, and whether it is the likeliest, (G, A, P, 2)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold
 
     groups, attributes, width = embeddings_GAD.shape
     result = np.empty((groups, attributes, len(PROBES), 2), dtype=np.float32)
     for train, held_out in KFold(folds, shuffle=True, random_state=seed).split(embeddings_GAD):
-        # One factor for all dimensions: scaled apart, one that hardly varies would show its rounding.
+        # One factor for all dimensions; scaling each separately would amplify rounding errors in those that hardly
+        # vary.
         centred = embeddings_GAD - embeddings_GAD[train].mean(axis=(0, 1))
         centred /= max(centred[train].std(), np.finfo(np.float32).tiny)
         features, unseen = (centred[part].reshape(-1, width) for part in (train, held_out))

@@ -1,4 +1,4 @@
-"""Likelihoods, under a language model, of versions of counterfactual groups or of user-defined sentence pairs.
+"""Comparison of likelihoods of the versions of counterfactual groups, or of user-defined sentence pairs.
 
 Sentences are scored as in CrowS-Pairs; see :class:`fairlab.benchmarks.crows_pairs.CrowSPairs`.
 """
@@ -38,19 +38,19 @@ from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, DataUnavailable, Description, Group, QuantityInfo, Workload
 
 PAIRS = ".csv"
-Scores = Mapping[str, NDArray[np.floating]]  # (N, 2) of each pair of attributes, by its name
+Scores = Mapping[str, NDArray[np.floating]]  # scores (N, 2) by name of the pair of attributes
 
 
 class LikelihoodPairs(Benchmark):
     """Preference of a masked or causal LM between two attributes' versions of a text.
 
-    For groups, every pair of attributes is compared, for any number of attributes. Quantities per set:
+    For groups, every pair of attributes is compared. Quantities per set:
     ``likelier_A_than_B`` (per cent of groups in which the version of A scores higher; ties are not hits; ideal 50; with
     the sign test's p-value, adjusted for all pairs of the set) and ``ties_A_and_B``; and ``distance_from_even``, the
-    distance of the shares from 50 (ideal 0), with three or more attributes their mean over all pairs,
-    ``distance_from_even_all_pairs``. It is above 0 by chance alone, and its interval does not account for that.
+    distance of the share from 50 (ideal 0) or, with three or more attributes, ``distance_from_even_all_pairs``, its
+    mean over all pairs. This distance is above 0 by chance alone, which its interval does not account for.
 
-    For a file of pairs, the quantities of CrowS-Pairs, per bias type: subset ``FILE_TYPE``.
+    For a file of pairs, the quantities are those of CrowS-Pairs per bias type, with the subset ``FILE_TYPE``.
 
     Items: scores (N, 2) of each pair of attributes or bias type, by set.
 
@@ -58,9 +58,9 @@ class LikelihoodPairs(Benchmark):
         sets: Files of counterfactual groups, from which the split ``test`` is used, or all groups if there are no
             splits; or ``.csv`` files with the columns of CrowS-Pairs (``sent_more``, ``sent_less``,
             ``stereo_antistereo``, ``bias_type``). A training run adds the groups that it holds out.
-        protocol: Scoring rule of a sentence: ``nangia``, by the tokens that both versions share, or ``meade``, by the
+        protocol: Scoring rule of a sentence: ``nangia`` scores the tokens that both versions share, ``meade`` the
             tokens that differ.
-        limit: Maximum number of groups per set, or of pairs per bias type; None takes all.
+        limit: Maximum number of groups per set, or of pairs per bias type; None for all.
 
     Attributes:
         own: Additional sets of groups, by name.
@@ -130,7 +130,7 @@ class LikelihoodPairs(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """Axes of every available set, by its name in results; for pairs the bias types."""
+        """Return the axes of every available set, by its name in results; for pairs, the bias types."""
         found: dict[str, frozenset[str]] = {}
         for name in [*self.sets, *self.own]:
             with suppress(DataUnavailable):
@@ -203,7 +203,7 @@ class LikelihoodPairs(Benchmark):
 
 
 def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
-    """Return quantities of a set of groups from the scores (N, 2) of each pair of attributes."""
+    """Return the quantities of a set of groups from the scores (N, 2) of each pair of attributes."""
     p_values = [sign_test_p(int((a > b).sum()), int((a < b).sum())) for a, b in (one.T for one in scored.values())]
     found: list[Quantity] = []
     shares: list[NDArray[np.bool_]] = []
@@ -234,6 +234,6 @@ def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = 
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return the mean distance of shares from 50, from hits and their totals in turn."""
+    """Return the mean distance of shares from 50; arguments alternate between hits and totals."""
     distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
     return np.asarray(np.mean(distances, axis=0))

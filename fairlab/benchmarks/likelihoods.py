@@ -18,7 +18,7 @@ from fairlab.types import CannotScore
 def sentence_log_likelihoods(
     scorer: MaskedLM | TextScorer, texts: Sequence[str], *, progress: str = ""
 ) -> LogLikelihoods:
-    """Return pseudo-log-likelihoods under a masked LM, log-likelihoods under a causal one.
+    """Return pseudo-log-likelihoods under a masked LM, or log-likelihoods under a causal LM.
 
     Raises:
         CannotScore: A text exceeds the model's maximum length, or a likelihood is not finite.
@@ -75,7 +75,7 @@ def _tokens_of(span: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> lis
 
 
 def _queries(token_ids: Sequence[int], pronouns: Sequence[Sequence[int]], mask_id: int) -> list[MaskQuery]:
-    """Return one query per token of each pronoun, with all tokens of the other pronouns masked."""
+    """Return one query per token of each pronoun, with that token and all tokens of the other pronouns masked."""
     queries = []
     for pronoun in pronouns:
         others = {position for other in pronouns if other is not pronoun for position in other}
@@ -88,5 +88,5 @@ def _queries(token_ids: Sequence[int], pronouns: Sequence[Sequence[int]], mask_i
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(values).all():
-        raise CannotScore("the model gives likelihoods that are no numbers; load it with dtype float32")
+        raise CannotScore("the model's likelihoods are not finite numbers; load it with dtype float32")
     return values

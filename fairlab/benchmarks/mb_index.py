@@ -1,4 +1,4 @@
-"""Stereotype score of a causal LM's continuations, its perplexity, and the mb-index of the two.
+"""Stereotype score of a causal LM's continuations, its perplexity, and the mb-index, which combines the two.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.2; contexts and candidates are those of StereoSet's intersentence task (Nadeem et al. 2021).
@@ -73,7 +73,7 @@ class MBIndex(Benchmark):
     - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates, in
       percent, over target terms; ideal 50.
     - ``all/mb_index``: perplexity times stereotype score over the number of entries the model was tuned on. Reference
-      entries and contexts are resampled independently. If that number is unknown, it is not run.
+      entries and contexts are resampled independently. If that number is unknown, the index is not computed.
 
     Items: ``similarities`` and ``likelihoods`` (N, 3) of the contexts' candidates, ``log_likelihoods`` and ``tokens``
     of the reference entries, and ``entries``.
@@ -81,16 +81,16 @@ class MBIndex(Benchmark):
     Args:
         path: Reference set, as :func:`fairlab.data.entries.read_entries` reads it.
         unit: Unit of an entry of the reference set, as :func:`fairlab.data.entries.read_entries` takes it.
-        limit: Number of reference entries to measure, drawn with ``seed``; None takes all, as the authors do.
+        limit: Number of reference entries to measure, drawn with ``seed``; None for all, as the authors do.
         stride: Number of tokens by which the window over a long entry moves, below ``backbone.max_length``.
-        contexts: Number of StereoSet's contexts to continue, drawn with ``seed``; None takes all.
+        contexts: Number of StereoSet's contexts to continue, drawn with ``seed``; None for all.
         characters: Length of a continuation in characters, at least 1.
         encoder: Settings of the backbone that embeds continuations and candidates; the authors do not name one.
         autocast: Whether the language model runs in bfloat16, which is about twice as fast on a CPU; the numbers differ
             slightly.
-        entries: Number of entries the model was tuned on; None takes the number stored with the model.
+        entries: Number of entries the model was tuned on; None for the number stored with the model.
         seed: Seed of the drawn entries and contexts.
-        stereoset: Path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
+        stereoset: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
 
     Raises:
         FairlabError: A value is out of range.
@@ -100,17 +100,17 @@ class MBIndex(Benchmark):
     description = Description(
         "mb_index",
         "mb-index",
-        "Does a language model write stereotypes, for how well it writes?",
+        "Does a language model write stereotypes, given how well it writes?",
         {
             "mb_index": QuantityInfo(
                 "mb-index",
-                "perplexity times stereotype score, per entry tuned on (0 is best)",
+                "perplexity times stereotype score, per entry that the model was tuned on (0 is best)",
                 "perplexity per entry",
                 0.0,
                 low=0.0,
                 headline=True,
             ),
-            "perplexity": replace(OF_TOKENS, useful=False),  # half of the index
+            "perplexity": replace(OF_TOKENS, useful=False),  # it is one half of the index
             "stereotype_score": QuantityInfo(
                 "stereotype score",
                 "stereotypes among the continuations that make sense (the authors' ideal is 0)",
@@ -171,7 +171,7 @@ class MBIndex(Benchmark):
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
-        scorer = CausalLM(backbone)  # first, so that a model without a head is refused at once
+        scorer = CausalLM(backbone)  # done first, so that a model without a head is refused at once
         texts = _drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
         with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
@@ -193,18 +193,18 @@ class MBIndex(Benchmark):
 
     @cached_property
     def examples(self) -> list[StereoSetItem]:
-        """Examples whose contexts are continued, in file order."""
+        """Return the examples whose contexts are continued, in file order."""
         found = read_stereoset(locate(SOURCE, self.stereoset))
         return _drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
     def encoder(self) -> Backbone:
-        """Embedder of continuations and candidates."""
+        """Return the embedder of continuations and candidates."""
         return load_backbone(**self.settings)
 
     @cached_property
     def candidates(self) -> Array:
-        """Embeddings (N, 3, D) of the examples' candidates."""
+        """Return the embeddings (N, 3, D) of the examples' candidates."""
         return self._embedded([sentence for example in self.examples for sentence in example.sentences])
 
     def _similarities(self, written: Sequence[str], backbone: Backbone) -> Array:
@@ -230,12 +230,12 @@ class MBIndex(Benchmark):
     def _not_run(self, entries: int | None) -> list[NotRun]:
         if entries is not None:
             return []
-        reason = "how many entries the model was tuned on is not known; give benchmark.mb_index.entries"
+        reason = "the number of entries that the model was tuned on is unknown; give benchmark.mb_index.entries"
         return [NotRun(self.name, "all", reason)]
 
 
 def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
-    """Draw ``limit`` of the items with ``seed``, in their order; return all if there are not more than ``limit``."""
+    """Draw ``limit`` of the items with ``seed``, keeping their order; return all if there are not more."""
     if limit is None or limit >= len(items):
         return list(items)
     chosen = np.random.default_rng(seed).choice(len(items), size=limit, replace=False)
@@ -243,7 +243,7 @@ def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
 
 
 def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:
-    """Return the quantities of one model's items; see the class.
+    """Return the quantities of one model's items, as described in the class.
 
     Args:
         examples: The N contexts with their candidates.
@@ -268,7 +268,7 @@ def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantit
 
 
 def mb_draws(items: Items) -> Array:
-    """Return bootstrap draws (2,000,) of the mb-index; draws of models measured on the same items are paired."""
+    """Return bootstrap draws (2,000,) of the mb-index, which are paired between models measured on the same items."""
     classes = continuation_classes(items["similarities"])
     scores = bootstrap_draws(stereotype_score, classes == STEREOTYPE, classes == ANTI_STEREOTYPE)
     # Use another seed, so that reference entries and contexts are resampled independently.

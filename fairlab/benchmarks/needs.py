@@ -1,4 +1,4 @@
-"""Check whether a model has the abilities that a benchmark needs, before anything is measured."""
+"""Check, before anything is measured, whether a model has the abilities that a benchmark needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 OPTIONS, LABELS = "option_scores", "labels"
 HARMS = "harm_scores"
-OFFERED_BY = {  # ends of transformers' class names, and what a model of such a class can be asked for
+OFFERED_BY = {  # endings of transformers' class names, and the abilities of such models
     (MASKED_LM, "BertForPreTraining"): {LIKELIHOODS, OPTIONS},
     CAUSAL_LM: {LIKELIHOODS, OPTIONS, TEXTS},
     SEQ2SEQ: {TEXTS},
     (CLASSIFIER,): {LABELS},
 }
-LACKING = {  # message for a model that lacks it
+LACKING = {  # message for a model that lacks an ability
     EMBEDDINGS: "embeds no texts; give an encoder",
     LIKELIHOODS: "has no language-modelling head; take a checkpoint saved with one",
     OPTIONS: "scores no options; take a checkpoint saved with a language-modelling head",
@@ -35,19 +35,19 @@ def offered_by(kind: str) -> frozenset[str]:
     """Return the abilities of a transformers model.
 
     Args:
-        kind: name of its class, such as ``BertForMaskedLM``.
+        kind: Name of its class, such as ``BertForMaskedLM``.
     """
     found = (offered for ends, offered in OFFERED_BY.items() if kind.endswith(ends))
     return frozenset({EMBEDDINGS}.union(*found))
 
 
 def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> str:
-    """Return a sentence on the first need that a model does not meet; empty if it meets them all.
+    """Return a sentence on the first need that a model does not meet; empty if it meets all needs.
 
     Args:
-        name: name of the model's class.
-        offered: abilities of the model.
-        needs: abilities that a benchmark needs.
+        name: Name of the model's class.
+        offered: Abilities of the model.
+        needs: Abilities that a benchmark needs.
     """
     need = next((need for need in needs if need not in offered), "")
     if need in (LIKELIHOODS, OPTIONS) and name.endswith(SEQ2SEQ):
@@ -56,16 +56,17 @@ def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> 
 
 
 def why_not_measured(benchmark: Benchmark, model: object) -> str:
-    """Return why a benchmark cannot measure a model, in a sentence; empty if it can.
+    """Return a sentence on why a benchmark cannot measure a model; empty if it can.
 
     Args:
-        benchmark: benchmark that lists its needs.
-        model: backbone; or any object, whose attribute ``offers`` lists its abilities; one that embeds has embeddings.
+        benchmark: Benchmark that lists its needs.
+        model: Backbone, or any object whose attribute ``offers`` lists its abilities; an object that embeds has
+            embeddings.
     """
     from fairlab.backbones.backbone import Backbone
 
     if isinstance(benchmark, DataBenchmark):
-        return "it measures a data set, not a model; give dataset=FILE in place of model="
+        return "it measures a dataset, not a model; give dataset=FILE instead of model="
     if isinstance(model, Backbone):
         name = type(model.model).__name__
         return why_lacking(name, offered_by(head_class(model.model)), benchmark.description.needs)

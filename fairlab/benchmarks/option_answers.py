@@ -19,7 +19,7 @@ from fairlab.backbones.writers import TextPrompt
 from fairlab.types import CannotScore
 
 LETTERS = string.ascii_uppercase
-LETTER = re.compile(  # a letter that is not the article of the word after it
+LETTER = re.compile(  # a letter that is not the article of the next word
     r"\W*(?:(?:the )?(?:correct |right )?answer(?: is)?\W*)?(?:option )?\(?([A-Z])(?=[.):,\]]|\s*$|\s*\n)",
     re.IGNORECASE,
 )
@@ -29,10 +29,10 @@ NONE = -1  # unclear answer
 def option_log_likelihoods(
     model: Any, contexts: Sequence[str], options: Sequence[Sequence[str]], *, progress: str = ""
 ) -> list[NDArray[np.float64]]:
-    """Return, for each of N contexts, the log-likelihood of each of its options after a blank.
+    """Return, for each of N contexts, the log-likelihood of each option after a space.
 
     Raises:
-        CannotScore: The model gives no likelihoods from left to right.
+        CannotScore: The model does not provide left-to-right likelihoods.
     """
     scorer = likelihood(model)
     if isinstance(scorer, MaskedLM):
@@ -44,12 +44,12 @@ def option_log_likelihoods(
 
 
 def preface(system: str) -> str:
-    """Return a system prompt as a paragraph before a context whose options are scored; empty for none."""
+    """Return a system prompt as a paragraph to put before a context; empty if there is no system prompt."""
     return f"{system}\n\n" if system else ""
 
 
 def rotated(number: int, count: int) -> list[int]:
-    """Return the positions of options in the order in which the question of a number shows them.
+    """Return the positions of options in the order in which question ``number`` shows them.
 
     Example:
         >>> rotated(1, 3)
@@ -59,7 +59,7 @@ def rotated(number: int, count: int) -> list[int]:
 
 
 def option_prompt(text: str, options: Sequence[str], order: Sequence[int], system: str = "") -> TextPrompt:
-    """Return a user's turn that asks for the letter of an option, after a system prompt if there is one."""
+    """Return a user turn that asks for the letter of an option, preceded by a system prompt if there is one."""
     lines = "\n".join(f"{LETTERS[k]}. {options[place]}" for k, place in enumerate(order))
     asked = f"{text}\n{lines}\nAnswer with the letter of the right option alone."
     return TextPrompt(asked, chat=True, system=system)
@@ -68,7 +68,7 @@ def option_prompt(text: str, options: Sequence[str], order: Sequence[int], syste
 def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int:
     """Return the position of the option that a reply names by its letter, or else by its text; -1 if it names none.
 
-    A letter beside the text of other options alone, or several options without a letter, name none.
+    A letter with the text of a different option, or several options without a letter, count as none.
 
     Example:
         >>> read_option("The answer is B.", ["the nurse", "the cook", "unknown"], [1, 2, 0])

@@ -1,4 +1,4 @@
-"""Overlap of a benchmark's texts with the training texts: readings on trained texts reflect memorisation."""
+"""Overlap of a benchmark's texts with the training texts, on which readings may reflect memorisation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairlab.record import Note
 from fairlab.text.fingerprints import Fingerprints
 
 MARK = "measured on training texts"
-LEAST_MARKED = 0.01  # share of a benchmark's texts; a smaller overlap is noted, but changes no reading by much
+LEAST_MARKED = 0.01  # share of a benchmark's texts; a smaller overlap is noted, but hardly changes any reading
 
 
 def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints) -> list[Note]:
@@ -14,7 +14,7 @@ def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints)
 
     Args:
         benchmark: Name of the benchmark.
-        shown: Hashes of the texts that it showed the model.
+        shown: Hashes of the texts that the benchmark showed the model.
         trained_on: Hashes of the texts that the model was trained on.
     """
     looked_for, found = shown.within(trained_on)
@@ -22,7 +22,7 @@ def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints)
         return []
     sample = " of a sample" if shown.sampled or trained_on.sampled else ""
     text = (
-        f"{found:,} of {looked_for:,} texts{sample} of this benchmark were also trained on (the same words, ignoring "
-        "case and punctuation): on these its readings may show memorization"
+        f"{found:,} of {looked_for:,} texts{sample} of this benchmark were also trained on (with the same words, "
+        "ignoring case and punctuation): its readings on these may reflect memorization"
     )
     return [Note(benchmark, text, mark=MARK if found >= LEAST_MARKED * looked_for else "")]

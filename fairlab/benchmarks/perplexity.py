@@ -45,14 +45,14 @@ class Perplexity(Benchmark):
 
     Quantity, subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all others of its line) or
     ``perplexity`` of a causal LM (each token given those before it), the exponential of the mean negative
-    log-likelihood per token; at least 1, ideal 1. The two measures are not comparable, and neither are values of models
-    with different tokenizers. Lines are resampled.
+    log-likelihood per token; at least 1, ideal 1. The two measures are not comparable with each other, nor are values
+    of models with different tokenizers. Lines are resampled.
 
     Args:
-        path: UTF-8 text file with one text per line; None takes the news sentences of WMT 2013.
-        lines: Number of lines to measure, drawn with ``seed``, at least 2; None takes all.
+        path: UTF-8 text file with one text per line; None for the news sentences of WMT 2013.
+        lines: Number of lines to measure, drawn with ``seed``, at least 2; None for all.
         seed: Seed of the drawn lines.
-        limit: Maximum number of these lines, spread evenly over them; None takes all.
+        limit: Maximum number of these lines, evenly spread; None for all.
     """
 
     version: ClassVar[int] = 1
@@ -88,7 +88,7 @@ class Perplexity(Benchmark):
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
-        scorer = likelihood(backbone)  # first, so that a model without a head is refused at once
+        scorer = likelihood(backbone)  # done first, so that a model without a head is refused at once
         texts = evenly(read_lines(locate(DEFAULT, self.path), self.lines, self.seed), self.limit)
         if isinstance(scorer, MaskedLM):
             name = "pseudo_perplexity"
@@ -103,14 +103,14 @@ class Perplexity(Benchmark):
 
 
 def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
-    """Read the non-empty lines of a text file, in file order; ``limit`` of them are drawn with ``seed``.
+    """Read the non-empty lines of a text file in file order, or ``limit`` of them, drawn with ``seed``.
 
     Raises:
         FairlabError: The file is not UTF-8, or contains fewer than two lines of text.
     """
     texts = [line.strip() for line in text_lines(path) if line.strip()]
     if len(texts) < 2:
-        raise FairlabError(f"{path} holds {len(texts)} lines of text; perplexity needs at least 2 for an interval")
+        raise FairlabError(f"{path} contains {len(texts)} lines of text; perplexity needs at least 2 for an interval")
     if limit is None or limit >= len(texts):
         return texts
     chosen = np.random.default_rng(seed).choice(len(texts), size=limit, replace=False)

@@ -1,4 +1,4 @@
-"""Accuracy of a perturber on unseen rewritings, compared with rewriters based on word lists.
+"""Accuracy of a perturber on unseen rewrites, compared with rewriters based on word lists.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and table 2.
 """
@@ -43,26 +43,26 @@ Array = NDArray[np.float64]
 
 
 class PerturberQuality(Benchmark):
-    """Agreement of rewritings with their references, as in table 2, and the likelihood of the references.
+    """Agreement of rewrites with their references, as in table 2, and the likelihood of the references.
 
     Quantities of each rewriter, which is the subset: ``bleu`` (corpus, 0 to 100), ``rouge_2`` (mean F, per cent),
     ``levenshtein`` (mean distance in words), ``exact`` (per cent that equal the reference). The rewriters are
-    ``perturber``, the model; ``original``, which changes no text; ``word_swap``, which exchanges listed words; and
-    ``rules``, the rule rewriter on the selected person, unless the references are its own. For the perturber, also
-    ``bleu_to_original``, ``perplexity`` per token of the references and ``perplexity_changed`` over those tokens that
-    the original lacks (ideal 1 each). Pairs are resampled.
+    ``perturber``, the model; ``original``, which leaves texts unchanged; ``word_swap``, which exchanges listed words;
+    and ``rules``, the rule rewriter on the selected person, unless the references come from it. For the perturber, also
+    ``bleu_to_original``, ``perplexity`` per token of the references and ``perplexity_changed`` over the tokens that the
+    original lacks (ideal 1 each). Pairs are resampled.
 
     Args:
         path: File of pairs in PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
             silver pairs from ``paths``.
-        paths: Plain text files whose sentences are turned into silver pairs; ignored if ``path`` is given.
+        paths: Plain text files whose sentences are made into silver pairs; ignored if ``path`` is given.
         axes: Axes on which silver pairs are made, such as ``gender``.
-        limit: Number of pairs to measure, drawn with ``seed``, at least 2; None takes all.
-        format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None takes the one used
+        limit: Number of pairs to measure, drawn with ``seed``, at least 2; None for all.
+        format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None for the one used
             in training.
         seed: Seed of the draws.
-        test_of: Pairs as ``path`` takes them, measured on the part that training leaves out; used if there is no
-            ``path`` and ``test`` is above 0.
+        test_of: Pairs in the form of ``path``, of which the part that training leaves out is measured; used if there is
+            no ``path`` and ``test`` is above 0.
         test: Share of the original texts of ``test_of`` that training leaves out, ``data.test``.
 
     Raises:
@@ -74,23 +74,21 @@ class PerturberQuality(Benchmark):
     description = Description(
         "perturber",
         "Perturber",
-        "How well does a perturber repeat rewritings that it did not see?",
+        "How well does a perturber reproduce rewrites that it has not seen?",
         {
             "bleu": QuantityInfo(
-                "BLEU", "agreement of the rewriting with its reference (100 is best)", "BLEU", 100.0, 0.0, 100.0
+                "BLEU", "agreement of the rewrite with its reference (100 is best)", "BLEU", 100.0, 0.0, 100.0
             ),
             "rouge_2": QuantityInfo(
                 "ROUGE-2", "word pairs shared with the reference (100 is best)", "%", 100.0, 0.0, 100.0
             ),
             "levenshtein": QuantityInfo(
-                "edit distance", "words in which a rewriting and its reference differ (0 is best)", "words", 0.0, 0.0
+                "edit distance", "words in which a rewrite and its reference differ (0 is best)", "words", 0.0, 0.0
             ),
-            "exact": QuantityInfo(
-                "exact", "rewritings that equal their reference (100 is best)", "%", 100.0, 0.0, 100.0
-            ),
+            "exact": QuantityInfo("exact", "rewrites that equal their reference (100 is best)", "%", 100.0, 0.0, 100.0),
             "bleu_to_original": QuantityInfo(
                 "BLEU to the original",
-                "agreement of the rewriting with the original text",
+                "agreement of the rewrite with the original text",
                 "BLEU",
                 low=0.0,
                 high=100.0,
@@ -100,7 +98,7 @@ class PerturberQuality(Benchmark):
             ),
             "perplexity_changed": QuantityInfo(
                 "perplexity of changed words",
-                "how unlikely those words of the references are to the model that the original has not (1 is best)",
+                "how unlikely the words of the references that the original lacks are to the model (1 is best)",
                 "perplexity",
                 1.0,
                 low=1.0,
@@ -138,7 +136,7 @@ class PerturberQuality(Benchmark):
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
-        perturber = Perturber(backbone, format=self.format)  # first, to refuse other models at once
+        perturber = Perturber(backbone, format=self.format)  # done first, to refuse other models at once
         pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed, self.limit)
         if self.test:
             pairs = [pair for pair in pairs if part_of(pair.original, 0.0, self.test) == "test"]
@@ -146,7 +144,7 @@ class PerturberQuality(Benchmark):
             chosen = sorted(Random(self.seed).sample(range(len(pairs)), self.limit))
             pairs = [pairs[k] for k in chosen]
         if len(pairs) < 2:
-            raise FairlabError(f"{self.path or self.paths} give {len(pairs)} pairs; at least 2 are needed")
+            raise FairlabError(f"{self.path or self.paths} yield {len(pairs)} pairs; give data for at least 2")
         originals = [pair.original for pair in pairs]
         words, targets = [pair.word for pair in pairs], [pair.target for pair in pairs]
         made = {
@@ -169,7 +167,7 @@ class PerturberQuality(Benchmark):
         notes = [Note(self.name, examples(pairs, made["perturber"]))]
         if self.path is None:
             notes.append(
-                Note(self.name, "the references are the rule rewriter's: agreement with them repeats its errors")
+                Note(self.name, "the references are from the rule rewriter, so agreement with them includes its errors")
             )
         if perturber.cut:
             notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and left as they are"))
@@ -189,7 +187,7 @@ def by_word_swap(pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Rewrite every text with the rule rewriter; a text without the selected word is returned unchanged."""
+    """Rewrite every text with the rule rewriter, except texts without the selected word."""
     rewritten = [pair.original for pair in pairs]
     for axis in {axis_of(pair.target) for pair in pairs}:
         rewriter = RuleRewriter(load_lexicon(axis))
@@ -202,7 +200,7 @@ def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def offset(pair: PerturbationPair) -> int:
-    """Return the position of the selected word as a whole word, preferring its own case; -1 if it is absent."""
+    """Return the position of the selected word as a whole word, preferring the same case; -1 if it is absent."""
     for flags in (0, re.IGNORECASE):
         if found := re.search(rf"(?<!\w){re.escape(pair.word)}(?!\w)", pair.original, flags):
             return found.start()
@@ -215,7 +213,7 @@ def lexicon_name(target: str) -> str:
 
 
 def likelihoods(perturber: Perturber, pairs: Sequence[PerturbationPair]) -> dict[str, Array]:
-    """Return sum of log-probabilities and number of each reference's tokens, all and changed ones, (N,) each."""
+    """Return the summed log-probability and number of each reference's tokens, all and changed, (N,) each."""
     backbone = perturber.backbone
     encoded = encode_pairs(backbone, pairs, perturber.format)
     sums = np.zeros((2, len(pairs)))
@@ -236,7 +234,7 @@ ENDS = ((0, ""), (1, "_changed"))
 
 
 def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return log-probabilities of target tokens given those before, nan at padding; and a mask of changed tokens."""
+    """Return log-probabilities of target tokens given earlier ones, nan at padding, and a mask of changed tokens."""
     input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
     targets, given = pad([row.target for row in rows], IGNORED)
     changed, _ = pad([row.changed for row in rows], 0)
@@ -278,7 +276,7 @@ def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floatin
 
 
 def examples(pairs: Sequence[PerturbationPair], made: Sequence[str]) -> str:
-    """Describe the first rewriting that equals its reference and the first that does not, in one sentence."""
+    """Describe in one sentence the first rewrite that equals its reference and the first that does not."""
     parts = []
     for same, name in ((True, "as the reference"), (False, "not as the reference")):
         found = next(((p, m) for p, m in zip(pairs, made, strict=True) if (m == p.perturbed) == same), None)

@@ -1,4 +1,4 @@
-"""Quality of counterfactual groups by polarity: a measure of data, not of a model.
+"""Quality of counterfactual groups by polarity, a measure of data instead of a model.
 
 Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", equation 7 and section 4.1.
 """
@@ -41,12 +41,12 @@ POLARITY = Description(
 def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Outcome:
     """Measure union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100.
 
-    With any number of attributes a version counts as right if the words of its own attribute are the most frequent.
+    For any number of attributes, a version counts as right if the words of its own attribute are the most frequent.
 
     Args:
         groups: Groups to measure.
         subset: Name of the groups in readings.
-        own: Name of an axis or path of a lexicon, which is used if its axis is that of the groups.
+        own: Name of an axis or path of a lexicon, which is used if its axis is the axis of the groups.
 
     Raises:
         FairlabError: ``own`` is not a lexicon.

@@ -44,13 +44,13 @@ class Probe(Benchmark):
     """Accuracy of a linear probe on a task's development set.
 
     Quantities, in per cent of development examples: ``accuracy`` (ideal 100) and ``majority`` (the share of the
-    commonest label, the baseline of a probe without any information). The name is derived from the task:
+    commonest label, which is the baseline of a probe without information). The name is derived from the task:
     ``sst2_probe``.
 
     Args:
         task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.
-        limit: Maximum number of training examples, drawn with ``seed``, and of measured examples, spread evenly; at
-            least 100 are trained on. None takes all.
+        limit: Maximum number of training examples, drawn with ``seed``, and of measured examples, spread evenly. At
+            least 100 examples are used for training. None for all.
         seed: Seed of the drawn training examples.
     """
 
@@ -80,7 +80,7 @@ class Probe(Benchmark):
 
     def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
         if not find_task(task).labels or find_task(task).options:
-            raise FairlabError(f"a probe needs a task of labels, which {task} is not; take sst2, mrpc or rte")
+            raise FairlabError(f"a probe needs a task with labels, unlike {task}; use sst2, mrpc or rte")
         if limit is not None and limit < 1:
             raise FairlabError(f"{task}_probe.limit must be at least 1 example, not {limit}")
         self.description = self.describe(f"{task}_probe") or self.description
@@ -127,14 +127,15 @@ def fit_and_predict(
 ) -> NDArray[np.integer]:
     """Predict labels (M,) of unseen features (M, D) by logistic regression fitted on (N, D) and (N,).
 
-    Features are standardised by the training ones; the L2 strength is the best of six in three-fold cross-validation.
+    Features are standardised with the training features; the L2 strength is the best of six in three-fold
+    cross-validation.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    # In float32 the solver stops on rounding before it has converged.
+    # In float32, rounding would stop the solver before it has converged.
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     search = GridSearchCV(probe, {"logisticregression__C": STRENGTHS}, cv=FOLDS)
     return search.fit(features.astype(np.float64), labels).predict(unseen.astype(np.float64))

@@ -18,7 +18,7 @@ from fairlab.types import Description, FairlabError
 Items = Mapping[str, NDArray[np.floating]]
 OF_GENDER: Mapping[str, frozenset[str]] = {"": frozenset({"gender"})}  # axes by subset; "" is the whole
 T = TypeVar("T")
-ALL, REGULAR = "all", "regular"  # which items of the data are measured
+ALL, REGULAR = "all", "regular"  # choices of the items to measure
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Quantity:
     Attributes:
         subset, name: Part of the benchmark that was measured, and name of the quantity.
         value: Measured number, in ``unit``.
-        draws: Bootstrap draws (2,000,), with a seed that resamples the same items for every model; nan if they are
-            meaningless. In that case ``interval`` is given and no comparison is made.
+        draws: Bootstrap draws (2,000,), with a seed that resamples the same items for every model. They are nan if
+            resampling is meaningless; ``interval`` is then given, and no comparison is made.
         n: Number of items measured.
-        headline: Whether the quantity represents its benchmark in summaries; None takes the description's value.
-        ideal: Value of a perfectly fair or useful model, if it depends on the data; None takes the description's value.
-        interval: Better 95 % interval than the draws' percentiles, if the statistic has one.
-        p, p_holm: p-value of the benchmark's own test, and the same adjusted for its other tests by Holm's method; None
-            if there is no such test.
+        headline: Whether the quantity represents its benchmark in summaries; None for the description's value.
+        ideal: Value of a perfectly fair or useful model, if it depends on the data; None for the description's value.
+        interval: 95 % interval that is better than the draws' percentiles, if the statistic has one.
+        p, p_holm: p-value of the benchmark's own test, and the p-value adjusted for its other tests by Holm's method;
+        None if there is no such test.
     """
 
     subset: str
@@ -65,8 +65,8 @@ def quantity(
         samples: One array (N,) or several of equal length, resampled together.
         subset: Part of the benchmark that was measured.
         name: Name of the quantity in the benchmark's description.
-        n: Number of items, if the resampled units are clusters of items; None takes the number of units.
-        more: Further parts of the quantity: ``headline``, ``ideal``, ``interval``, ``p`` or ``p_holm``.
+        n: Number of items, if the resampled units are clusters of items; None for the number of units.
+        more: Further fields of the quantity: ``headline``, ``ideal``, ``interval``, ``p`` or ``p_holm``.
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     units = len(arrays[0])
@@ -87,11 +87,11 @@ def one_of(setting: str, value: str, known: Collection[str]) -> str:
 
 
 def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | None = None) -> list[T]:
-    """Return at most ``limit`` of the items, spread evenly over their order; all if there are not more, or no limit.
+    """Return at most ``limit`` items, spread evenly over their order, or all if ``limit`` is None.
 
     Args:
         items: Items in the order of their file.
-        limit: Maximum number of items; None takes all.
+        limit: Maximum number of items; None for all.
         of: Function from an item to its part of the data; the limit applies to each part.
 
     Example:
@@ -114,9 +114,9 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
 
 
 def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
-    """Return the description with choices other than the default in its name, such as ``crows_pairs@meade``.
+    """Return the description with non-default choices in its name, such as ``crows_pairs@meade``.
 
-    Numbers that follow different rules therefore never share a key.
+    Numbers with different rules therefore never share a key.
     """
     name = "@".join([description.name, *(choice for choice in choices if choice not in default)])
     return replace(description, name=name)
@@ -128,8 +128,8 @@ def with_system(description: Description, system: str) -> Description:
 
 
 def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
-    """Return a note for each item of the data that should not be measured, saying whether it was."""
-    done = "left out" if items == REGULAR else f"measured all the same; items={REGULAR} leaves it out"
+    """Return a note for each irregular item of the data, which states whether it was measured."""
+    done = "left out" if items == REGULAR else f"measured nevertheless; items={REGULAR} leaves it out"
     return [Note(benchmark, f"{reason}; {done}", item) for item, reason in irregularities.items()]
 
 
@@ -143,16 +143,16 @@ def outcome(
 ) -> Outcome:
     """Return readings of quantities, and comparisons with the same quantities of an earlier model.
 
-    A quantity without a value or an interval, as over a single item, is reported as not run.
+    A quantity without a value or interval, for example over a single item, is reported as not run.
 
     Args:
         description: Description of the benchmark: its name, and the unit and ideal value of every quantity.
         quantities: Quantities of the model measured.
         before: Quantities of an earlier model over the same items, to compare with.
-        parts: Further parts of the outcome: ``items``, ``not_run``, ``notes``.
+        parts: Further fields of the outcome: ``items``, ``not_run``, ``notes``.
 
     Raises:
-        FairlabError: A quantity is not described.
+        FairlabError: A quantity has no description.
     """
     result = Outcome(**parts)
     earlier = {(entry.subset, entry.name): entry for entry in before}
@@ -182,7 +182,7 @@ def outcome(
 def described_reading(
     description: Description, subset: str, name: str, value: float, n: int, bounds: tuple[float, float], **more: Any
 ) -> Reading:
-    """Return a reading whose unit, ideal value and rank come from the description, if not given in ``more``.
+    """Return a reading whose unit, ideal value and headline status come from the description, unless given in ``more``.
 
     Args:
         description: Description of the benchmark.
@@ -191,15 +191,15 @@ def described_reading(
         value: Measured number.
         n: Number of items measured.
         bounds: Lower and upper bound of the 95 % interval.
-        more: Further parts of the reading.
+        more: Further fields of the reading.
 
     Raises:
-        FairlabError: The quantity is not described.
+        FairlabError: The quantity has no description.
     """
     info = description.quantity(name)
     if info is None:
         raise FairlabError(
-            f"benchmark {description.name} measures '{name}', which its description does not name; add it to the "
+            f"benchmark {description.name} measures '{name}', which is missing from its description; add it to the "
             "description's quantities"
         )
     parts = {"unit": info.unit, "ideal": info.ideal, "headline": info.headline, **more}

@@ -1,4 +1,4 @@
-"""Runner of benchmarks on a model or on data, which stores results in the record and never measures twice."""
+"""Execution of benchmarks on models or data; results are stored in the record and never measured twice."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fairlab.benchmarks.needs import LABELS, why_not_measured
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
 from fairlab.checks.foreign import read_tensors
+from fairlab.checks.progress import steps
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import holds_run, save_arrays
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -43,7 +44,7 @@ def measure(
 ) -> None:
     """Run every benchmark that the record does not yet contain for this model, and compare it with an earlier one.
 
-    No benchmark runs on a model that cannot be measured, and numbers that are uninformative about bias are marked; see
+    No benchmark runs on a model that cannot be measured. Numbers that are uninformative about bias get a warning; see
     :mod:`fairlab.benchmarks.validity`.
 
     Args:
@@ -55,8 +56,8 @@ def measure(
             values are written to files in its folder.
         earlier: Phase of the model to compare with, measured earlier in the same run; None disables the comparison.
         change: Label under which the comparisons are stored.
-        trained_on: Hashes of the texts that the model was trained on, which a benchmark should not measure on; None if
-            they are unknown.
+        trained_on: Hashes of the texts that the model was trained on, which a benchmark should not use; None if
+            unknown.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
     _forget_other_versions(benchmarks, phase, record)
@@ -65,7 +66,7 @@ def measure(
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         lacking = why_not_measured(benchmark, backbone)
         if phase == "before" and LABELS in benchmark.description.needs:
-            lacking = ""  # training adds the head: the benchmark reads its data first, so that bad data is said now
+            lacking = ""  # training adds the head; the benchmark reads its data first, so bad data is reported now
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on, lacking)
     with _remembering(backbone), keeping_generations(record.folder, phase):
         _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
@@ -85,16 +86,16 @@ def measure_models(
 
     Args:
         benchmarks: Benchmarks to run.
-        models: Labels and models, one at a time; the label of a single model is empty.
+        models: Labels and models, provided one at a time; a single model has an empty label.
         record: The run's record, as in :func:`measure`.
-        trained_on: Hashes of the texts that a model was trained on, by label, if they are known.
+        trained_on: Hashes of the texts that each model was trained on, by label, if known.
     """
     first: str | None = None
     seen: dict[str, str] = {}
     known = trained_on or {}
     for label, backbone in models:
         if (twin := seen.setdefault(backbone.digest(), label)) != label:
-            text = f"{label} and {twin} have the same weights, so only their settings can make a difference"
+            text = f"{label} and {twin} have the same weights, so any difference can only come from their settings"
             record.add_notes([Note("weights", text)])
         if first is None:
             first = label
@@ -121,23 +122,23 @@ def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) 
         return
     items = items_file(folder, phase, "").parent
     if not holds_run(folder) or not items.is_dir():
-        raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
+        raise FairlabError(f"{phase}={folder} holds no run with its items; give the folder of such a run")
     other = Record.load(folder)
     if other.status != "finished":
         raise FairlabError(f"{phase}={folder} is {other.status}; finish it first, or leave {phase} out")
     for part in ("backbone", "benchmark"):
         if other.config.get(part) != record.config[part]:
-            raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it again")
+            raise FairlabError(f"{phase}={folder} has a different {part}; leave {phase} out to measure it again")
     for reading in other.readings:
         present = versions.get(reading.benchmark, definition(reading))
         if reading.phase == phase and definition(reading) != present:
             raise FairlabError(
-                f"{phase}={folder} measured {reading.benchmark} by version {definition(reading)} of its definition, "
-                f"this run by {present}; leave {phase} out to measure it again"
+                f"{phase}={folder} measured {reading.benchmark} with version {definition(reading)} of its definition, "
+                f"but this run uses {present}; leave {phase} out to measure it again"
             )
     changed = changed_file(other.provenance["weights"], record.provenance["weights"])
     if changed is not None:
-        what = f"a model with another {changed}" if changed else "other weights"
+        what = f"a model with a different {changed}" if changed else "other weights"
         raise FairlabError(f"{phase}={folder} measured {what}; leave {phase} out to measure these")
     measured = {reading.benchmark for reading in other.readings if reading.phase == phase}
     refuse_changed_files(other, sorted(measured), f"leave {phase} out to measure again")
@@ -167,7 +168,7 @@ def measure_data(
         dataset: Dataset: a file, a folder or a name that the benchmark can read.
         field: Name of the column with the texts, or several names.
         embed: Function from texts to vectors; None if the benchmark does not need it.
-        phase: Label of the dataset; empty for the only one.
+        phase: Label of the dataset; empty if there is only one.
         record: The run's record, which receives readings, notes and benchmarks that were not run; per-item values are
             written to files in its folder.
     """
@@ -182,7 +183,7 @@ def measure_data(
 def gate(backbone: object, phase: str, record: Record) -> Validity:
     """Check a model once, and store the result in the record's provenance.
 
-    An ensemble's scores have neither weights nor a tokenizer to check; they always pass.
+    An ensemble's scores always pass, because they have neither weights nor a tokenizer to check.
 
     Args:
         backbone: Model to check.
@@ -208,7 +209,7 @@ def gate(backbone: object, phase: str, record: Record) -> Validity:
 
 
 def _remembering(backbone: object) -> AbstractContextManager[None]:
-    """Return a context in which embeddings are cached, so that no benchmark embeds the text of an earlier one again."""
+    """Return a context in which embeddings are cached, so that no text is embedded again by a later benchmark."""
     from fairlab.backbones.backbone import Backbone
 
     return backbone.remembering() if isinstance(backbone, Backbone) else nullcontext()
@@ -222,10 +223,10 @@ def _beside(
     trained_on: Fingerprints | None,
     lacking: str,
 ) -> Outcome:
-    """Run a benchmark, with the items of the earlier model if there are any.
+    """Run a benchmark, passing the items of the earlier model if there are any.
 
     Raises:
-        CannotScore: The model lacks what the benchmark needs, or no number of this model is meaningful.
+        CannotScore: The model lacks an ability that the benchmark needs, or none of its numbers is meaningful.
     """
     if reason := lacking or validity.reason:
         raise CannotScore(reason)
@@ -263,7 +264,7 @@ def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_o
 def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
     """Run a benchmark, and note whether it measures on texts that were trained on.
 
-    An ensemble scores its texts with models that saw no version of them.
+    An ensemble is exempt, because its texts are scored with models that saw no version of them.
     """
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.watching import watching
@@ -285,13 +286,14 @@ def _keep(
     record: Record,
     change: str = "change",
 ) -> None:
-    """Add missing measurements to the record; a measurement that is impossible is reported as not run.
+    """Add missing measurements to the record, and report impossible ones as not run.
 
-    The processes of a run measure one benchmark each at a time, as a single process would.
+    Each process of a run measures one benchmark at a time, with the same result as a single process.
     """
     missing = [name for name in tasks if not _is_kept(name, phase, record)]
-    for start in range(0, len(missing), ranks()):
-        names = missing[start : start + ranks()]
+    blocks = {", ".join(missing[k : k + ranks()]): missing[k : k + ranks()] for k in range(0, len(missing), ranks())}
+    for block in steps(list(blocks), phase) if rank() == 0 else blocks:
+        names = blocks[block]
         own = names[rank()] if rank() < len(names) else None
         found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))
         for name, one in zip(names, found, strict=False):
@@ -309,7 +311,7 @@ def _keep(
 
 
 def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: Record) -> None:
-    """Remove items of benchmarks whose definition changed since they were measured, so that they run again."""
+    """Remove the items of benchmarks whose definition has changed since the measurement, so that they run again."""
     present = {benchmark.name: benchmark.version for benchmark in benchmarks}
     kept = [reading for reading in record.readings if reading.phase == phase and reading.benchmark in present]
     for name in {reading.benchmark for reading in kept if definition(reading) != present[reading.benchmark]}:
@@ -331,7 +333,7 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
 def _measured(
     benchmark: Any, measuring: Callable[[], Outcome], record: Record
 ) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
-    """Return a benchmark's outcome, or the error that other processes must know; its time and memory; its inputs."""
+    """Return a benchmark's outcome, or its error for the other processes; its time and memory; and its inputs."""
     from fairlab.data.reads import noting_reads
 
     taken = Stage()
@@ -365,7 +367,7 @@ def add(outcome: Outcome, phase: str, record: Record, change: str = "change") ->
 
 
 def adjusted(comparisons: Sequence[Comparison], change: str) -> list[Comparison]:
-    """Return comparisons with Holm's adjustment over the headline ones of the phase ``change``."""
+    """Return comparisons with Holm's adjustment over the headline comparisons of the phase ``change``."""
     from fairlab.metrics.significance import holm
 
     family = [k for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change]

@@ -33,26 +33,27 @@ CHANGED = (
     "acv_safe_uncalibrated",
     "acv_unsafe_uncalibrated",
 )
-VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not estimates
+VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not unbiased estimates
 NO_SKILL = "no better than chance here"
+UNAVERAGED = "acv_change_of_unaveraged"  # change of a model that averages over reference groups, without the average
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
 
 class Safety(Benchmark):
-    """Table 3 of the paper and its components, with intervals from resampling whole counterfactual sets.
+    """Quantities of table 3 of the paper and their components, with intervals that resample whole counterfactual sets.
 
-    By harm: average precision and AUC of the seeds beside their base rate, average precision of seeds and versions,
-    average counterfactual variance (ACV) of all sets, of the safe and of the unsafe ones, share of sets whose scores
-    are on both sides of the threshold. By harm and identity category: ACV, the largest gap between sliced averages and
-    the equalised-odds gap. By subgroup: the sliced averages and the AUC. Values are means over repeats, average
-    precision and AUC over repeats and folds. Texts with no label or only one label for a harm give its variances only.
-    A model whose AUC is within chance of 0.5 is marked, and has no changes in per cent: a score that tells nothing can
+    By harm: average precision, AUC and base rate of the seeds; average precision of seeds and versions; average
+    counterfactual variance (ACV) of all, of safe and of unsafe sets; share of sets whose scores are on both sides of
+    the threshold. By harm and identity category: ACV, the largest gap between sliced averages and the equalised-odds
+    gap. By subgroup: the sliced averages and the AUC. Values are means over repeats, average precision and AUC over
+    repeats and folds. Texts with no label or only one label for a harm give its variances only. A model whose AUC
+    cannot be distinguished from 0.5 gets a warning and no changes in per cent, because a score without information can
     be made fair by making it constant.
 
     Args:
         of: Texts to measure on: ``test``, ``validation``, or the name of a held-out dataset.
         threshold: Score from which a text counts as unsafe, above 0 and below 1.
-        limit: Maximum number of counterfactual sets, spread evenly over the texts; None takes all.
+        limit: Maximum number of counterfactual sets, spread evenly over the texts; None for all.
 
     Raises:
         FairlabError: The threshold is not a probability.
@@ -117,6 +118,9 @@ class Safety(Benchmark):
                 result.notes.append(unskilled)
                 now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
                 earlier, changes = [one for one in earlier if not _is_acv(one)], []
+            result.notes += [
+                Note(self.name, _as_they_are(one), subset=harm) for one in changes if one.name == UNAVERAGED
+            ]
             for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
                 now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
             if self.of == "test" and now[0].name == "average_precision":
@@ -124,7 +128,9 @@ class Safety(Benchmark):
                 now.append(source)
                 result.notes.append(note)
             if of_harm.alone:
-                text = f"{of_harm.alone} texts with a subgroup are alone in their set, so no variance includes them"
+                text = (
+                    f"{of_harm.alone} texts with a subgroup are the only ones in their set, so they are in no variance"
+                )
                 result.notes.append(Note(self.name, text))
             if self.description.for_choosing:
                 now = [replace(one, headline=False) for one in now]
@@ -137,7 +143,7 @@ class Safety(Benchmark):
         return result
 
     def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
-        """Return a note if the model, or the baseline, ranks texts no better than chance; only the first is a mark."""
+        """Return a note if the model or the baseline ranks texts no better than chance; only the former is a mark."""
         if skill := no_skill(now):
             return Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL)
         if skill := no_skill(earlier):
@@ -155,7 +161,7 @@ class Safety(Benchmark):
         return replace(judged.only(self.of, chosen), beside=beside)
 
     def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
-        """Return table 6: average precision above the best source score, which is chosen on these very test texts."""
+        """Return the gain in average precision over the best source score (table 6), chosen on the same test texts."""
         scores = np.nan_to_num(judged.source_scores, nan=0.0)
         values = [of_harm.precision_value(column, of_harm.seeds) for column in scores.T]
         best = int(np.nanargmax(values))
@@ -176,7 +182,7 @@ def _raw(harm: str) -> str:
 def _of_other(
     of_harm: OfHarm, name: str, part: Predicted, now: list[Quantity], earlier: list[Quantity]
 ) -> list[Quantity]:
-    """Return changes of another model from the baseline, and of this model from the other one."""
+    """Return the changes of another model from the baseline, and of this model from the other model."""
     word = _word(name)
     others = of_harm.compared(part)
     return [
@@ -194,11 +200,19 @@ def _of_other(
 def _paired(
     some: list[Quantity], others: list[Quantity], names: tuple[str, ...], harm: str
 ) -> list[tuple[Quantity, Quantity]]:
-    """Return pairs of a harm's quantities that are in both lists."""
+    """Return the pairs of quantities that are in both lists."""
     by_name = {one.name: one for one in others if one.subset == harm}
     return [
         (one, by_name[one.name]) for one in some if one.subset == harm and one.name in names and one.name in by_name
     ]
+
+
+def _as_they_are(change: Quantity) -> str:
+    """Return what the variance of a model that averages over reference groups is without the average."""
+    return (
+        f"{change.subset}: scores are averaged over reference groups, so that the variance falls nearly by "
+        f"construction; with texts as they are, its change is {change.value:.0f} %"
+    )
 
 
 def _is_acv(one: Quantity) -> bool:
@@ -206,14 +220,14 @@ def _is_acv(one: Quantity) -> bool:
 
 
 def no_skill(quantities: Sequence[Quantity]) -> str:
-    """Return why a model ranks texts no better than chance; empty if it ranks better, or the AUC has no interval."""
+    """Return a sentence if a model ranks texts no better than chance, else an empty text, also without an interval."""
     auc = next((one for one in quantities if one.name == "auc"), None)
     if auc is None:
         return ""
     low, high = percentile_interval(auc.draws)
     if low > 0.5 or np.isnan(low):
         return ""
-    return f"the AUC is {auc.value:.2f} [{low:.2f}, {high:.2f}], and 0.5 is chance; no change is given of such scores"
+    return f"the AUC is {auc.value:.2f} [{low:.2f}, {high:.2f}], and 0.5 is chance; its changes are not reported"
 
 
 def _word(name: str) -> str:
@@ -225,7 +239,7 @@ def _relative(entry: Quantity, earlier: Quantity) -> Quantity:
 
 
 def _ratio(entry: Quantity, earlier: Quantity, name: str) -> Quantity:
-    """Return the per cent change from an earlier quantity, draw by draw."""
+    """Return the change from an earlier quantity in per cent, computed draw by draw."""
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = 100 * (entry.draws / earlier.draws - 1)
         value = 100 * (np.float64(entry.value) / earlier.value - 1)

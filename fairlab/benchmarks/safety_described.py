@@ -18,7 +18,7 @@ CITATION = """\
   year = {2024}
 }
 """
-# Titles by the name of the measured texts, for texts other than the test folds.
+# Titles of texts other than the test folds, by name.
 TITLES = {
     "bias_madlibs": "Bias Madlibs",
     "hatecheck": "HateCheck",
@@ -39,7 +39,7 @@ VARIANCES = {
 
 
 def _of_variance(name: str, label: str, meaning: str) -> dict[str, QuantityInfo]:
-    """Return the descriptions of a variance, by calibrated and uncalibrated scores, and of the changes of both."""
+    """Return the descriptions of a variance of calibrated and uncalibrated scores, and of their changes."""
     before = "before calibration"
     raw = f"{name}_{UNCALIBRATED}"
     changed = f"{OF_THE_BASELINE} (negative is fairer)"
@@ -73,17 +73,17 @@ QUANTITIES = {
         "AUC of {}", "chance that an unsafe text scores above a safe one, by another model", ideal=1.0, useful=True
     ),
     "base_rate": _share("base rate", "share of unsafe texts, which is the average precision of a guess"),
-    "accuracy": _share("accuracy", "texts judged right at the threshold, or else at 0.5 (1 is best)", ideal=1.0),
+    "accuracy": _share("accuracy", "texts judged correctly at the threshold, or else at 0.5 (1 is best)", ideal=1.0),
     "average_precision": _precision("average precision", "how well scores find unsafe texts (1 is best)"),
     "average_precision_counterfactual": _precision(
-        "average precision with versions", "how well scores find unsafe texts, versions among them (1 is best)"
+        "average precision with versions", "how well scores find unsafe texts, including versions (1 is best)"
     ),
     "average_precision_change": _change(
         "change of average precision", f"change of the average precision, {OF_THE_BASELINE}", useful=True
     ),
     "average_precision_counterfactual_change": _change(
         "change of average precision with versions",
-        f"change of the average precision, versions among the texts, {OF_THE_BASELINE}",
+        f"change of the average precision, including versions, {OF_THE_BASELINE}",
     ),
     **_of_others("average_precision", "average precision"),
     "gain_over_best_source": _change(

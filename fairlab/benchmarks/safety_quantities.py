@@ -24,8 +24,8 @@ from fairlab.metrics.sliced_averages import SAFE, UNSAFE, largest_gap, sliced_av
 
 Array = NDArray[np.float64]
 TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
-FEWEST = 5  # texts of either truth that the AUC of a subgroup needs
-MOST_SHOWN = 18  # subgroups of a category with readings of their averages; with more only the gap is read
+FEWEST = 5  # minimum number of safe and of unsafe texts for the AUC of a subgroup
+MOST_SHOWN = 18  # maximum number of subgroups of a category whose averages are reported; with more, only the gap is
 
 
 class OfHarm:
@@ -62,7 +62,7 @@ class OfHarm:
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
     def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
-        """Return all quantities, the average precision of the seeds first; only the variances if a label is missing.
+        """Return all quantities, starting with the seeds' average precision; only the variances if a label is missing.
 
         Args:
             scores_RN: Calibrated scores.
@@ -74,19 +74,19 @@ class OfHarm:
         return found
 
     def uncalibrated(self, scores_RN: Array) -> list[Quantity]:
-        """Return variances of the harm by scores before calibration."""
+        """Return the variances of the harm for scores before calibration."""
         kept = ("acv", "acv_safe", "acv_unsafe")
         some = [one for one in self._variances(scores_RN) if one.subset == self.harm and one.name in kept]
         return [replace(one, name=f"{one.name}_{UNCALIBRATED}", headline=False) for one in some]
 
     def compared(self, part: Predicted) -> list[Quantity]:
-        """Return the few quantities compared between models: average precision, and variance by both scores."""
+        """Return the quantities that are compared between models: average precision, and variances of both scores."""
         scores = part.scores[self.harm]
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
         return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
 
     def at_threshold(self, scores_RN: Array) -> list[Quantity]:
-        """Return results at the threshold by mean scores: the seeds' precision, recall, false-positive rate; odds."""
+        """Return precision, recall, false-positive rate and equalised odds at the threshold, by the mean scores."""
         cut, mean = self.threshold, scores_RN.mean(axis=0)
         named, unsafe = mean[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
         keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
@@ -154,7 +154,7 @@ class OfHarm:
         return Quantity(self.harm, "base_rate", float(truth.mean()), draws, len(truth))
 
     def accuracies(self, scores_RN: Array) -> list[Quantity]:
-        """Return accuracies by kind of text and by subgroup, for data whose authors name kinds, as HateCheck's do."""
+        """Return accuracies by kind of text and by subgroup, for data that names kinds, such as HateCheck."""
         if not any(self.kinds):
             return []
         right = (scores_RN.mean(axis=0) >= self.threshold) == (self.truth == UNSAFE)
@@ -170,7 +170,7 @@ class OfHarm:
     def _ranked(
         self, metric: Callable[..., Array], scores: Array, chosen: NDArray[np.bool_], weights: Array | None
     ) -> Array:
-        """Return the mean over repeats and folds; a fold is left out if the metric is undefined in its draw."""
+        """Return the mean over repeats and folds, leaving out folds for which a draw's metric is undefined."""
         rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
         truth = self.truth[chosen]
         found = []
@@ -182,7 +182,7 @@ class OfHarm:
         return _mean_of_defined(np.stack(found))
 
     def _can_rank(self, subgroup: str) -> bool:
-        """Return whether a subgroup has enough seeds of either truth for an AUC of its own."""
+        """Return whether a subgroup has enough safe and unsafe seeds for its own AUC."""
         truth = self.truth[self.seeds & (self.slices == self.subgroups.index(subgroup))]
         return bool(np.bincount(truth, minlength=2).min() >= FEWEST)
 

@@ -1,4 +1,4 @@
-"""Sentence encoder association test (SEAT): do sentences of two groups lean to one of two poles?
+"""Sentence encoder association test (SEAT): do sentences about two groups lean towards one of two poles?
 
 Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; WEAT: Caliskan et al. 2017. The average of
 absolute effect sizes over the tests of a kind of bias: Meade et al. 2022, "An Empirical Survey of the Effectiveness of
@@ -47,7 +47,7 @@ CITATION = """\
 
 @dataclass(frozen=True)
 class Result:
-    """Result of one test: its number of targets, effect size with bootstrap draws, p-value, and null of its size."""
+    """Result of one test: number of targets, effect size with bootstrap draws, p-value, and null distribution."""
 
     n: int
     effect_size: float
@@ -59,18 +59,18 @@ class Result:
 class SEAT(Benchmark):
     """Effect sizes and one-sided p-values of association tests.
 
-    Quantity per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender tests
-    the stereotype), with the permutation test's p-value and that value adjusted for all requested tests. Over all
-    tests, subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p < 0.01, not adjusted;
-    its interval treats the tests as independent). If a test cannot be run, there is neither ``average`` nor an adjusted
-    p-value, since both cover all requested tests.
+    Quantity per test: ``effect_size`` (positive: the first targets lean towards the first attributes, which is the
+    stereotype in the gender tests), with the permutation test's p-value and that value adjusted for all requested
+    tests. Over all tests, subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p <
+    0.01, not adjusted; its interval treats the tests as independent). If a test cannot be run, there is neither
+    ``average`` nor an adjusted p-value, because both cover all requested tests.
 
     Intervals resample the targets' names and terms, each with all its sentences, if the words are known: for numbered
     tests from the word test of the same name, and for user-defined tests; otherwise they resample sentences. The
-    attributes are not resampled. P-values split sentences, as in sent-bias; sentences of one name are not independent,
-    so p-values are smaller than for the same number of unrelated sentences. The interval of ``absolute_effect_size``
-    stays above 0 even if every effect size is 0; its p-value is that of dealing names and terms to the targets of all
-    tests at random. The items are each test's associations, X then Y.
+    attributes are not resampled. P-values permute sentences, as in sent-bias. Sentences with the same name are not
+    independent, so p-values are smaller than for the same number of unrelated sentences. The interval of
+    ``absolute_effect_size`` stays above 0 even if every effect size is 0; its p-value comes from assigning names and
+    terms to the targets of all tests at random. The items are each test's associations, X then Y.
 
     Args:
         tests: Names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
@@ -80,7 +80,7 @@ class SEAT(Benchmark):
             :func:`fairlab.data.association_tests.read_own_tests`: with three or more sets of targets each pair of them
             is a test, ``FILE_TEST_FIRST_vs_SECOND``, and ``average`` is over all pairs.
         seed: Seed of permutations and bootstrap; a test's numbers do not depend on the other tests.
-        limit: Maximum number of targets in each of a test's two sets, spread evenly over it; None takes all.
+        limit: Maximum number of targets in each of a test's two sets, spread evenly over it; None for all.
 
     Raises:
         FairlabError: A test does not exist, no test is given, or a user-defined file is invalid.
@@ -90,7 +90,7 @@ class SEAT(Benchmark):
     description = Description(
         "seat",
         "SEAT",
-        "Do sentences about two groups lean to one of two poles?",
+        "Do sentences about two groups lean towards one of two poles?",
         {
             "effect_size": QuantityInfo(
                 "effect size",
@@ -115,7 +115,7 @@ class SEAT(Benchmark):
             "significant_tests": QuantityInfo(
                 "significant tests", "tests with p below 0.01 (0 is fair)", "% of tests", 0.0, 0.0, 100.0
             ),
-            "share_significant": QuantityInfo(  # in records older than per cent
+            "share_significant": QuantityInfo(  # in records from before the switch to per cent
                 "share of significant tests", "share of tests with p below 0.01 (0 is fair)", "share of tests", 0.0
             ),
         },
@@ -129,7 +129,7 @@ class SEAT(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """Axes of numbered and user-defined tests, if all are known; other tests have their axis in their name only."""
+        """Return the axes of numbered and user-defined tests, if all are known; others have it only in their name."""
         numbers = {test: NUMBER.match(test) for test in self.files}
         axes = {test: AXES.get(int(number[1]), "") if number else "" for test, number in numbers.items()} | self.axes
         if not self.own:
@@ -139,7 +139,7 @@ class SEAT(Benchmark):
     def __init__(self, tests: Sequence[str | int], seed: int = 0, limit: int | None = None) -> None:
         if not tests:
             raise FairlabError('seat needs at least one test, such as "6"')
-        names = [str(test).lower() for test in tests]  # a command line gives 6 as a number
+        names = [str(test).lower() for test in tests]  # on a command line, 6 is parsed as a number
         self.files = {name: file_of_test(name) for name in names if not is_file_of_tests(name)}
         self.own: dict[str, AssociationTest] = {}
         self.axes: dict[str, str] = {}
@@ -204,11 +204,11 @@ def file_of_test(test: str) -> str:
         if file in FILES:
             return file
     known = ", ".join(file[len("seat/") : -len(".jsonl")] for file in FILES if file.startswith("seat/"))
-    raise FairlabError(f"seat has no test '{test}'; there are 6 for sent-weat6, and by name: {known}")
+    raise FairlabError(f"seat has no test '{test}'; there are numbers, such as 6 for sent-weat6, and names: {known}")
 
 
 def with_words(test: AssociationTest, file: str) -> AssociationTest:
-    """Return a sentence test with the words of its targets, if the word test of the same name is available."""
+    """Return a sentence test with its targets' words, if the word test of the same name is available."""
     beside = file.replace("sent-weat", "weat")
     if beside == file or beside not in FILES:
         return test

@@ -1,7 +1,7 @@
 """Shortcut X-ray of a labelled dataset: surface features that reveal the label.
 
 It measures data, not a model: n-grams associated with a label, their positions, the distance of documents from other
-labels in shortcut space, and the accuracy of a bag of words of the last field alone.
+labels in shortcut space, and the accuracy of a bag-of-words probe on the last field alone.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3, for the n-grams; Yang et al.
 2025 (RAZOR), equations 12 and 14, for gamma; Gururangan et al. 2018, "Annotation Artifacts in Natural Language
@@ -55,8 +55,8 @@ class Shortcuts(DataBenchmark):
     last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
     ideal 0). Of ``untouched``: the same for a probe that is trained on the dataset and tested on other data. Of
     ``negation``: ``association``, Cramer's V of whether a text contains a negation with its label (ideal 0). Of
-    ``gamma``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other labels; ideal 0). With more
-    than two labels there is also ``gamma_LABEL``; with two labels both values would be the same.
+    ``gamma``: ``mean`` shortcut score of the documents (1 minus the mean cosine to the other labels; ideal 0). With
+    more than two labels there is also ``gamma_LABEL``; with two labels both values would be the same.
 
     Args:
         label: Name of the column with the label.
@@ -67,7 +67,7 @@ class Shortcuts(DataBenchmark):
             it.
         compat: Method of computing shortcut scores: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
         seed: Seed of the five folds.
-        limit: Maximum number of documents, spread evenly over the dataset; None takes all.
+        limit: Maximum number of documents, spread evenly over the dataset; None for all.
 
     Raises:
         FairlabError: A value is invalid.
@@ -77,11 +77,11 @@ class Shortcuts(DataBenchmark):
     description = Description(
         "shortcuts",
         "Shortcuts",
-        "Which surface features give the labels of a data set away?",
+        "Which surface features give the labels of a dataset away?",
         {
             "gain": QuantityInfo(
                 "gain",
-                "accuracy by the words alone, above the commonest label's share (0: no shortcut)",
+                "accuracy from the words alone, above the commonest label's share (0: no shortcut)",
                 "points",
                 0.0,
                 -100.0,
@@ -93,7 +93,7 @@ class Shortcuts(DataBenchmark):
             ),
             "association": QuantityInfo(
                 "association with the label",
-                "Cramer's V of negations and labels (0: none)",
+                "Cramer's V of negations and labels (0: no association)",
                 "Cramer's V",
                 0.0,
                 0.0,
@@ -102,7 +102,7 @@ class Shortcuts(DataBenchmark):
             ),
             "mean": QuantityInfo(
                 "mean shortcut score",
-                "1 less the mean cosine to documents of other labels (0: none)",
+                "1 minus the mean cosine to documents with other labels (0: no distance)",
                 "1 - cosine",
                 0.0,
                 0.0,
@@ -142,8 +142,8 @@ class Shortcuts(DataBenchmark):
         Args:
             dataset: File, output of ``fairlab.augment``, ``task:NAME``, or dataset of the hub.
             field: Name of the column with the texts; of several, the last one is measured.
-            embed: Unused; accepted because every benchmark of data is called with it.
-            folder: Unused; accepted because every benchmark of data is called with it.
+            embed: Unused; every benchmark of data is called with this argument.
+            folder: Unused; every benchmark of data is called with this argument.
 
         Raises:
             FairlabError: No text can be read, a row has no label, or there is only one label.
@@ -162,7 +162,7 @@ class Shortcuts(DataBenchmark):
                 items[f"lmi/{name}/{entry.ngram}"] = np.array([entry.value, entry.share, entry.count])
             shown = found[1][name][: self.shown]
             items |= {f"map/{name}/{one.ngram}": token_places(one, tokens, labels) for one in shown}
-        notes = [f"{unread:,} rows of the data set cannot be read and are left out"] if unread else []
+        notes = [f"{unread:,} rows of the dataset cannot be read and are left out"] if unread else []
         notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
         quantities = [
             averaged(gamma, "gamma", "mean"),
@@ -230,7 +230,7 @@ def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> li
 
 
 def averaged(values: NDArray[np.floating], subset: str, name: str, ideal: float | None = None) -> Quantity:
-    """Return the mean of one value per document; ``ideal`` is given if it depends on the data."""
+    """Return the mean of one value per document; give ``ideal`` if it depends on the data."""
     return Quantity(subset, name, float(values.mean()), mean_draws(values), len(values), ideal=ideal)
 
 
@@ -243,7 +243,7 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
 
 
 def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Return a token's occurrences and their share with its label (0 without any) by position, (2, PLACES)."""
+    """Return a token's occurrences by position and their share with its label (0 if there are none), (2, PLACES)."""
     count = np.zeros((2, PLACES))
     for some, label in zip(tokens, labels, strict=True):
         for place, token in enumerate(some):
@@ -253,5 +253,5 @@ def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[s
 
 
 def label_key(name: str) -> str:
-    """Return a label as part of a reading's name."""
+    """Return a label in the form used in reading names."""
     return "".join(character if character.isalnum() else "_" for character in name.casefold())

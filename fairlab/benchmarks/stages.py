@@ -24,8 +24,8 @@ class Stage:
 
     Attributes:
         seconds: Elapsed seconds.
-        peak_bytes: Peak memory of the process during the stage. If the system cannot reset an earlier peak (other than
-            Linux), it is the peak up to the end of the stage.
+        peak_bytes: Peak memory of the process during the stage. If the system cannot reset an earlier peak (systems
+            other than Linux), this is the peak up to the end of the stage.
         gpu_peak_bytes: Peak GPU memory allocated by torch; None if no GPU was used.
     """
 
@@ -36,7 +36,7 @@ class Stage:
 
 @contextmanager
 def stage(record: Record, name: str) -> Iterator[None]:
-    """Measure a stage of a run inside the context; its time and memory are added to the record, even if it fails."""
+    """Measure a stage of a run inside the context, and add its time and memory to the record, even if it fails."""
     taken = Stage()
     try:
         with timed(taken):
@@ -67,7 +67,7 @@ def keep_stage(record: Record, name: str, taken: Stage) -> None:
 
 
 def stages_of(record: Record) -> dict[str, Stage]:
-    """Return the stages by name in the order they were begun; empty for a record that is older than stages."""
+    """Return the stages by name in the order in which they began; empty for a record without stages."""
     return {
         name: Stage(**{key: value for key, value in values.items() if key in Stage.__dataclass_fields__})
         for name, values in record.provenance.get(STAGES, {}).items()
@@ -77,13 +77,13 @@ def stages_of(record: Record) -> dict[str, Stage]:
 def _forget_peaks() -> None:
     """Reset the memory peaks to the current usage, if the system supports it."""
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # see proc(5): resets only the peak
+        Path("/proc/self/clear_refs").write_text("5")  # resets only the peak; see proc(5)
     if (cuda := _cuda()) is not None:
         cuda.reset_peak_memory_stats()
 
 
 def _peak() -> int:
-    """Return the peak memory in bytes. On Linux, getrusage would start from the memory of the parent process."""
+    """Return the peak memory in bytes; on Linux, getrusage would include the memory of the parent process."""
     if PROC_STATUS.is_file():
         (line,) = (line for line in PROC_STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
         return 1024 * int(line.split()[1])

@@ -1,9 +1,9 @@
 """StereoSet: does a language model prefer stereotypes, and does it prefer sense to nonsense?
 
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models", section 5, with the
-details of the official code. The protocol ``meade`` is that of Meade et al. 2022, "An Empirical Survey of the
-Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has the intrasentence task
-only and differs from it by a blank.
+details of the official code. The protocol ``meade`` is from Meade et al. 2022, "An Empirical Survey of the
+Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has only the intrasentence
+task and differs by a space.
 
 Published values for reference, which need weights from the hub and the ``data/stereoset/test.json`` of bias-bench as
 ``path`` (gender, protocol ``meade``; it differs from the public development set that is read by default, and has 771
@@ -77,19 +77,20 @@ CITATION = """\
 }
 """
 _of_100 = partial(QuantityInfo, low=0.0, high=100.0, margin=5.0)
-KNOWS_LANGUAGE = 55.0  # language-model score; a model without knowledge of language has 50
+KNOWS_LANGUAGE = 55.0  # language-model score; a model that does not know the language has 50
 ENDS = (".", "!", "?")
 Array = NDArray[np.float64]
 
 
 class StereoSet(Benchmark):
-    """Language-model score, stereotype score and their combination, per domain and over all.
+    """Language-model score, stereotype score and their combination, per domain and overall.
 
     Score of a candidate in the intrasentence task:
 
-    - masked LM: arithmetic mean over the subwords of the word that fills the blank of the probability of each at a mask
-      that follows the subwords before it (those after it are absent). Under ``nadeem`` the word is tokenized unchanged,
-      under ``meade`` with a blank before it, which only affects byte-level tokenizers such as RoBERTa's.
+    - masked LM: arithmetic mean of the probabilities of the subwords of the word that fills the blank. Each subword is
+      predicted at a mask that follows the subwords before it, without the later ones. Under ``nadeem`` the word is
+      tokenized unchanged; under ``meade`` a space is put before it, which only affects byte-level tokenizers such as
+      RoBERTa's.
     - causal LM: geometric mean of the token probabilities of the whole candidate; the first token's is given the start
       token, the others' the candidate alone.
 
@@ -100,8 +101,8 @@ class StereoSet(Benchmark):
     a
       full stop if it has no end) and a blank. The authors trained a next-sentence head for models without one and
       published its weights separately. Their older code divides the mean log-probability of the candidate alone by that
-      of the context; since the context is the same for all three, that is a score of the candidate without its context,
-      and lower is likelier. fairlab offers neither.
+      of the context. Because the context is the same for all three candidates, this score ignores it, and lower is
+      likelier. fairlab offers neither.
 
     Quantities per subset, in percent: ``lms`` (share of comparisons with the unrelated candidate that a meaningful
     candidate wins; ideal 100), ``ss`` (examples whose stereotype scores higher than the anti-stereotype; a tie counts
@@ -110,8 +111,8 @@ class StereoSet(Benchmark):
 
     Subsets: ``gender``, ``profession``, ``race``, ``religion`` belong to the intrasentence task, as most papers print
     them, ``intersentence_gender`` and so on to the other; ``intrasentence`` and ``intersentence`` are over all four
-    domains of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as the authors'
-    does. A subset that is not requested, or whose task cannot be run, has no number.
+    domains of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as in the authors'
+    code. A subset that is not requested, or whose task cannot be run, has no number.
 
     Items ``intrasentence`` and ``intersentence`` (N, 3): scores of every example's stereotype, anti-stereotype and
     unrelated candidate, in file order.
@@ -120,15 +121,15 @@ class StereoSet(Benchmark):
         protocol: Scoring rule of a candidate: ``nadeem``, as the dataset's authors do, or ``meade``, as bias-bench
             does.
         task: One or both tasks, ``intrasentence`` and ``intersentence``.
-        domains: Names of the domains to measure, such as ``gender``; None takes all four.
-        items: Examples to measure: ``all``, or ``regular``, which leaves out examples that the reader finds irregular
-            (25 of the intrasentence task).
-        path: Path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
+        domains: Names of the domains to measure, such as ``gender``; None for all four.
+        items: Examples to measure: ``all``, or ``regular``, which leaves out examples that are flagged as irregular
+            when the data is read (25 of the intrasentence task).
+        path: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
         seen_in: Data that a method trains on (as ``data.path``). Every domain then has a second subset, such as
-            ``gender_seen_targets``, of the examples whose target term occurs there, and so have all domains of a task
-            together, such as ``intrasentence_seen_targets``. The authors of ADEPT filtered StereoSet in this way,
-            according to their repository's README, and CCD followed them.
-        limit: Maximum number of examples per domain and task, spread evenly over the file; None takes all.
+            ``gender_seen_targets``, with the examples whose target term occurs in that data. A second subset for all
+            domains of a task, such as ``intrasentence_seen_targets``, is added as well. The authors of ADEPT filtered
+            StereoSet in this way, according to their repository's README, and CCD followed them.
+        limit: Maximum number of examples per domain and task, spread evenly over the file; None for all.
 
     Raises:
         FairlabError: A setting has an invalid value.
@@ -141,7 +142,7 @@ class StereoSet(Benchmark):
         "Does a language model prefer stereotypes, and does it prefer sense to nonsense?",
         {
             "icat": _of_100(
-                "ICAT score", "language modelling and fairness in one (100 is ideal, 50 is guessing)", "ICAT", 100.0
+                "ICAT score", "language modelling and fairness combined (100 is ideal, 50 is guessing)", "ICAT", 100.0
             ),
             "lms": _of_100(
                 "language-modelling score",
@@ -199,7 +200,7 @@ class StereoSet(Benchmark):
             notes += [Note(self.name, f"{task}: {text}") for text in item_warnings(of_task, scores[task])]
         notes += cut_notes(self.name, scorer.cut, scorer.max_length)
         if not_run and len(self.tasks) == len(TASKS) and len(self.domains) == len(DOMAINS):
-            not_run.append(NotRun(self.name, OVERALL, "it is over both tasks, and one of them was not run"))
+            not_run.append(NotRun(self.name, OVERALL, "it covers both tasks, and one of them was not run"))
         seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
         measured = partial(stereoset_quantities, by_task, self.domains, seen=seen)
         earlier = measured(before) if before else []
@@ -213,7 +214,7 @@ class StereoSet(Benchmark):
     def _measured(
         self, examples: Sequence[StereoSetItem], flagged: Collection[str]
     ) -> tuple[list[StereoSetItem], dict[str, list[StereoSetItem]]]:
-        """Return the examples to measure, all and by task."""
+        """Return the examples to measure, both as one list and by task."""
         kept = [one for one in examples if self.items != REGULAR or one.id not in flagged]
         kept = evenly(kept, self.limit, of=lambda one: (one.task, one.domain))
         return kept, {task: [one for one in kept if one.task == task] for task in self.tasks}
@@ -242,7 +243,7 @@ class StereoSet(Benchmark):
         """
         progress = f"{self.name} {task}"
         if task == INTER and self.protocol == MEADE:
-            raise CannotScore("the protocol meade has no intersentence task; take protocol=nadeem")
+            raise CannotScore("the protocol meade has no intersentence task; give protocol=nadeem")
         if not isinstance(scorer, MaskedLM):
             score = sentence_probabilities if task == INTRA else continuation_probabilities
             return score(scorer, examples, progress)
@@ -268,12 +269,12 @@ class StereoSet(Benchmark):
 def word_probabilities(
     scorer: MaskedLM, examples: Sequence[StereoSetItem], *, blank: bool, progress: str = ""
 ) -> Array:
-    """Return intrasentence scores (N, 3) under a masked LM: mean probability of the subwords of the filled-in word.
+    """Return intrasentence scores (N, 3) under a masked LM: mean probability of the filled-in word's subwords.
 
     Args:
         scorer: Likelihood scorer of the masked LM.
         examples: N examples of the intrasentence task.
-        blank: Whether to tokenize words with a blank before them.
+        blank: Whether to tokenize words with a space before them.
         progress: Title of a progress bar.
 
     Raises:
@@ -329,13 +330,13 @@ def stereoset_quantities(
     *,
     seen: set[str] | None = None,
 ) -> list[Quantity]:
-    """Return quantities of every domain and task with scores, and over all if every part is present.
+    """Return the quantities of every domain and task with scores, and the overall ones if every part is present.
 
     Args:
         by_task: Examples of each task.
         domains: Names of the domains measured.
         scores: Scores (N, 3) of the examples' candidates, by task.
-        seen: Target terms that have a second subset of their own in every domain; None leaves it out.
+        seen: Target terms of the second subset of every domain; None for no second subset.
     """
     tasks = [task for task in by_task if task in scores]
     every = len(domains) == len(DOMAINS)
@@ -384,7 +385,7 @@ def by_term(targets: Sequence[str], values: NDArray[np.floating]) -> Array:
 
 
 def item_warnings(examples: Sequence[StereoSetItem], scores_N3: NDArray[np.floating]) -> list[str]:
-    """Return warnings for a reader of the scores: no knowledge of language, or only ties."""
+    """Return warnings about the scores: no knowledge of the language, or only ties."""
     if not examples:
         return []
     lms = float(mean_percent(by_term([example.target for example in examples], related(scores_N3))))

@@ -1,6 +1,6 @@
-"""Utility of embeddings: Spearman correlation of cosines with human similarity on STS-B.
+"""Utility of embeddings: Spearman correlation of cosines with human similarity scores on STS-B.
 
-Source: Cer et al. 2017, "SemEval-2017 Task 1"; the zero-shot protocol usual for sentence encoders.
+Source: Cer et al. 2017, "SemEval-2017 Task 1"; the zero-shot protocol that is usual for sentence encoders.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class STSB(Benchmark):
     """Spearman correlation, times 100, on the development pairs.
 
     Args:
-        path: Path of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
-        limit: Maximum number of pairs, spread evenly over the file; None takes all.
+        path: Path of ``dev.tsv``; None to use ``FAIRLAB_DATA`` or a download.
+        limit: Maximum number of pairs, spread evenly over the file; None for all.
     """
 
     version: ClassVar[int] = 1

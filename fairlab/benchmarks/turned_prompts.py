@@ -1,4 +1,4 @@
-"""Prompts of one's own, each rewritten to every attribute of an axis."""
+"""The user's own prompts, each rewritten to every attribute of an axis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fairlab.types import FairlabError
 def turned_prompts(
     path: str, axis: str, field: str = "text", mode: Literal["syntax", "lexical"] = "syntax"
 ) -> tuple[dict[str, list[str]], str]:
-    """Return the prompts of a file in a version for each attribute of an axis, and a note on those left out.
+    """Return the prompts of a file, with a version for each attribute of an axis, and a note on omitted prompts.
 
-    A prompt is left out if the rules find no person in it or cannot turn that person to all attributes.
+    A prompt is left out if the rules find no person in it or cannot change that person to all attributes.
 
     Args:
-        path: Text file with a prompt a line, or a table.
+        path: Text file with one prompt per line, or a table.
         axis: Name of a lexicon, or path of a lexicon file.
         field: Column of the prompt in a table.
         mode: Way of finding people: ``syntax`` or ``lexical``.
@@ -31,7 +31,7 @@ def turned_prompts(
         Prompts by attribute, in file order, and a note, empty if no prompt was left out.
 
     Raises:
-        FairlabError: The file cannot be read, or no prompt names people who can be turned.
+        FairlabError: The file cannot be read, or no prompt names people whom the rules can change.
     """
     texts = []
     for row in read_rows(str(note_read(Path(path))), field):
@@ -50,9 +50,9 @@ def turned_prompts(
     kept = len(found[lexicon.attributes[0]])
     if not kept:
         raise FairlabError(
-            f"no prompt of {path} names people by {lexicon.axis} that the rules can turn to each of "
-            f"{', '.join(found)}; write of a person, as in 'Describe the man next door.', or give axis=FILE"
+            f"no prompt of {path} names people whose {lexicon.axis} the rules can change to each of "
+            f"{', '.join(found)}; mention a person, as in 'Describe the man next door.', or give axis=FILE"
         )
     left_out = len(texts) - kept
-    said = f"{left_out} of {len(texts)} prompts are left out, since no person in them can be turned by {lexicon.axis}"
+    said = f"{left_out} of {len(texts)} prompts are left out: the {lexicon.axis} of no person in them can be changed"
     return found, said if left_out else ""

@@ -1,4 +1,4 @@
-"""Versions of benchmarks' definitions: fairlab's current version, and whether two readings can be compared."""
+"""Versions of benchmark definitions: fairlab's current versions, and whether two readings can be compared."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fairlab.data.published.tasks import TASKS
 from fairlab.record import Reading
 
 VERSION = re.compile(r"^    version: ClassVar\[int\] = (\d+)", re.MULTILINE)
-OF_TASKS = "classification"  # the benchmark whose readings have the names of tasks
+OF_TASKS = "classification"  # the benchmark whose readings are named after tasks
 
 
 @cache
 def _versions() -> Mapping[str, int]:
-    """Return versions by module, read from the source, since importing all benchmarks takes seconds."""
+    """Return versions by module, read from the source, because importing all benchmarks takes seconds."""
     texts = {file.stem: file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py")}
     return {name: int(found[1]) for name, text in texts.items() if (found := VERSION.search(text))}
 
@@ -38,12 +38,12 @@ def present_version(benchmark: str) -> int | None:
 
 
 def definition(reading: Reading) -> int:
-    """Return the version of the definition that a reading follows; it is the first if its record predates versions."""
+    """Return the version of the definition that a reading follows; the first one if its record predates versions."""
     return reading.version or 1
 
 
 def outdated(reading: Reading) -> str:
-    """Return a short remark on a reading of a version other than the current one; empty for all others.
+    """Return a short remark on a reading with an outdated or newer version; empty for the current version.
 
     Example:
         >>> outdated(Reading("stsb", "dev", "spearman", 80.0, "x 100", 100.0, 9, 79.0, 81.0, version=2))
@@ -58,9 +58,9 @@ def outdated(reading: Reading) -> str:
 
 
 def other_definition(first: Reading, second: Reading) -> str:
-    """Return a sentence on two readings whose definitions differ, with a remedy; empty if they do not differ."""
+    """Return a sentence, with a remedy, on two readings whose definitions differ; empty if they do not differ."""
     versions = sorted([definition(first), definition(second)])
     if versions[0] == versions[1]:
         return ""
-    remedy = f"measure the one of version {versions[0]} again"
-    return f"{first.benchmark} was measured by versions {versions[0]} and {versions[1]} of its definition; {remedy}"
+    remedy = f"measure version {versions[0]} again"
+    return f"{first.benchmark} was measured with versions {versions[0]} and {versions[1]} of its definition; {remedy}"

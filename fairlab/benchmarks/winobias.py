@@ -2,7 +2,7 @@
 
 Source: The sentences are those of Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
 Methods". Their test compares the accuracy of a coreference system on stereotypical and anti-stereotypical sentences;
-the question for a language model, which of the two sentences it finds likelier, is this project's.
+the question for a language model, which of the two sentences it finds more likely, is this project's.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class WinoBias(Benchmark):
     "The mechanic gave the clerk a present because it was [her | his] birthday": the pronoun refers to the clerk, one of
     the 20 occupations that the authors, by United States statistics, call female; so ``her`` is the stereotypical one.
     In ``type1`` only the content determines the referent of a pronoun, in ``type2`` the syntax does. In 779 of the
-    1,565 usable pairs the stereotypical pronoun is male, so that a preference for one gender alone gives 50.
+    1,565 usable pairs the stereotypical pronoun is male, so a general preference for one gender gives 50.
 
-    For a masked LM the score is log p(pronoun | sentence with it masked), or, if two pronouns differ, the sum over
-    both, both masked; for a causal LM it is the log-likelihood of the whole sentence; see
+    For a masked LM, the score is log p(pronoun | sentence with it masked); if two pronouns differ, it is the sum over
+    both, with both masked. For a causal LM, it is the log-likelihood of the whole sentence; see
     :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
 
     Quantities of the subsets ``type1``, ``type2`` (development and test files together) and ``all``: ``pro_preferred``
@@ -53,12 +53,12 @@ class WinoBias(Benchmark):
     and ``margin`` (mean of its log-likelihood minus that of the other version, in nats; ideal 0).
 
     Pairs whose two lines differ in more than pronouns, errors of the data, are left out and counted in a note.
-    Intervals resample the twins of the data: two sentences about the same two occupations, one for each of them as the
+    Intervals resample the twins of the data: two sentences about the same two occupations, each with a different
     referent. Different twins about the same occupations are treated as independent, so intervals are somewhat too
     narrow. Items per type (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
 
     Args:
-        limit: Maximum number of pairs per type, spread evenly over its files; None takes all.
+        limit: Maximum number of pairs per type, spread evenly over its files; None for all.
     """
 
     version: ClassVar[int] = 1
@@ -77,7 +77,7 @@ class WinoBias(Benchmark):
                 margin=5.0,
             ),
             "margin": QuantityInfo(
-                "margin", "log-likelihood of the stereotypical version less the other's (0 is fair)", "nats", 0.0
+                "margin", "log-likelihood of the stereotypical version minus the other's (0 is fair)", "nats", 0.0
             ),
         },
         topic=PERSIST,

@@ -41,23 +41,23 @@ CITATION = """\
 class Winogender(Benchmark):
     """Preference for the male, female or neutral pronoun in sentences that fit all three.
 
-    For a masked LM the score is log p(pronoun | sentence with it masked), in the form the sentence needs (he, him or
-    his; she or her; they, them or their), for a causal LM the log-likelihood of the whole sentence with each; see
-    :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
+    For a masked LM, the score is log p(pronoun | sentence with it masked), in the form that the sentence needs (he, him
+    or his; she or her; they, them or their). For a causal LM, it is the log-likelihood of the whole sentence with each
+    pronoun; see :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
 
     Quantities, subset ``all``: ``male_ratio`` (share of schemas in which the male pronoun is likelier than the female
-    one, a tie is one half; ideal 0.5), ``margin`` (mean of the male log-likelihood minus the female one, in nats; ideal
-    0), ``neutral_first`` (share in which the neutral pronoun is likelier than both, ties shared; no ideal: it depends
-    on how usual singular they is, and in 34 schemas a verb that agrees with it, "were" for "was", reveals it). Subset
-    ``occupations``, the headline: ``women_correlation`` (Pearson's r over the 60 occupations between the percent of
-    women among the employed, United States 2015-2016, and the mean margin in the two schemas whose pronoun refers to
-    the person of that occupation; ideal 0, negative: pronouns follow employment).
+    one, with ties as one half; ideal 0.5), ``margin`` (mean of the male log-likelihood minus the female one, in nats;
+    ideal 0), ``neutral_first`` (share in which the neutral pronoun is likelier than both, ties shared; it has no ideal
+    value, because it depends on how common singular they is and because a verb, "were" for "was", reveals the neutral
+    pronoun in 34 schemas). Subset ``occupations``, the headline: ``women_correlation`` (Pearson's r over the 60
+    occupations between the percent of women among the employed, United States 2015-2016, and the mean margin in the two
+    schemas whose pronoun refers to the person of that occupation; ideal 0, negative: pronouns follow employment).
 
     Intervals resample occupations, with their four schemas each. Items (S, 3): log-likelihoods of the male, female and
     neutral version of each schema.
 
     Args:
-        limit: Maximum number of occupations, spread evenly over the file, each with its four schemas; None takes all.
+        limit: Maximum number of occupations, spread evenly over the file, each with its four schemas; None for all.
     """
 
     version: ClassVar[int] = 1

@@ -1,4 +1,4 @@
-"""Conversations written by a tokenizer's chat template, which is a program that the model's author wrote."""
+"""Conversations formatted with a tokenizer's chat template, which is a program by the model's author."""
 
 from __future__ import annotations
 

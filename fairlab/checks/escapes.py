@@ -47,7 +47,7 @@ def utf8(value: Any) -> Any:
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pandas.DataFrame:
-    """Return rows as a DataFrame whose texts and column names are UTF-8, which Arrow's columns need.
+    """Return rows as a DataFrame whose texts and column names are UTF-8, as Arrow requires.
 
     Args:
         rows: Rows by column.

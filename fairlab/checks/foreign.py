@@ -33,7 +33,9 @@ def read_json(file: Path, most: int = MOST_BYTES) -> Any:
     try:
         return from_json(text)
     except ValueError as error:
-        raise FairlabError(f"{file} cannot be read as JSON ({_said(error)}); put a whole copy of it there") from error
+        raise FairlabError(
+            f"{file} cannot be read as JSON ({_said(error)}); replace it with a complete copy"
+        ) from error
 
 
 def read_object(file: Path) -> dict[str, Any]:
@@ -44,7 +46,9 @@ def read_object(file: Path) -> dict[str, Any]:
     """
     content = read_json(file)
     if not isinstance(content, dict):
-        raise FairlabError(f"{file} must hold a JSON object, not a {type(content).__name__}; put a whole copy there")
+        raise FairlabError(
+            f"{file} must contain a JSON object, not a {type(content).__name__}; replace it with a complete copy"
+        )
     return content
 
 
@@ -52,10 +56,10 @@ class _Loader(yaml.SafeLoader):
     """YAML without objects, in which no mapping has a key twice."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a repeated key, of which YAML would take the last."""
+        """Refuse a repeated key, because YAML would silently use the last value."""
         written = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
         if repeated := [key for key, count in Counter(written).items() if count > 1]:
-            raise yaml.YAMLError(f"the key {repeated[0]!a} is there more than once, {node.start_mark}")
+            raise yaml.YAMLError(f"the key {repeated[0]!a} occurs more than once, {node.start_mark}")
         return super().construct_mapping(node, deep)
 
 
@@ -63,12 +67,12 @@ def read_yaml(file: Path) -> Any:
     """Return the content of a YAML file in UTF-8; see :func:`parse_yaml`.
 
     Raises:
-        FairlabError: The file is missing or too large, or as of :func:`parse_yaml`.
+        FairlabError: The file is missing or too large, or an error of :func:`parse_yaml` occurs.
     """
     return parse_yaml(read_bounded(file, MOST_YAML), file)
 
 
-def parse_yaml(text: str, file: Path, otherwise: str = "is no YAML") -> Any:
+def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     """Return the value of a YAML text; tags of Python objects are not read.
 
     Args:
@@ -128,7 +132,9 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
         return known[id(node)]
 
     if size_and_height(root, 1)[0] > MOST_NODES:
-        raise FairlabError(f"{file} expands to more than {MOST_NODES:,} values by its aliases (*NAME); write them out")
+        raise FairlabError(
+            f"{file} expands to more than {MOST_NODES:,} values through its aliases (*NAME); write them out"
+        )
 
 
 def _said(error: Exception) -> str:
@@ -145,8 +151,8 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
     from safetensors.numpy import load_file
 
     if not file.is_file():
-        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+        raise FairlabError(f"{file} is not a file; put a complete copy of it there")
     try:
         return load_file(file)
     except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise FairlabError(f"{file} is damaged ({_said(error)}); put a whole copy of it there") from error
+        raise FairlabError(f"{file} is damaged ({_said(error)}); replace it with a complete copy") from error

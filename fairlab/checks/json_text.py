@@ -28,7 +28,7 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
         raise
     except ValueError as error:
         if "integer string conversion" in str(error):  # the interpreter's limit on the length of an integer
-            raise ValueError("an integer of too many digits") from error
+            raise ValueError("an integer has too many digits") from error
         raise
     if text.count("[") + text.count("{") > DEEPEST and _depth_exceeds(value, DEEPEST):
         raise ValueError("nested too deeply")
@@ -41,7 +41,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!a} is there more than once")
+        raise ValueError(f"the key {twice!a} occurs more than once")
     return found
 
 

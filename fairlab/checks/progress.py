@@ -1,16 +1,72 @@
-"""Progress bars with the time left, on a terminal only."""
+"""Progress: bars with the time left on a terminal, else a line per step on stderr."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from rich.progress import track
 
+from fairlab.checks.escapes import print_escaped
+
 T = TypeVar("T")
+TELLING: ContextVar[bool] = ContextVar("TELLING", default=False)
+MINUTE = 60
 
 
 def with_progress(items: Sequence[T], title: str) -> Iterable[T]:
     """Return the items, with a progress bar if there is a title and a terminal."""
     return track(items, title, disable=not title or not sys.stderr.isatty(), transient=True)
+
+
+@contextmanager
+def telling_steps() -> Iterator[None]:
+    """Have steps told on stderr, as a command does; a library that is called says nothing."""
+    token = TELLING.set(True)
+    try:
+        yield
+    finally:
+        TELLING.reset(token)
+
+
+def steps(names: Sequence[str], of: str = "") -> Iterator[str]:
+    """Yield names of steps; when one is done, a line on stderr says so, with the time left. Terminals have bars.
+
+    Nothing is told before a step is done, so that bad input ends in one sentence alone.
+
+    Args:
+        names: Names of the steps.
+        of: What the steps are of, such as a model's label; empty for nothing.
+    """
+    started = time.monotonic()
+    for number, name in enumerate(names, 1):
+        yield name
+        if TELLING.get() and not sys.stderr.isatty():
+            left = time_left(time.monotonic() - started, number, len(names))
+            print_escaped(f"{f'{of}: ' if of else ''}{name} done ({number} of {len(names)}){left}", error=True)
+
+
+def time_left(passed: float, done: int, steps: int) -> str:
+    """Return the time left in words, with a leading comma; empty before the first step is done, and after the last.
+
+    Args:
+        passed: Seconds since the first step began.
+        done: Number of steps done.
+        steps: Number of all steps.
+
+    Example:
+        >>> time_left(90.0, 1, 3), time_left(5.0, 2, 4), time_left(0.0, 0, 4)
+        (', about 3 min left', ', about 5 s left', '')
+    """
+    if not 0 < done < steps:
+        return ""
+    left = passed / done * (steps - done)
+    return (
+        f", about {max(round(left / MINUTE), 1)} min left"
+        if left >= MINUTE
+        else f", about {max(round(left), 1)} s left"
+    )

@@ -15,7 +15,7 @@ SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
     re.IGNORECASE,
 )
-SHORTEST, LONG = 6, 12  # characters of a secret; one that is not long is blanked as a whole word only
+SHORTEST, LONG = 6, 12  # characters of a secret; a shorter one than LONG is only blanked as a whole word
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 # Password before the host of an address, and setting for the name of a variable.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
@@ -50,8 +50,8 @@ def without_secrets(text: str) -> str:
     """Return ``text`` with secrets blanked in every spelling.
 
     Secrets are the values of environment variables named like keys, tokens or passwords, passwords in addresses, and
-    keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, and so
-    are numbers of fewer than :data:`LONG` characters, because they occur in any text by chance.
+    keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, as are
+    numbers of fewer than :data:`LONG` characters, because they occur in any text by chance.
     """
     return _blanked(text, _secrets())
 

@@ -4,8 +4,8 @@ Torch reads such a file with ``weights_only=True`` and therefore runs none of it
 declared size: sparse tensors, tensors that repeat one stored number, and tensors without storage. The check reads the
 description of the tensors with substitutes for all classes and compares every tensor with the bytes stored for it.
 
-Before torch 1.6, such a file was no archive but a row of pickles (a mark, a version, facts on the machine, the
-description and the keys of the arrays) in front of the arrays. Many published models still have that form.
+Before torch 1.6, such a file was not an archive but a series of pickles (a mark, a version, facts about the machine,
+the description and the keys of the arrays) in front of the arrays. Many published models still have that form.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def check_tensor_archive(file: Path) -> None:
     """Refuse a file of ``torch.save`` that declares more than it stores.
 
     Raises:
-        FairlabError: The file is no archive of ``torch.save``, it is compressed, or one of its tensors is sparse or has
-            more numbers than are stored for it.
+        FairlabError: The file is not an archive of ``torch.save``, it is compressed, or one of its tensors is sparse or
+            has more numbers than are stored for it.
     """
     described_names(file)
 
@@ -57,7 +57,9 @@ def described_names(file: Path) -> list[str]:
         raise
     except Exception as error:  # a damaged description can raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise FairlabError(f"{file} is no archive of torch.save ({reason}); put a whole copy of it there") from error
+        raise FairlabError(
+            f"{file} is not an archive of torch.save ({reason}); replace it with a complete copy"
+        ) from error
 
 
 def _read_archive(file: Path) -> Any:
@@ -71,7 +73,7 @@ def _read_archive(file: Path) -> Any:
             )
         described = next(member for member in members if member.filename.endswith(f"/{DESCRIPTION}"))
         if described.file_size > MOST_DESCRIPTION:
-            raise FairlabError(f"{file} describes its tensors in more than {MOST_DESCRIPTION >> 20} MiB")
+            raise FairlabError(f"{file} describes its tensors in more than {MOST_DESCRIPTION >> 20} MiB; do not use it")
         root = described.filename.removesuffix(DESCRIPTION)
         sizes = {member.filename.removeprefix(f"{root}data/"): member.file_size for member in members}
         return _Described(io.BytesIO(archive.read(described)), sizes, file).load()
@@ -92,7 +94,7 @@ def _read_older(opened: IO[bytes], file: Path) -> Any:
 
 
 class _Substitute(dict[Any, Any]):
-    """Object of any class; takes whatever a description gives it and does nothing."""
+    """Object of any class; accepts whatever a description passes to it and does nothing."""
 
     def __new__(cls, *_: Any, **__: Any) -> _Substitute:
         return super().__new__(cls)
@@ -131,7 +133,9 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] == "torch" and name.startswith("_rebuild"):
             if name not in BUILDERS:
-                raise FairlabError(f"{self.file} holds a tensor by {module}.{name}; save it again with dense tensors")
+                raise FairlabError(
+                    f"{self.file} contains a tensor built by {module}.{name}; save it again with dense tensors"
+                )
             return self._tensor if name == "_rebuild_tensor_v2" else _Substitute
         return type(name, (_Substitute,), {})
 
@@ -144,8 +148,8 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
         key, width = storage
         if math.prod(size) * width > self.sizes[key]:
             raise FairlabError(
-                f"{self.file} declares a tensor of {' x '.join(map(str, size))} numbers and stores {self.sizes[key]:,} "
-                "bytes for it; save it again with torch.save"
+                f"{self.file} declares a tensor of {' x '.join(map(str, size))} numbers but stores "
+                f"{self.sizes[key]:,} bytes for it; save it again with torch.save"
             )
         return _Substitute()
 
@@ -157,7 +161,7 @@ class _DeclaredSizes(_Described):
         """Return the key and the bytes per number of an array, whose declared size is kept in ``sizes``."""
         what, kind, key, _, count, *view = pid
         if what != "storage" or (view and view[0] is not None) or not isinstance(count, int) or count < 0:
-            raise FairlabError(f"{self.file} shares its arrays, which is not read; save it again with torch.save")
+            raise FairlabError(f"{self.file} shares its arrays, which is not supported; save it again with torch.save")
         width = BYTES[kind.__name__]
         self.sizes[key] = max(self.sizes.get(key, 0), count * width)
         return key, width

@@ -16,7 +16,7 @@ class TooSlow(Exception):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise :class:`TooSlow` in the block if it exceeds the limit, at the thread's next Python step.
 
-    A signal would reach the main thread alone, and a separate process would need copies of all loaded objects. A single
+    A signal would only reach the main thread, and a separate process would need copies of all loaded objects. A single
     call of compiled code is not interrupted; the limit takes effect when it returns.
 
     Args:

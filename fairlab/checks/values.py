@@ -53,7 +53,7 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(f"{place}={shown(name)} cannot be imported ({type(error).__name__}: {reason})") from error
     if not callable(target):
-        raise FairlabError(f"{place}={name} is no class or function; name one")
+        raise FairlabError(f"{place}={name} is not a class or function; give the name of one")
     return target
 
 
@@ -137,7 +137,7 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
     elif _is_mapping(hint) and isinstance(value, Mapping):
         for name, one in value.items():
             if not nodes and arguments and arguments[0] is str and not isinstance(name, str):
-                yield f"{_below(key, name)} must be named by a text; put quotes around {shown(name)}"
+                yield f"{_below(key, name)} must be a text; put quotes around {shown(name)}"
             yield from faults(_below(key, name), one, (arguments or (Any, Any))[1], nodes)
     elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         kinds = list(arguments or [Any])
@@ -234,7 +234,7 @@ def described(hint: Any) -> str:
     if _is_mapping(hint) or is_typeddict(hint):
         return "values by name, {NAME: VALUE}"
     word = WORDS[hint][0] if hint in WORDS else ""
-    return word or "a choice of a group, or the target of a _target_"
+    return word or "a choice of a group, or an object with a _target_"
 
 
 def _range(bounds: Bounds) -> str:

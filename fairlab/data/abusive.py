@@ -16,7 +16,7 @@ from fairlab.types import FairlabError, Row
 
 NAME = "hate_speech_offensive/labeled_data.csv"
 CLASSES = {"0": "hate", "1": "offensive"}
-UNSORTED = "all"  # category of entries without one
+UNSORTED = "all"  # category of entries that have none
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def read_comparison(path: str | None = None, *, field: str = "text", category: s
     """Read the comparison set.
 
     Args:
-        path: path of a file that ``read_rows`` accepts; None takes the tweets of Davidson et al.
+        path: path of a file that ``read_rows`` accepts; None for the tweets of Davidson et al.
         field: name of the column that holds the text, in a custom file.
         category: name of the column that holds the category, in a custom file; None puts all texts in one category.
 
@@ -69,5 +69,7 @@ def read_comparison(path: str | None = None, *, field: str = "text", category: s
             texts.append(row.text)
             categories.append(label)
     if not texts:
-        raise FairlabError(f"the comparison set {file} holds no text in the field '{field}'; give abusive entries")
+        raise FairlabError(
+            f"the comparison set {file} holds no text in the field '{field}'; give a file of abusive entries"
+        )
     return AbusiveReference(file, texts, categories)

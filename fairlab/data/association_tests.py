@@ -50,16 +50,16 @@ def read_own_tests(path: Path) -> OwnTests:
     """
     if not path.is_file():
         raise FairlabError(f"{path} is not a file; give a file of association tests, or the name of one, such as 6b")
-    content = read_yaml_text(path, "is neither YAML nor JSON")  # JSON is YAML too
+    content = read_yaml_text(path, "is neither YAML nor JSON")  # JSON is also YAML
     stem = path.stem.lower().replace("-", "_").replace(" ", "_")
     if isinstance(content, dict) and set(content) & set(KEYS):
         _refuse_unknown(content, KEYS, f"{path}")
         return OwnTests("", {stem: read_association_test(path)})
     if not isinstance(content, dict) or not isinstance(content.get("tests"), dict) or not content["tests"]:
-        raise FairlabError(f"{path} holds no association test; give 'tests', each with {' and '.join(SETS)}")
+        raise FairlabError(f"{path} holds no association test; add 'tests', each with {' and '.join(SETS)}")
     _refuse_unknown(content, KNOWN, f"{path}")
     if not isinstance(content.get("axis", ""), str):
-        raise FairlabError(f"{path}: 'axis' is no text; give the name of the axis, such as disability")
+        raise FairlabError(f"{path}: 'axis' is not a text; set it to the name of an axis, such as disability")
     templates = _templates(content.get("templates"), path)
     found = {
         f"{stem}_{_in_keys(name)}{ending}": test
@@ -76,7 +76,9 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
     _refuse_unknown(sets, SETS, place)
     targets, poles = (_texts(sets.get(key), templates, f"{place}: '{key}'") for key in SETS)
     if len(poles) != 2:
-        raise FairlabError(f"{place}: 'attributes' has {len(poles)} sets; give the two poles that targets may lean to")
+        raise FairlabError(
+            f"{place}: 'attributes' has {len(poles)} sets; give exactly two, the poles that targets may lean towards"
+        )
     if len(targets) < 2:
         raise FairlabError(f"{place}: 'targets' has one set; give two or more")
     first: dict[str, str] = {}
@@ -100,11 +102,11 @@ def _words(texts: Sequence[str], templates: Sequence[str]) -> list[str]:
 def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:
     """Return the texts of each set by its name, inserted into every template."""
     if not isinstance(sets, dict) or not sets:
-        raise FairlabError(f"{place} has no sets; give each its name and a list of texts")
+        raise FairlabError(f"{place} has no sets; give each set a name and a list of texts")
     found = {}
     for name, texts in sets.items():
         if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one.strip() for one in texts):
-            raise FairlabError(f"{place}: the set '{name}' is no list of texts with at least one; fill it in")
+            raise FairlabError(f"{place}: the set '{name}' must be a list of at least one text; fill it in")
         found[str(name)] = tuple(dict.fromkeys(template.replace(PLACE, one) for template in templates for one in texts))
     return found
 
@@ -114,12 +116,12 @@ def _templates(value: Any, path: Path) -> list[str]:
         return [PLACE]
     if isinstance(value, list) and value and all(isinstance(one, str) and PLACE in one for one in value):
         return value
-    raise FairlabError(f"{path}: 'templates' is no list of texts with {PLACE} in each, such as 'This is {PLACE}.'")
+    raise FairlabError(f"{path}: 'templates' is not a list of texts with {PLACE} in each, such as 'This is {PLACE}.'")
 
 
 def _refuse_unknown(content: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
     if unknown := [str(key) for key in content if key not in known]:
-        raise FairlabError(f"{place} has the key '{unknown[0]}', which is none of {', '.join(known)}")
+        raise FairlabError(f"{place} has the unknown key '{unknown[0]}'; the known keys are {', '.join(known)}")
 
 
 def _in_keys(name: object) -> str:

@@ -98,15 +98,15 @@ class AttributeSentences(Loading):
         mixed: treatment of a sentence with words of several attributes. ``drop``: it is left out, and every other
             sentence counts once, for its first listed word (DPCE). ``keep``: it counts once for every word (ADEPT). A
             sentence without attribute words counts once for every stereotyped word.
-        at_least: minimal frequency of the rarest of corresponding words. Such words are used as often as the rarest of
-            them, or not at all if that is less than ``at_least``; None uses all (DPCE).
+        at_least: minimum frequency of the rarest of corresponding words. Such words are used as often as the rarest of
+            them, or not at all if that is less than ``at_least``; None uses all words (DPCE).
         validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
         batch_size: number of sentences in a training batch, over all processes.
-        limit: maximal number of training sentences of each kind; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training sentences of each kind; None for all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the sentences, each as long as the smallest kind allows.
         seed: seed of the order of the batches.
-        augmentation: must be None, as augmentations work on other kinds of data.
+        augmentation: must be None, because augmentations work on other kinds of data.
 
     Attributes:
         sentences: for each split, the neutral sentences, then those of each attribute.
@@ -134,7 +134,9 @@ class AttributeSentences(Loading):
         super().__init__()
         _check(paths, mixed, at_least, validation, batch_size, limit)
         if augmentation is not None:
-            raise FairlabError("this augmentation does not work on sentences found by word lists: augmentation=none")
+            raise FairlabError(
+                "this augmentation does not work on sentences found by word lists; set augmentation=none"
+            )
         self.paths = list(paths)
         self.batch_size = batch_size
         self.encoder = encoder
@@ -156,7 +158,7 @@ class AttributeSentences(Loading):
                 sentences = tokenized(entries, encoder)
                 if not sentences:
                     raise FairlabError(
-                        f"{', '.join(self.paths)} leave no sentence with a word of '{name}' for {split}; give more "
+                        f"{', '.join(self.paths)} contain no sentence with a word of '{name}' for {split}; give more "
                         "text, or change data.validation or the word lists"
                     )
                 self.by_kind[split].append(sentences)
@@ -236,7 +238,7 @@ class AttributeSentences(Loading):
 
 
 def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
-    """Tokenize sentences; sentences whose word is cut off by the maximal length are left out."""
+    """Tokenize sentences; sentences whose word is cut off by the maximum length are left out."""
     if not found:
         return []
     encoded = encoder.tokenizer(

@@ -14,11 +14,11 @@ class Batch:
     """A batch of training items: a dataclass of tensors and their metadata."""
 
     def to(self, device: torch.device, non_blocking: bool = True) -> Self:
-        """Return the batch with its tensors on another device; a copy from pinned memory is not waited for."""
+        """Return the batch with its tensors on another device, without waiting for a copy from pinned memory."""
         return self._with(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Self:
-        """Return the batch with its tensors in pinned memory, from which a GPU copies while the process goes on."""
+        """Return the batch with its tensors in pinned memory, from which a GPU copies while the process continues."""
         return self._with(Tensor.pin_memory)
 
     def _with(self, change: Callable[[Tensor], Tensor]) -> Self:

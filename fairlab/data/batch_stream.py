@@ -17,7 +17,7 @@ from fairlab.data.batching import BucketedBatches
 from fairlab.distributed import own_share, without_items
 from fairlab.protocols import TrainingData
 
-AHEAD = 2  # batches that the thread makes before they are used
+AHEAD = 2  # number of batches that the thread makes in advance
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
@@ -29,7 +29,8 @@ class Numbered:
     """Batches of positions with their numbers in the stream, counted from the start of an uninterrupted run.
 
     Args:
-        batches: positions of the items in each batch; ``skip`` batches at the start are left out if it says so.
+        batches: positions of the items in each batch; an object with the attribute ``skip`` leaves out that many
+            batches at the start.
     """
 
     def __init__(self, batches: Iterable[list[int]]) -> None:
@@ -89,7 +90,7 @@ class Loading(lightning.LightningDataModule, TrainingData):
     def make_loader(
         self, split: str, batches: Iterable[list[int]], share: Callable[[list[int]], Any]
     ) -> DataLoader[Any]:
-        """Return a loader of batches, of which each process of a run gets its share.
+        """Return a loader of batches, from which each process of a run gets its share.
 
         Args:
             split: split of the items.
@@ -110,7 +111,8 @@ class Loading(lightning.LightningDataModule, TrainingData):
             collate_fn=unchanged,
             generator=torch.Generator(),
             num_workers=self.num_workers,
-            multiprocessing_context="fork" if self.num_workers else None,  # what makes batches need not be picklable
+            # the code that makes batches need not be picklable
+            multiprocessing_context="fork" if self.num_workers else None,
             pin_memory=on_gpu,
         )
 

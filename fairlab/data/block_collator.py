@@ -19,8 +19,8 @@ class PackedBatch(Batch):
 
     Attributes:
         input_ids: token ids (B, T), padded.
-        position_ids: position of each token in its entry, (B, T); restarts from 0 at each entry, by which the model
-            keeps entries apart.
+        position_ids: position of each token in its entry, (B, T); restarts from 0 at each entry, which tells the model
+            where an entry begins.
         targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
         positions: position of each block in its split, (B,).
         scored: place of each of the M tokens with a target in the flattened (B * T,) batch, (M,).
@@ -45,7 +45,7 @@ def collated(
         blocks: Token ids of each piece of each block.
         positions: Position of each block in its split.
         padding_id: Token id of the padding.
-        scored: Whether each token of each piece is a target; None takes all but the first of a piece.
+        scored: Whether each token of each piece is a target; None for all but the first of a piece.
     """
     longest = max(sum(map(len, pieces)) for pieces in blocks)
     shape = (len(blocks), longest)

@@ -30,8 +30,8 @@ class TextBatch(Batch):
         attention_mask: mask (B, T), 0 at padding.
         positions: position of each text in its split, (B,).
         texts: number of texts in the whole batch, over all processes; None if these are all.
-        documents: number of each token's document (B, T), which alone it attends to, and -1 at padding; None if tokens
-            attend to their whole text.
+        documents: number of each token's document (B, T), the only document that it attends to, and -1 at padding; None
+            if tokens attend to their whole text.
     """
 
     input_ids: Tensor
@@ -49,10 +49,10 @@ class Corpus(Streamed):
             that come with fairlab; a relative path may also be below ``FAIRLAB_DATA``.
         windows: numbers of tokens; every paragraph is cut once for each number. Consecutive sentences are joined up to
             this number; 0 leaves every sentence alone.
-        validation: share of the paragraphs held out, above 0 and below 1; the choice depends on their text alone.
+        validation: share of the paragraphs held out, above 0 and below 1; the choice depends only on their text.
         batch_size: number of texts in a training batch, over all processes.
-        limit: maximal number of training texts, from the first; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training texts, from the first; None for all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training texts.
         seed: seed of the order of the batches.
         augmentation: augmentation that returns replacements for a text, such as ``cda_text``; None leaves texts
@@ -85,7 +85,7 @@ class Corpus(Streamed):
         _check(paths, windows, validation, batch_size, limit)
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError(
-                "this augmentation works on counterfactual groups, not on a corpus: augmentation=none or cda_text"
+                "this augmentation works on counterfactual groups, not on a corpus; set augmentation=none or cda_text"
             )
         self.augmentation = augmentation
         self.paths = list(paths)
@@ -107,7 +107,8 @@ class Corpus(Streamed):
         for split in SPLITS:
             if not self.texts[split]:
                 raise FairlabError(
-                    f"{', '.join(self.paths)} leave no text for {split}; give more text or change data.validation"
+                    f"{', '.join(self.paths)} contain too little text for {split}; "
+                    "give more text or change data.validation"
                 )
 
     def _add(self, split: str, paragraph: str, windows: Sequence[int]) -> None:
@@ -158,7 +159,7 @@ class Corpus(Streamed):
         return self._padded(split, positions, positions)
 
     def share(self, split: str, positions: list[int]) -> TextBatch:
-        """Return this process's texts, padded to the longest of the whole batch, so that masks fit it."""
+        """Return this process's texts, padded to the longest of the whole batch, so that masks have the same shape."""
         return self._padded(split, positions, own_share(positions))
 
     def _padded(self, split: str, positions: Sequence[int], own: Sequence[int]) -> TextBatch:

@@ -52,12 +52,12 @@ class CounterfactualData(Streamed):
             not used for training or model selection. None uses ``validation`` if the groups were made from ``input``,
             and 0 otherwise.
         batch_size: number of groups in a training batch, over all processes.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training groups.
         seed: seed of the order of the batches.
         augmentation: function from groups to groups, applied to training and validation; None leaves groups
             unchanged.
-        limit: maximal number of training groups, from the first; None uses all.
+        limit: maximum number of training groups, from the first; None for all.
         more: further groups to train on in addition to ``path``, such as short sentences in addition to passages,
             each as a path. Groups of other splits, and groups that share a version with a held-out group, are left
             out.
@@ -118,12 +118,12 @@ class CounterfactualData(Streamed):
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
             if not groups:
-                raise FairlabError(f"{path} leaves no group for {name}; lower data.validation or give more groups")
+                raise FairlabError(f"{path} has no groups left for {name}; lower data.validation or give more groups")
         self.token_ids = {name: _tokenized(groups, encoder) for name, groups in self.groups.items()}
         if self.num_alike() == len(self.groups["train"]):
             raise FairlabError(
-                f"the versions of every group in {path} are alike up to backbone.max_length={encoder.max_length}, so "
-                "training on them has no effect; raise it, or give shorter texts"
+                f"the versions of every group in {path} are identical up to backbone.max_length={encoder.max_length}, "
+                "so training on them has no effect; raise it, or give shorter texts"
             )
 
     @classmethod
@@ -137,11 +137,11 @@ class CounterfactualData(Streamed):
         return groups_sha256(self.path)
 
     def num_truncated(self) -> int:
-        """Return the number of training texts that fill the maximal length, so that their end may be cut."""
+        """Return the number of training texts that reach the maximum length, so their ends may be cut."""
         return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
 
     def num_alike(self) -> int:
-        """Return the number of training groups whose versions differ only beyond the maximal length."""
+        """Return the number of training groups whose versions differ only beyond the maximum length."""
         longest = self.encoder.max_length
         return sum(
             len(versions[0]) >= longest and all(ids == versions[0] for ids in versions)
@@ -237,7 +237,7 @@ def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -
     ranked = sorted(ranks)
     if not 0 < count < len(groups) or ranked[count - 1] == ranked[-1]:
         raise FairlabError(
-            f"data.test={share:g} takes {count} of the {len(groups)} groups in {path}, so that none is left to "
+            f"data.test={share:g} takes {count} of the {len(groups)} groups in {path}, which leaves none to "
             f"{'train' if count else 'measure'} on; {'give a smaller number or' if count else 'give'} more groups"
         )
     out = set(ranked[:count])

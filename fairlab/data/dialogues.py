@@ -1,4 +1,4 @@
-"""Conversations as a chat model reads them, and which of their characters are its answers."""
+"""Conversations as a chat model reads them, and the positions of its answers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def read_dialogue(row: Mapping[str, Any], tokenizer: Any) -> Dialogue:
     """Return the conversation of a row.
 
     Args:
-        row: Row with ``messages`` (each with ``role`` and ``content``), of which every answer of the assistant is
-            trained on; or with ``prompt`` and ``completion``, of which the completion is. Both are texts, or both lists
-            of messages.
-        tokenizer: Tokenizer of the model. Messages are written by its chat template. Texts are written as they are, and
-            end with its end token.
+        row: Row with ``messages`` (each with ``role`` and ``content``), of which every answer of the assistant is used
+            for training; or with ``prompt`` and ``completion``, of which the completion is used. These two are both
+            texts, or both lists of messages.
+        tokenizer: Tokenizer of the model. Messages are formatted with its chat template. Texts are left unchanged, and
+            followed by its end token.
 
     Raises:
         ValueError: The row has no such content.
@@ -55,10 +55,10 @@ def read_dialogue(row: Mapping[str, Any], tokenizer: Any) -> Dialogue:
 
 def _messages(value: Any, name: str) -> list[dict[str, str]]:
     if not isinstance(value, list) or not value:
-        raise ValueError(f"its {name} are no list of messages")
+        raise ValueError(f"its {name} must be a list of messages")
     for one in value:
         if not isinstance(one, dict) or one.get("role") not in ROLES or not isinstance(one.get("content"), str):
-            raise ValueError(f"a message needs a role of {', '.join(ROLES)}, and a text as content")
+            raise ValueError(f"a message needs a role ({', '.join(ROLES)}) and a text as content")
     return [{"role": one["role"], "content": one["content"]} for one in value]
 
 
@@ -66,7 +66,7 @@ def _plain(prompt: str, completion: str, tokenizer: Any) -> Dialogue:
     if not completion.strip():
         raise ValueError("its completion is empty")
     if tokenizer.eos_token is None:
-        raise FairlabError("the tokenizer has no end token, so that a model cannot learn to end; take another backbone")
+        raise FairlabError("the tokenizer has no end token, so a model cannot learn to stop; choose another backbone")
     text = prompt + completion
     end = "" if text.endswith(tokenizer.eos_token) else tokenizer.eos_token
     return Dialogue(text + end, ((len(prompt), len(text + end)),), True)
@@ -75,7 +75,7 @@ def _plain(prompt: str, completion: str, tokenizer: Any) -> Dialogue:
 def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dialogue:
     """Return messages in the chat template, with the answers from the message ``first`` on.
 
-    An answer reaches from the end of the template's beginning of an answer to its end-of-turn token. White space after
+    An answer extends from the end of the template's prefix of an answer to the end-of-turn token. White space after
     that belongs to the next turn.
     """
     if not tokenizer.chat_template:
@@ -92,13 +92,13 @@ def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dia
         )
         if not (until.startswith(before) and whole.startswith(until.rstrip())):
             raise FairlabError(
-                "the chat template writes an answer otherwise than it begins one, so its tokens cannot be located; "
-                "give rows with prompt and completion as texts"
+                "the chat template formats a finished answer differently from a begun one, so the tokens of answers "
+                "cannot be located; give rows with prompt and completion as texts"
             )
         spans.append((len(before), len(until.rstrip())))
     if not whole[: spans[-1][1]].endswith(tuple(tokenizer.all_special_tokens)):
         if tokenizer.eos_token is None or spans[-1][1] != len(whole.rstrip()):
-            raise FairlabError("the chat template ends no answer with a special token; take another backbone")
+            raise FairlabError("the chat template does not end answers with a special token; choose another backbone")
         whole = whole.rstrip() + tokenizer.eos_token
         spans[-1] = (spans[-1][0], len(whole))
     assert all(one[1] <= other[0] for one, other in pairwise(spans))

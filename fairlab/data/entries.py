@@ -33,7 +33,7 @@ from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
 UNITS = ("paragraph", "sentence")
-SHORTEST = 5  # minimal number of words of an entry; excludes titles and dates
+SHORTEST = 5  # minimum number of words of an entry; excludes titles and dates
 
 
 class Origin(NamedTuple):
@@ -68,19 +68,19 @@ class Entries(Streamed):
         augmented: whether to train on the augmented sample, or on the same number of original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes it
             here with ``augmentation``.
-        kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None takes all.
-        limit: maximal number of training entries, a fair subsample of those made, as ``limit`` of
-            ``fairlab.augment``; None uses all.
+        kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None for all.
+        limit: maximum number of training entries, a fair subsample of those made, like ``limit`` of
+            ``fairlab.augment``; None for all.
         tokens: number of training tokens. Entries are taken in a drawn order, repeated when all were used, until the
-            number is reached; the last one is cut. The number of made entries does not limit the originals then. None
-            takes each entry once.
+            number is reached; the last one is cut. The number of made entries then does not limit the originals. None
+            uses each entry once.
         validation: number of entries held out.
         block: length of a block in tokens, at most ``backbone.max_length``.
         batch_size: number of blocks in a training batch, over all processes.
         encoder: the causal LM with its tokenizer.
         epochs: number of passes over the entries.
         seed: seed of the order of the batches, and of ``limit`` and ``tokens``.
-        draw: seed of the order of the entries, and so of the sample; None takes ``seed``.
+        draw: seed of the order of the entries, and so of the sample; None to use ``seed``.
         augmentation: augmentation that returns replacements for a text, or rows made from rows; None if ``made`` is
             given.
 
@@ -123,7 +123,7 @@ class Entries(Streamed):
             raise FairlabError(f"data.block must be in 2..{encoder.max_length}, backbone.max_length, not {block}")
         if made is None and not isinstance(augmentation, self.applies):
             raise FairlabError(
-                "the sample has no augmentation: choose an augmentation of texts, or give data.made=DIR, the "
+                "the sample has no augmentation; choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
             )
         self.path = path
@@ -190,7 +190,8 @@ class Entries(Streamed):
             ]
         if not found:
             raise FairlabError(
-                f"no entry was made from the {len(sample)} of the sample; raise data.sample or take another seed"
+                f"no entry was made from the {len(sample)} entries of the sample; "
+                "raise data.sample or choose another seed"
             )
         distinct: dict[str, Origin] = {}
         for text, origin in found:
@@ -270,7 +271,9 @@ def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limi
     found = [text for text, origin in made_of.items() if kinds is None or origin.kind in kinds]
     if not found:
         there = ", ".join(sorted({origin.kind for origin in made_of.values()} - {""})) or "none"
-        raise FairlabError(f"of the sample gave no entry of data.kinds={list(kinds or [])}; kinds there are: {there}")
+        raise FairlabError(
+            f"of the sample gave no entry of data.kinds={list(kinds or [])}; the kinds available are: {there}"
+        )
     if limit is None:
         return found
     return [found[k] for k in fair_choice([made_of[text].member for text in found], limit, seed)]

@@ -25,7 +25,7 @@ def equal_groups(groups: Sequence[Group]) -> str:
         )
     distinct = len({tuple(versions.values()) for versions in words})
     if len(groups) > 1 and distinct <= (1 - MOST) * len(groups):
-        return f"the {len(groups)} training groups are {distinct} in truth, repeated"
+        return f"the {len(groups)} training groups are only {distinct} distinct groups, repeated"
     return ""
 
 

@@ -115,12 +115,14 @@ def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group
     found = read_groups(path)
     if found[0].attributes != groups[0].attributes:
         raise FairlabError(
-            f"{path} has the attributes {', '.join(found[0].attributes)}, and the training groups have "
-            f"{', '.join(groups[0].attributes)}; give {setting} groups of these, or none"
+            f"{path} has the attributes {', '.join(found[0].attributes)}, but the training groups have "
+            f"{', '.join(groups[0].attributes)}; give {setting} groups with these attributes, or leave it out"
         )
     to_train_on = [one for one in found if one.extra.get("split", "train") == "train"]
     if not to_train_on:
-        raise FairlabError(f"{path} has no group of the split train; give {setting} groups to train on, or none")
+        raise FairlabError(
+            f"{path} has no group of the split train; give {setting} groups to train on, or leave it out"
+        )
     return to_train_on
 
 
@@ -177,13 +179,13 @@ def _group(row: Any, where: str) -> Group:
         if not text.strip():
             raise FairlabError(f"{where}: the version '{name}' is empty; fill it in or remove the row")
     if broken := BROKEN.search("\n".join([str(row.get("id")), str(row.get("axis")), *versions, *versions.values()])):
-        raise FairlabError(f"{where} holds {broken_in_words(broken[0])}; remove it")
+        raise FairlabError(f"{where} contains {broken_in_words(broken[0])}; remove it")
     for key in ("id", "axis"):
         if not isinstance(row.get(key), str | int) or row[key] == "":
             raise FairlabError(f"{where} has no '{key}'; it should look like {EXAMPLE}")
     for name in (str(row["axis"]), *versions):
         if CONTROL.search(name):
-            raise FairlabError(f"{where}: the name {name!a} holds a control character; take it out")
+            raise FairlabError(f"{where}: the name {name!a} contains a control character; remove it")
     order = [NEUTRAL, *sorted(name for name in versions if name != NEUTRAL)]
     extra = {key: value for key, value in row.items() if key not in ("id", "axis", "versions")}
     return Group(str(row["id"]), str(row["axis"]), {name: versions[name] for name in order}, extra)

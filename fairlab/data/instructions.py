@@ -1,6 +1,7 @@
 """LightningDataModule over instructions with answers, for tuning a causal language model on the answers alone.
 
-Conversations are written by the model's chat template and packed into blocks, in which none attends to another.
+Conversations are formatted with the model's chat template and packed into blocks, in which they do not attend to each
+other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fairlab.files import sha256
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
-NAMED = 3  # faulty rows that are named
+NAMED = 3  # maximum number of faulty rows named in a message
 
 
 class Conversation(NamedTuple):
@@ -41,15 +42,16 @@ class Conversation(NamedTuple):
 
 
 class Instructions(Streamed):
-    """Tuning data of a causal LM: instructions with answers, of which the answers and their end tokens are trained on.
+    """Tuning data of a causal LM: instructions with answers; only the answers and their end tokens are targets.
 
     A row has ``messages``, or ``prompt`` and ``completion``, see :func:`fairlab.data.dialogues.read_dialogue`. A
-    conversation that is longer than a block is left out and counted, because its end, the answer, would be cut.
+    conversation that is longer than a block is left out and counted, because its end, which is the answer, would be
+    cut.
 
     Args:
         path: Path of the rows: JSON lines, JSON, Parquet, or a saved or hub dataset.
         validation: Number of conversations that are held out, drawn with the seed.
-        limit: Maximum number of conversations to train on, drawn with the seed; None takes all.
+        limit: Maximum number of conversations to train on, drawn with the seed; None for all.
         block: Length of a block in tokens, at most ``backbone.max_length``.
         batch_size: Number of blocks in a training batch, over all processes.
         encoder: Causal LM with its tokenizer.
@@ -91,7 +93,7 @@ class Instructions(Streamed):
         self.left_out = len(found) - len(fitting)
         if len(fitting) < validation + 1:
             raise FairlabError(
-                f"{path} holds {len(fitting)} conversations of at most {block} tokens, of {len(found)}, fewer than "
+                f"{path} has {len(fitting)} conversations of at most {block} tokens among {len(found)}, fewer than "
                 f"data.validation={validation} and one to train on; raise data.block or lower data.validation"
             )
         order = np.random.default_rng(seed).permutation(len(fitting))
@@ -146,7 +148,7 @@ class Instructions(Streamed):
         return [sum(len(examples[k].token_ids) for k in chosen) for chosen in self.blocks[split]]
 
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
-        """Return the blocks, padded, with answers alone as targets."""
+        """Return the blocks, padded, with only the answers as targets."""
         examples = self.examples[split]
         blocks = [[examples[k] for k in self.blocks[split][position]] for position in positions]
         return collated(
@@ -175,7 +177,7 @@ def read_dialogues(path: str, tokenizer: object) -> list[Dialogue]:
         except ValueError as error:
             faults.append(f"{place}: {error}")
     if faults:
-        raise FairlabError(f"{path} holds rows that are no instructions ({_some(faults)}); fix or remove them")
+        raise FairlabError(f"{path} has rows that are not instructions ({_some(faults)}); fix or remove them")
     if not found:
         raise FairlabError(f"{path} holds no row; give rows with messages, or with prompt and completion")
     return found

@@ -64,11 +64,11 @@ class LabelledTexts(Streamed):
             examples are interleaved; or a task that a subclass describes.
         path: path of the task's data, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
             ``fairlab.augment`` with the task's examples.
-        validation: share of the training examples held out, above 0 and below 1. The choice depends on an example's
-            first text alone, so examples that share a first text are never split.
+        validation: share of the training examples held out, above 0 and below 1. The choice depends only on an
+            example's first text, so examples that share a first text are never split.
         batch_size: number of examples in a training batch, over all processes.
-        limit: maximal number of training examples, from the first; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training examples, from the first; None for all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training examples.
         seed: seed of the order of the batches.
         augmentation: augmentation that perturbs the training examples or adds to them. Held-out examples stay as they
@@ -117,7 +117,7 @@ class LabelledTexts(Streamed):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None and not isinstance(augmentation, self.applies):
             raise FairlabError(
-                "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning, eda, "
+                "this augmentation works on counterfactual groups, not on a task; set augmentation=fairtuning, eda, "
                 "crossaug or none"
             )
         self.task = task if isinstance(task, Task) else find_task(task)
@@ -248,7 +248,7 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
         number = str(row.get("source_id", row["id"]))
         if number not in by_number:
             raise FairlabError(
-                f"{place} comes from example {number} of {task.name}, which has {len(published)} here; run "
+                f"{place} comes from example {number} of {task.name}, which has {len(published)} examples here; run "
                 "fairlab.augment again on the present data"
             )
         found += [(example, by_number[number]) for example in examples_of([(place, row)], task)]
@@ -319,7 +319,9 @@ def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugm
         FairlabError: the task has scores, or answer options to choose from.
     """
     if not task.labels or task.options:
-        raise FairlabError(f"this augmentation adds labelled texts; {task.name} has no labels; use augmentation=none")
+        raise FairlabError(
+            f"this augmentation adds labelled texts, but {task.name} has no labels; use augmentation=none"
+        )
     made = []
     for example in examples:
         made.append(example)

@@ -1,4 +1,4 @@
-"""Groups of counterfactual sets that hold copies of each other's texts, so that a division can keep them together.
+"""Groups of counterfactual sets that contain copies of each other's texts, which a division must keep together.
 
 Shape letters: N texts, T distinct trigrams.
 """
@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from fairlab.rewriting.identities import Identities
 
 LEAST = 0.5  # Jaccard similarity of word trigrams from which two texts are near copies
-AT_ONCE = 500  # texts compared with all others at a time
+AT_ONCE = 500  # number of texts compared with all others at a time
 WORD = re.compile(r"\w+")
 
 
@@ -43,7 +43,7 @@ def set_groups(keys: Sequence[str], texts: Sequence[str], identities: Identities
 def near_copies(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Return the pairs of texts, by index, whose word trigrams have a Jaccard similarity of at least :data:`LEAST`.
 
-    Case, punctuation and blanks do not count. A text of fewer than three words is compared as a whole.
+    Case, punctuation and spaces are ignored. A text of fewer than three words is compared as a whole.
 
     Example:
         >>> near_copies(["One two three four.", "one two, three four", "Two three four five six"])
@@ -70,11 +70,11 @@ def _trigrams(text: str) -> Iterable[tuple[str, ...]]:
 
 
 def copies_of(texts: Sequence[str], measured: Sequence[str], identities: Identities) -> NDArray[np.bool_]:
-    """Return which of the texts are near copies of a measured one, (N,), so that nothing is taught by them.
+    """Return which of the texts (N,) are near copies of a measured one, so that they are not used for training.
 
     Args:
-        texts: Texts to teach by, N in number.
-        measured: Texts that are measured on.
+        texts: The N texts to train on.
+        measured: Texts of the measurement.
         identities: Listed words of identities, which are masked before two texts are compared.
     """
     pairs = near_copies([identities.blinded(text) for text in (*texts, *measured)])

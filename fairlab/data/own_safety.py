@@ -1,4 +1,4 @@
-"""Reader of labelled texts of one's own, from any table."""
+"""Reader of a user's own labelled texts, from any table."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class TableColumns:
 
     Attributes:
         text: Column of the texts.
-        key: Column of the name of a text's counterfactual set; without it, every text is a set of its own.
+        key: Column with the name of a text's counterfactual set; without it, every text is a separate set.
         subgroup: Column of a text's ``category:subgroup``; it may be missing.
-        labels: Columns of the harms; None takes the object in the column ``labels``, or else every other column that
-            holds nothing but 0, 1, true, false and empty cells.
+        labels: Columns of the harms; None for the object in the column ``labels``, or if there is none, every other
+            column that holds only 0, 1, true, false and empty cells.
     """
 
     text: str = "text"
@@ -39,11 +39,11 @@ class TableColumns:
 def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
     """Yield the texts of a table; an empty label is a harm that was not judged.
 
-    A harm has the name of its column, in small letters, with underscores for all other characters.
+    A harm has the name of its column in lower case, with underscores in place of all other characters.
 
     Args:
         file: File in any format of a table, a saved dataset, or a folder that ``fairlab.augment`` made.
-        columns: Columns of the table; None takes the usual names.
+        columns: Columns of the table; None for the usual names.
 
     Raises:
         DataUnavailable: The file does not exist.
@@ -58,7 +58,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         if not isinstance(text, str) or not text.strip():
             raise FairlabError(
                 f"{place} has no text in the column '{columns.text}'; it has: {', '.join(map(str, row))}; name the "
-                "column by data.columns.text=NAME, or drop the row"
+                "column by data.columns.text=NAME, or remove the row"
             )
         named = row["labels"] if harms is None else {harm: row.get(column) for harm, column in harms.items()}
         if not isinstance(named, Mapping):
@@ -67,25 +67,25 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         subgroup = str(row.get(columns.subgroup) or "")
         key = row.get(columns.key)
         if harms is None and key is None:
-            raise FairlabError(f"{place} is no text with text, key, subgroup and labels ('{columns.key}')")
+            raise FairlabError(f"{place} is not a text with text, key, subgroup and labels ('{columns.key}')")
         yield SafetyText(
             text, str(number if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
         )
 
 
 def harm_name(written: object, place: str) -> str:
-    """Return the name of a harm, in small letters, digits and underscores.
+    """Return the name of a harm, in lower-case letters, digits and underscores.
 
     Example:
         >>> harm_name("Self-Harm / intent", "row 1")
         'self_harm_intent'
 
     Raises:
-        FairlabError: The name has no letter to begin with.
+        FairlabError: The name does not begin with a letter.
     """
     name = OTHERS.sub("_", str(written).casefold()).strip("_")
     if not name or not name[0].isalpha():
-        raise FairlabError(f"{place}: '{written}' is no name of a harm; begin it with a letter")
+        raise FairlabError(f"{place}: '{written}' is not a valid name of a harm; let it begin with a letter")
     return name
 
 
@@ -126,6 +126,11 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
     else:
         own = {columns.text, columns.key, columns.subgroup, "id"}
         chosen = [name for name in names if name not in own and _is_labels([row.get(name) for row in rows])]
+    if len(names) == 1:
+        raise FairlabError(
+            f"{file} has a single column, '{names[0]}'; separate its cells by commas, or by tabs in a .tsv file, and "
+            "give a column of 0 and 1 for each harm"
+        )
     if not chosen:
         raise FairlabError(
             f"{file} has no column of labels 0 and 1; it has: {', '.join(names)}; name them by "

@@ -16,8 +16,8 @@ from fairlab.text.labels import as_written, distinct_labels, is_missing, label_m
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
-MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
-PAIR = 2  # texts that a classifier reads at most
+MOST_LABELS = 100  # maximum number of distinct labels of a column; more are scores or ids
+PAIR = 2  # maximum number of texts that a classifier reads
 
 
 class OwnTexts(LabelledTexts):
@@ -27,12 +27,12 @@ class OwnTexts(LabelledTexts):
         path: path or name of the rows, as :func:`fairlab.data.stream.rows.read_rows` takes it.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label, or of the score if ``labels`` is empty.
-        labels: names of the labels, in the order of the classifier's outputs; None takes the values of the column, and
-            an empty list reads scores.
+        labels: names of the labels, in the order of the classifier's outputs; None for the values of the column; an
+            empty list if the column holds scores.
         validation: share of the rows held out, above 0 and below 1; rows that share a first text are never split.
         batch_size: number of rows in a training batch, over all processes.
-        limit: maximal number of training rows, from the first; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training rows, from the first; None for all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training rows.
         seed: seed of the order of the batches.
         augmentation: augmentation that perturbs the training rows or adds to them; held-out rows stay as they are.
@@ -83,16 +83,16 @@ def own_task(
         path: path or name of the rows.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label or score.
-        labels: names of the labels; None takes the labels of the column, and an empty list reads scores.
+        labels: names of the labels; None for the values of the column; an empty list if the column holds scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are
-            of one kind, too many, or others than ``labels``.
+            all equal, too many, or not in ``labels``.
     """
     fields = [field] if isinstance(field, str) else list(field)
     if len(fields) > PAIR or not isinstance(label, str):
         wrong = "label" if len(fields) <= PAIR else "field"
-        raise FairlabError(f"data.{wrong} names too many columns; give one label a text, and one text or a pair")
+        raise FairlabError(f"data.{wrong} names too many columns; give one label per text, and one text or a pair")
     rows = [_sound(path, row) for row in read_rows(path, fields)]
     if not rows:
         raise FairlabError(f"{path} has no rows; give a file of labelled texts")
@@ -139,9 +139,9 @@ def _number(path: str, row: Row, value: str, column: str, names: Sequence[str]) 
     if names:
         meant = label_meant(value, names)
         if meant is None:
-            raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is none of data.labels; add it there")
+            raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is not in data.labels; add it there")
         return names.index(meant)
     try:
         return float(value)
     except ValueError as error:
-        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is no number; fix the cell") from error
+        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is not a number; fix the cell") from error

@@ -59,15 +59,15 @@ class PackedText(Loading):
         original: field with the text that a row was derived from, used for holding out and for validation; a row
             without this field is itself original.
         twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text before perturbation.
-        passage: maximal number of tokens of a passage, unless a single sentence is longer.
-        block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
+        passage: maximum number of tokens of a passage, unless a single sentence is longer.
+        block: length of a block in tokens, special ones included; None for the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
         separators: whether the tokenizer's separator follows every document: a row, or a file of running text.
         across_documents: whether tokens attend to other documents of their block; False needs ``separators``.
         validation_tokens: number of held-out tokens that a validation reads, in whole batches of random blocks, the
             same each time; None reads all.
         batch_size: number of blocks in a training batch, over all processes.
-        limit_characters: number of characters of the original text to read, from the first; None reads all.
+        limit_characters: number of characters of the original text to read, from the first; None for all.
         prepared: folder in which prepared texts are kept, each in a folder of its own, or one such folder. Text is
             prepared for this run alone if this is None or the augmentation does not describe itself.
         num_proc: number of processes for the preparation.
@@ -116,7 +116,7 @@ class PackedText(Loading):
             validation_tokens=validation_tokens,
         )
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
-            raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
+            raise FairlabError("this augmentation works on counterfactual groups, not on text; set augmentation=none")
         if not (separators or across_documents):
             raise FairlabError("data.across_documents=false needs data.separators=true, which mark documents")
         self.paths = list(paths)
@@ -138,7 +138,8 @@ class PackedText(Loading):
         for split in SPLITS:
             if not self.blocks(split):
                 raise FairlabError(
-                    f"{', '.join(self.paths)} leave no text for {split}; give more text or change data.validation"
+                    f"{', '.join(self.paths)} contain too little text for {split}; "
+                    "give more text or change data.validation"
                 )
 
     def _prepare(self, decides: dict[str, Any], prepared: str | None, num_proc: int) -> None:

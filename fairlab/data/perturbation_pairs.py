@@ -37,7 +37,7 @@ from fairlab.types import NEUTRAL, FairlabError
 SPLITS = ("train", "validation")
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
 AT_ONCE = 1000  # sentences parsed together
-WORDS = (4, 40)  # minimal and maximal number of words of a sentence for silver pairs
+WORDS = (4, 40)  # minimum and maximum number of words of a sentence for silver pairs
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ def read_pairs(source: str) -> list[PerturbationPair]:
             raise FairlabError(f"{source}, {row.place} has no '{missing[0]}'; PANDA's columns are {', '.join(FIELDS)}")
         word, target, perturbed = (row.extra[name].strip() for name in FIELDS[1:])
         if target not in NAMES:
-            raise FairlabError(f"{source}, {row.place} asks for '{target}', none of: {', '.join(NAMES)}")
+            raise FairlabError(
+                f"{source}, {row.place} has the unknown target '{target}'; the known ones are: {', '.join(NAMES)}"
+            )
         pairs.append(PerturbationPair(row.text.strip(), word, target, perturbed))
     return pairs
 
@@ -87,9 +89,9 @@ def silver_pairs(
         texts: sentences to rewrite; sentences with too few or too many words are left out.
         axes: names of lexicons whose attributes PANDA has; *neutral* corresponds to ``non-binary`` and is a target of
             gender alone.
-        seed: seed of the draws, which depend on the seed and the text alone, and of the order of the texts if there is
+        seed: seed of the draws, which depend only on the seed and the text, and of the order of the texts if there is
             a limit.
-        limit: sufficient number of pairs, reached or slightly exceeded; None makes all.
+        limit: number of pairs after which to stop, which may be slightly exceeded; None makes all.
     """
     kept = [text for text in dict.fromkeys(texts) if WORDS[0] <= len(text.split()) <= WORDS[1]]
     if limit is not None:
@@ -108,7 +110,7 @@ def silver_pairs(
             pairs += made
             left_out += refused
     if left_out:
-        warnings.warn(f"{left_out} texts give no pair on an axis, since {UNALIGNED} in them", stacklevel=2)
+        warnings.warn(f"{left_out} texts give no pair on an axis because {UNALIGNED} in them", stacklevel=2)
     return pairs
 
 
@@ -167,16 +169,16 @@ def find_pairs(
         pairs = silver_pairs(texts, axes, seed, limit)
         hashes = {name: digest for name, digest, _ in files}
     if not pairs:
-        raise FairlabError(f"{path or ', '.join(paths or ())} give no pair; give texts about people")
+        raise FairlabError(f"{path or ', '.join(paths or ())} yield no pairs; give texts about people")
     return pairs, hashes
 
 
 def part_of(original: str, validation: float, test: float) -> str:
     """Return the part of a text: ``test``, ``validation`` or ``train``.
 
-    The part depends on a hash of the text alone, and not on the run's seed. All pairs of a text are in one part. The
+    The part depends only on a hash of the text, not on the run's seed. All pairs of a text are in one part. The
     official script splits PANDA's rows 70 to 20 to 10 at random, without a seed, so a text may occur in all three
-    parts; the shares are the same, the pairs in them are not.
+    parts; here the shares are the same, but the pairs in each part differ.
     """
     if held_out(original, test):
         return "test"
@@ -213,7 +215,7 @@ class EncodedPair:
 
 
 def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
-    """Tokenize pairs, truncated to the backbone's maximal length.
+    """Tokenize pairs, truncated to the backbone's maximum length.
 
     Tokens outside a longest common subsequence are marked as changed.
     """
@@ -267,11 +269,11 @@ class PerturbationPairs(Streamed):
         test: share of the original texts reserved for ``benchmark=perturber`` and not used for training or validation,
             at least 0; together with ``validation`` below 1.
         batch_size: number of pairs in a training batch, over all processes.
-        limit: maximal number of training pairs, drawn with ``seed``; None uses all.
-        encoder: the model whose tokenizer and maximal length are used.
+        limit: maximum number of training pairs, drawn with ``seed``; None for all.
+        encoder: the model whose tokenizer and maximum length are used.
         epochs: number of passes over the training pairs.
         seed: seed of the draws and of the order of the batches.
-        augmentation: must be None, as augmentations of pairs do not exist.
+        augmentation: must be None, because there are no augmentations of pairs.
 
     Attributes:
         pairs: the pairs of each split.
@@ -299,7 +301,7 @@ class PerturbationPairs(Streamed):
     ) -> None:
         super().__init__()
         if (path is None) == (paths is None):
-            raise FairlabError("give data.path (pairs) or data.paths (plain text to make pairs of), and not both")
+            raise FairlabError("give either data.path (pairs) or data.paths (plain text to make pairs from)")
         if not (0 < validation < 1 and 0 <= test < 1 - validation):
             raise FairlabError(
                 "data.validation must be above 0 and below 1, data.test be at least 0, and both together below 1: "
@@ -308,7 +310,7 @@ class PerturbationPairs(Streamed):
         if batch_size < 1 or (limit is not None and limit < 1):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None:
-            raise FairlabError("there is no augmentation of a perturber's pairs: augmentation=none")
+            raise FairlabError("there is no augmentation of a perturber's pairs; set augmentation=none")
         self.where = path or ", ".join(paths or ())
         self.format = format
         self.batch_size = batch_size
@@ -326,7 +328,9 @@ class PerturbationPairs(Streamed):
         self.pairs = {"train": parts["train"][:limit], "validation": parts["validation"]}
         for split, part in self.pairs.items():
             if not part:
-                raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")
+                raise FairlabError(
+                    f"{self.where} contain too few pairs for {split}; give more or change data.validation"
+                )
         self.encoded = {split: encode_pairs(encoder, part, format) for split, part in self.pairs.items()}
 
     def facts(self) -> dict[str, object]:

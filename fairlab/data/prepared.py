@@ -173,9 +173,9 @@ def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
     for entry in listed:
         file = inside(folder, entry["file"], f"{folder / NAME}")
         if entry["tokens"] * np.dtype(manifest.dtype).itemsize != entry["bytes"]:
-            raise FairlabError(f"{folder / NAME} gives {entry['file']} tokens that it has not the bytes for; {anew}")
+            raise FairlabError(f"{folder / NAME} lists more tokens for {entry['file']} than the file holds; {anew}")
         if not file.is_file():
             raise DataUnavailable(f"{file} is missing though {NAME} lists it; {anew}")
         if not is_as_listed(file, entry):
-            raise FairlabError(f"{file} is not as it was written; {anew}")
+            raise FairlabError(f"{file} has changed since it was written; {anew}")
     return manifest

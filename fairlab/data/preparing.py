@@ -42,7 +42,7 @@ Pair = tuple[str, str]  # the original text, and its replacement in the corpus
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: its original text and id, its sentences if they are known, its replacement, and if a document."""
+    """A passage: original text, id, sentences if known, replacement, and whether it is a whole document."""
 
     original: str
     there: str
@@ -59,7 +59,7 @@ class TextPart:
         number: number of the shard.
         paragraphs: running text.
         rows: rows that are whole passages; either this or ``paragraphs`` is empty.
-        room: maximal number of characters of original text, up to the end of a passage; None takes all.
+        room: maximum number of characters of original text, up to the end of a passage; None for all.
         ends: whether a file of running text, which is one document, ends here.
     """
 
@@ -87,7 +87,7 @@ class PartMaker:
         tokenizer: a fast tokenizer.
         folder: folder to write shards to.
         dtype: data type of the ids.
-        passage: maximal number of tokens of a passage, unless a single sentence is longer.
+        passage: maximum number of tokens of a passage, unless a single sentence is longer.
         validation: share of the passages held out.
         twin: ``original`` ignores the replacement of a passage.
         augmentation: augmentation that rewrites a training passage.
@@ -249,7 +249,7 @@ def begin(folder: Path, facts: dict[str, Any]) -> None:
         FairlabError: the folder is a link, or links lead out of it.
     """
     if folder.is_symlink():
-        raise FairlabError(f"{folder} is a link; remove it, as text is prepared under that name")
+        raise FairlabError(f"{folder} is a link; remove it, because text is prepared in a folder of that name")
     if folder.is_dir():
         check_folder(folder)
     if changed_facts(folder / BEGUN, facts):
@@ -308,7 +308,7 @@ def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) ->
 
 
 def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:
-    """Yield the text in parts, which depend on the sources alone."""
+    """Yield the text in parts, which depend only on the sources."""
     number, before = 0, 0
     for file in sources:
         rows = file.suffix in TABLES
@@ -342,7 +342,7 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
         FairlabError: the file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no file; give data.paths of plain text")
+        raise DataUnavailable(f"{file} is not a file; give data.paths of plain text")
     lines = text_lines(file, latin_1=True)
     first = list(islice(lines, PROBED))
     wrapped = max(map(len, first), default=0) < WRAPPED

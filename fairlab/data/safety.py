@@ -31,13 +31,13 @@ class SafetyData(TrainingData):
 
     Args:
         name: name of the dataset, one of :data:`READERS`.
-        path: path of the dataset's file; None takes the one that comes with fairlab or is below ``FAIRLAB_DATA``.
+        path: path of the dataset's file; None for the one that comes with fairlab or is below ``FAIRLAB_DATA``.
         held_out: names of further datasets, not used for training or model selection.
-        always_trained: names of further datasets whose texts are in every training part, and are never measured.
+        always_trained: names of further datasets whose texts are in every training part and in no evaluation.
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
-        columns: columns of a table of one's own, see :class:`TableColumns`; None takes the usual names.
+        columns: columns of a user's own table, see :class:`TableColumns`; None for the usual names.
         augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:
@@ -69,13 +69,14 @@ class SafetyData(TrainingData):
         if folds < 3 or repeats < 1:
             raise FairlabError(f"data.folds must be at least 3 and data.repeats at least 1: {folds}, {repeats}")
         if augmentation is not None and not isinstance(augmentation, SubgroupAugmentation):
-            raise FairlabError("this augmentation makes no versions of a seed: augmentation=identity or none")
+            raise FairlabError("this augmentation makes no versions of a seed; set augmentation=identity or none")
         self.name = name
         self.path = path
         self.folds = folds
         self.repeats = repeats
         self.seed = seed
-        self.identities = tuple(getattr(augmentation, "identities", (SUBGROUPS,)))  # one of your own may use these
+        # a user's own augmentation may use these
+        self.identities = tuple(getattr(augmentation, "identities", (SUBGROUPS,)))
         lexicons = identity_lexicons(self.identities)
         self.subgroups = {lexicon.axis: list(lexicon.attributes) for lexicon in lexicons}
         found = read_safety(name, path, TableColumns(**columns) if columns else None)
@@ -83,7 +84,10 @@ class SafetyData(TrainingData):
         words = Identities(self.identities)
         self.groups = set_groups([text.key for text in seeds], [text.text for text in seeds], words)
         if (count := len(set(self.groups.values()))) < folds:
-            raise FairlabError(f"{name} has {count} sets that are no copies, for {folds} folds; lower data.folds")
+            remedy = (
+                f"set data.folds={count}" if count >= 3 else "give at least 3 texts that are not copies of each other"
+            )
+            raise FairlabError(f"{name} has {count} sets that are not copies, too few for {folds} folds; {remedy}")
         self.made = made_of(seeds, augmentation) if augmentation else []
         self.always = [
             replace(text, key=f"{other} {text.key}") for other in always_trained for text in read_safety(other)
@@ -138,7 +142,7 @@ class SafetyData(TrainingData):
 def about_whom(
     seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
 ) -> list[SafetyText]:
-    """Return the texts with a subgroup each: their own, or, if no text has one, the one that its words name.
+    """Return the texts, each with its own subgroup, or, if no text has one, with the one that its words name.
 
     Args:
         seeds: Texts.
@@ -152,9 +156,9 @@ def about_whom(
     for number, text in enumerate(seeds, start=1):
         if text.subgroup and text.subgroup not in known:
             raise FairlabError(
-                f"text {number} has the subgroup '{text.subgroup}', which is in no lexicon; there are: "
-                f"{', '.join(sorted(known))}; add a lexicon, augmentation.identities=[subgroups,FILE], or make no "
-                "versions, augmentation=none"
+                f"text {number} has the subgroup '{text.subgroup}', which is in no lexicon; the known ones are: "
+                f"{', '.join(sorted(known))}; add a lexicon with augmentation.identities=[subgroups,FILE], or make no "
+                "versions with augmentation=none"
             )
     if any(text.subgroup for text in seeds):
         return list(seeds)
@@ -163,7 +167,7 @@ def about_whom(
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
-    """Return versions of the seeds that are alone in their set, for every other subgroup of the category.
+    """For seeds that are alone in their set, return versions for every other subgroup of the category.
 
     A version keeps the labels of its seed.
     """

@@ -24,7 +24,7 @@ from fairlab.data.safety_texts import HARMS, NONE, SafetyText, binary_label, is_
 from fairlab.text.reading import read_table_rows, text_lines
 from fairlab.types import FairlabError
 
-OWN = "own"  # a table of one's own
+OWN = "own"  # a user's own table
 SEEDS = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
 OLID = "olid/olid-training-v1.0.tsv"
 MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
@@ -37,16 +37,16 @@ def read_safety(name: str, path: str | None = None, columns: TableColumns | None
 
     Args:
         name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
-        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None takes the file below
+        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None for the file below
             ``FAIRLAB_DATA``.
-        columns: columns of a table of one's own; None takes the usual names.
+        columns: columns of a user's own table; None for the usual names.
 
     Raises:
         DataUnavailable: the file is unavailable.
         FairlabError: there is no such dataset, a row cannot be read, or a subgroup, label or key is invalid.
     """
     if name not in READERS:
-        raise FairlabError(f"no safety data set '{name}'; there are: {', '.join(READERS)}")
+        raise FairlabError(f"no safety dataset '{name}'; there are: {', '.join(READERS)}")
     place, reader = READERS[name]
     if path is None and name == OWN:
         raise FairlabError("data=own_safety needs a table of labelled texts; give data.path=FILE")
@@ -57,15 +57,15 @@ def read_safety(name: str, path: str | None = None, columns: TableColumns | None
         texts = list(read_own(file, columns) if reader is read_own else reader(file))
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise FairlabError(f"{file} cannot be read as {name} ({reason}); put a whole copy of it there") from error
+        raise FairlabError(f"{file} cannot be read as {name} ({reason}); replace it with a complete copy") from error
     if not texts:
-        raise FairlabError(f"{file} holds no text; give another {name}")
+        raise FairlabError(f"{file} contains no text; give another file of {name}")
     seen: dict[tuple[str, str], int] = {}
     for number, text in enumerate(texts, start=1):
         if (first := seen.setdefault((text.key, text.subgroup), number)) != number and name != "bias_madlibs":
             raise FairlabError(
                 f"{file}, texts {first} and {number}: the set '{text.key}' has '{text.subgroup or NONE}' twice; "
-                "give every seed a key of its own"
+                "give every seed a different key"
             )
     return texts
 
@@ -148,7 +148,9 @@ def _olid(file: Path, kept: bool) -> Iterator[SafetyText]:
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")
         if len(cells) != 5:
-            raise FairlabError(f"{file}, line {number} has {len(cells)} columns of 5; put a whole copy of it there")
+            raise FairlabError(
+                f"{file}, line {number} has {len(cells)} of 5 columns; replace the file with a complete copy"
+            )
         if kept_for_benchmarks(cells[1]) == kept:
             labels = {"toxicity": int(cells[2] == "OFF"), "hate": int(cells[4] == "GRP")}
             yield SafetyText(cells[1], cells[0], "", labels)

@@ -56,12 +56,12 @@ def json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for part in data_files(file) if file.is_dir() else [file]:
         for place, row in read_json_lines(part):
             if not isinstance(row, dict):
-                raise FairlabError(f"{place} is {type(row).__name__}, no JSON object; write one object a line")
+                raise FairlabError(f"{place} is {type(row).__name__}, not a JSON object; write one object per line")
             yield place, row
 
 
 def is_seed(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is no version that an augmentation made."""
+    """Return whether a row is not a version that an augmentation made."""
     return row.get("augmentation") != INJECTED
 
 
@@ -69,7 +69,7 @@ def binary_label(value: object, place: str) -> int:
     """Return a label as 0 or 1.
 
     Raises:
-        FairlabError: The label is another one.
+        FairlabError: The label has another value.
     """
     if (written := as_written(value)) not in ("0", "1"):
         raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")

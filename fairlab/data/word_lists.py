@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
-FEWEST_WORDS, MOST_WORDS = 2, 128  # minimal and maximal number of words of a sentence; the authors' code
+FEWEST_WORDS, MOST_WORDS = 2, 128  # minimum and maximum number of words of a sentence; the authors' code
 
 
 NEUTRAL_KIND = 0  # attributes are numbered from 1
@@ -59,7 +59,7 @@ def listed_words(lists: Mapping[str, str]) -> WordLists:
     """Read words from files with one word per line.
 
     Raises:
-        FairlabError: there is no neutral list, there are less than two attributes, or their lists differ in length.
+        FairlabError: there is no neutral list, there are fewer than two attributes, or their lists differ in length.
         DataUnavailable: a file is unavailable.
     """
     if NEUTRAL not in lists or len(lists) < 3:
@@ -68,7 +68,8 @@ def listed_words(lists: Mapping[str, str]) -> WordLists:
     neutral = set(columns.pop(NEUTRAL)) - {""}
     if len(lengths := {len(column) for column in columns.values()}) > 1:
         raise FairlabError(
-            f"the lists of {', '.join(columns)} have {sorted(lengths)} lines; their lines must correspond"
+            f"the lists of {', '.join(columns)} have {sorted(lengths)} lines; "
+            "give lists of equal length with corresponding lines"
         )
     return WordLists(columns, neutral)
 

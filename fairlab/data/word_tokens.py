@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-MOST_WORDS = 2**17  # maximal number kept, about 25 MB
+MOST_WORDS = 2**17  # maximum number kept, about 25 MB
 JOINED = 500  # words tokenized as one text
 SAMPLE = 200  # texts on which looking up is compared with tokenizing
 

@@ -1,4 +1,4 @@
-"""Callbacks that measure a model every so many steps: for transformers' trainer and for Lightning's."""
+"""Callbacks that measure a model at intervals during training: for transformers' trainer and for Lightning's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.types import FairlabError
 
 
 class TransformersFairness(TrainerCallback):
-    """Measure the model of transformers' ``Trainer`` every so many steps, and at the end.
+    """Measure the model of transformers' ``Trainer`` every ``every`` steps, and at the end.
 
     Readings are logged as ``fairlab/KEY`` by the trainer's own loggers, and are kept in ``history``.
 
@@ -22,8 +22,8 @@ class TransformersFairness(TrainerCallback):
         benchmarks: Names of benchmarks, or benchmarks.
         every: Number of steps between measurements.
         settings: Settings by dotted key.
-        limit: Maximum number of items per benchmark; None takes all.
-        tokenizer: Tokenizer of the model; None takes the trainer's processing class.
+        limit: Maximum number of items per benchmark; None for all.
+        tokenizer: Tokenizer of the model; None for the trainer's processing class.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TransformersFairness(TrainerCallback):
             return
         tokenizer = self.tokenizer or given.get("processing_class")
         if tokenizer is None:
-            raise FairlabError("the trainer has no tokenizer; give TransformersFairness tokenizer=...")
+            raise FairlabError("the trainer has no tokenizer; pass tokenizer=... to TransformersFairness")
         found = measured_values((given["model"], tokenizer), self.benchmarks, self.settings, self.limit)
         row = {f"fairlab/{key}": value for key, value in found.items()}
         self.history.append({"step": float(state.global_step), **row})
@@ -61,7 +61,7 @@ class TransformersFairness(TrainerCallback):
 
 
 class LightningFairness(lightning.Callback):
-    """Measure a part of a LightningModule every so many steps, and at the end.
+    """Measure a part of a LightningModule every ``every`` steps, and at the end.
 
     Readings are logged as ``fairlab/KEY`` by the trainer's loggers, and are kept in ``history``.
 
@@ -72,7 +72,7 @@ class LightningFairness(lightning.Callback):
             transformers model.
         tokenizer: Tokenizer of a transformers model; None for other models.
         settings: Settings by dotted key.
-        limit: Maximum number of items per benchmark; None takes all.
+        limit: Maximum number of items per benchmark; None for all.
     """
 
     def __init__(
@@ -105,7 +105,8 @@ class LightningFairness(lightning.Callback):
         model = getattr(module, self.model, None)
         if model is None:
             raise FairlabError(
-                f"{type(module).__name__} has no '{self.model}'; name the attribute that holds the model"
+                f"{type(module).__name__} has no '{self.model}'; "
+                "set model to the name of the attribute that holds the model"
             )
         measured = model if self.tokenizer is None else (model, self.tokenizer)
         found = measured_values(measured, self.benchmarks, self.settings, self.limit)

@@ -22,14 +22,14 @@ def measured_values(
 ) -> dict[str, float]:
     """Return the headline readings of a model in training, and their distance to the ideal value, by key.
 
-    The training mode of every module and the state of the random generators are restored, so that training goes on as
+    The training mode of every module and the state of the random generators are restored, so that training continues as
     it would have without the measurement.
 
     Args:
         model: Any value that :func:`fairlab.evaluate` accepts; a pair of a transformers model and its tokenizer.
         benchmarks: Names of benchmarks, or benchmarks.
         settings: Settings by dotted key.
-        limit: Maximum number of items per benchmark; None takes all.
+        limit: Maximum number of items per benchmark; None for all.
     """
     module = model[0] if isinstance(model, tuple) else model
     with undisturbed(module), torch.no_grad():

@@ -22,14 +22,14 @@ class FairnessEvaluator(SentenceEvaluator):
 
     ``SentenceTransformerTrainer(..., evaluator=FairnessEvaluator(["seat"]))`` logs every reading under its key with an
     underscore for a slash, and ``..._distance``, its distance to the ideal value. The primary metric, by which the
-    trainer may keep the best model, is ``closeness``: less the mean distance to the ideal values, each as a share of
+    trainer may keep the best model, is ``closeness``: minus the mean distance to the ideal values, each as a share of
     the first measurement's.
 
     Args:
         benchmarks: Names of benchmarks, or benchmarks.
         name: Prefix of the keys.
         settings: Settings by dotted key, such as ``{"benchmark.seat.tests": ["6", "6b"]}``.
-        limit: Maximum number of items per benchmark; None takes all.
+        limit: Maximum number of items per benchmark; None for all.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class CCDLoss(nn.Module):
     """Content-conditional debiasing as a loss of sentence-transformers: equation 4 of its paper.
 
     The dataset has a column of neutral texts first, then one column per attribute; it has no label. The original
-    encoder is a frozen copy of the model as it is given here.
+    encoder is a frozen copy of the given model.
 
     Args:
         model: Model to be trained.

@@ -1,1 +1,1 @@
-"""Results of any evaluation tool, compared item by item."""
+"""Item-by-item comparison of the results of any evaluation tool."""

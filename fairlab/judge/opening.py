@@ -1,4 +1,4 @@
-"""JSON files of other tools, opened with bounds."""
+"""Reading of other tools' JSON files, with limits on their size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fairlab.checks.json_text import from_json
 from fairlab.files import inside, read_bounded
 from fairlab.types import FairlabError
 
-LARGEST = 1 << 30  # bytes of a file that is read whole
-LONGEST_LINE = 64 << 20  # bytes; samples with long prompts have lines that no file of texts has
+LARGEST = 1 << 30  # maximum number of bytes of a file that is read as a whole
+LONGEST_LINE = 64 << 20  # bytes; samples with long prompts have longer lines than files of texts
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -29,7 +29,7 @@ def json_object(path: Path) -> dict[str, Any]:
     """Return the JSON object of a file.
 
     Raises:
-        FairlabError: the file is too large, cut off, or holds no JSON object.
+        FairlabError: the file is too large or cut off, or does not contain a JSON object.
     """
     return as_object(json_value(path), str(path))
 
@@ -38,7 +38,7 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each line.
 
     Raises:
-        FairlabError: a line is too long, cut off, not UTF-8, or holds no JSON object.
+        FairlabError: a line is too long, cut off or not UTF-8, or does not contain a JSON object.
     """
     with path.open("rb") as file:
         number = 0
@@ -66,10 +66,10 @@ def parsed(text: str, place: str) -> Any:
 
 
 def as_object(content: Any, place: str) -> dict[str, Any]:
-    """Return a JSON value that has to be an object.
+    """Return a JSON value after checking that it is an object.
 
     Raises:
-        FairlabError: the value is none; the message names ``place``.
+        FairlabError: the value is not an object; the message names ``place``.
     """
     if not isinstance(content, dict):
         raise FairlabError(f"{place} holds {type(content).__name__}, not an object; give a file of results")
@@ -77,13 +77,13 @@ def as_object(content: Any, place: str) -> dict[str, Any]:
 
 
 def part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return an object within an object; empty if there is none, because tools leave out what they do not know."""
+    """Return an object within an object, or an empty one if it is missing, because tools omit unknown values."""
     found = content.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def parts(content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects in a list within an object; empty if there is no list."""
+    """Return the objects in a list within an object, or an empty list if it is missing."""
     found = content.get(key)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
@@ -92,7 +92,7 @@ def neighbour(path: Path, name: str) -> Path:
     """Return the path of a file next to a file of results.
 
     Raises:
-        FairlabError: the name leads to another folder, or a link of that name does.
+        FairlabError: the name, or a link with that name, leads to another folder.
     """
     return inside(path.parent, name, str(path))
 
@@ -107,7 +107,7 @@ def beginning(path: Path, characters: int = 4096) -> str:
 
 
 def number(value: Any) -> float | None:
-    """Return a score as a number: True, False and inspect's letters included; None if it is none of these."""
+    """Return a score as a number, also for True, False and inspect's letters; None for any other value."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     if isinstance(value, str):
         return letters.get(value)

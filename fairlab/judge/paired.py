@@ -1,4 +1,4 @@
-"""Paired differences of two models: interval, permutation test, and the smallest detectable difference."""
+"""Paired difference of two models, with interval, permutation test and smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from fairlab.metrics.bootstrap import cluster_sums
 
 Array = NDArray[np.float64]
-EXACT_TO = 14  # units up to which all sign flips are enumerated
+EXACT_TO = 14  # largest number of units for which all sign flips are enumerated
 FLIPS = 10_000
 BATCH = 500
-NORMAL_FROM = 20_000  # units from which the distribution under random signs is taken as normal
-FEWEST = 8  # units below which no interval is printed
+NORMAL_FROM = 20_000  # number of units from which the distribution under random signs is approximated as normal
+FEWEST = 8  # smallest number of units for which an interval is printed
 LEVEL, POWER = 0.05, 0.8
 
 
@@ -25,15 +25,15 @@ class PairedDifference:
     """Mean difference of two models over the same items.
 
     Attributes:
-        difference: mean of the second model's scores less the first one's.
+        difference: mean of the second model's scores minus the first model's.
         low, high: bounds of the 95 % interval; nan with fewer than :data:`FEWEST` clusters.
-        inner: bounds of the 90 % interval, by which two one-sided tests at 5 % are made; nan likewise.
+        inner: bounds of the 90 % interval, used for two one-sided tests at 5 %; nan in the same case.
         p: two-sided p-value of the permutation test.
         n: number of items.
         units: number of clusters; the number of items if they are independent.
         changed: number of items on which the two models' scores differ.
-        detectable: smallest difference that these items find with a power of 80 %; nan as the interval.
-        needed: number of items with which the difference found would be detected; None if it is 0 or undefined.
+        detectable: smallest difference that these items detect with 80 % power; nan if the interval is nan.
+        needed: number of items needed to detect the difference found; None if the difference is 0 or undefined.
     """
 
     difference: float
@@ -52,8 +52,8 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
     r"""Compare two models' scores (N,) on the same items.
 
     The interval is the cluster-robust t-interval of the mean difference over C clusters with sums :math:`s_c` and sizes
-    :math:`n_c`, :math:`\bar d \pm t_{C-1} \sqrt{C / (C - 1) \sum_c (s_c - \bar d n_c)^2} / N`. The p-value is that of
-    the permutation test that exchanges the two models within clusters; with independent items and scores of 0 and 1 it
+    :math:`n_c`, :math:`\bar d \pm t_{C-1} \sqrt{C / (C - 1) \sum_c (s_c - \bar d n_c)^2} / N`. The p-value is from the
+    permutation test that exchanges the two models within clusters. With independent items and scores of 0 and 1, this
     is McNemar's exact test.
 
     Args:
@@ -88,11 +88,11 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
 
 
 def clustered_error(sums: Array, sizes: Array) -> float:
-    """Return the cluster-robust standard error of the mean of all items, from at least two clusters.
+    """Return the cluster-robust standard error of the mean over all items, for at least two clusters.
 
     Args:
         sums: sum of each cluster's values, (C,).
-        sizes: number of each cluster's values, (C,).
+        sizes: number of values in each cluster, (C,).
 
     Example:
         >>> round(clustered_error(np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4)), 4)  # deviation over root of 4
@@ -103,11 +103,11 @@ def clustered_error(sums: Array, sizes: Array) -> float:
 
 
 def sign_flip_p(sums: Array, seed: int = 0) -> float:
-    """Return the two-sided p-value of a mean of 0 under random signs of the clusters' sums.
+    """Return the two-sided p-value of a zero mean under random signs of the clusters' sums.
 
-    Sums of one size have the binomial distribution of their signs. All sign patterns are enumerated for at most
-    :data:`EXACT_TO` sums that are not 0; up to :data:`NORMAL_FROM`, 10,000 are drawn, and the pattern observed counts
-    as one of them; from there on the normal limit holds.
+    If all sums have the same size, their signs have a binomial distribution, which is used exactly. Otherwise all sign
+    patterns are enumerated for at most :data:`EXACT_TO` nonzero sums. Up to :data:`NORMAL_FROM` sums, 10,000 patterns
+    are drawn, and the observed pattern is counted as one of them. Beyond that, the normal approximation is used.
 
     Args:
         sums: sum of the differences of each cluster, (C,).
@@ -126,7 +126,7 @@ def sign_flip_p(sums: Array, seed: int = 0) -> float:
         return float(binomtest(int((moved > 0).sum()), len(moved)).pvalue)
     if len(moved) >= NORMAL_FROM:
         return float(2 * norm.sf(abs(moved.sum()) / math.sqrt(float((moved**2).sum()))))
-    observed = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # sums that differ by rounding are equal
+    observed = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # treats sums that differ only by rounding as equal
     if len(moved) <= EXACT_TO:
         bits = (np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1
         return float((np.abs((1 - 2 * bits) @ moved) >= observed).mean())

@@ -1,4 +1,4 @@
-"""Items that two runs share."""
+"""Matching of the items that two runs share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Pairing:
-    """Items of two runs, side by side.
+    """Matched items of two runs.
 
     Attributes:
-        first, second: places of the shared items in each run, in the same order.
-        by: key by which the items were joined: ``id`` or ``text``.
-        only_first, only_second: number of items that only one run holds.
-        conflicts: number of items with the same identifier and another input; they are left out.
+        first, second: positions of the shared items in each run, in the same order.
+        by: key by which the items were matched: ``id`` or ``text``.
+        only_first, only_second: number of items that are in only one of the runs.
+        conflicts: number of items with the same identifier but different inputs, which are left out.
     """
 
     first: list[int]
@@ -30,10 +30,10 @@ class Pairing:
 
 
 def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
-    """Join the items of two runs by identifier, or by input if identifiers do not mean the same items.
+    """Match the items of two runs by identifier, or by input if identifiers do not refer to the same items.
 
-    Two identifiers mean the same item unless both tools hashed the same input and the hashes differ. If more than half
-    of the shared identifiers conflict in that way, or none is shared, items are joined by their inputs.
+    A shared identifier conflicts if both tools hashed the same kind of input and the hashes differ. If more than half
+    of the shared identifiers conflict, or none is shared, items are matched by their inputs.
 
     Raises:
         FairlabError: the runs share no item.
@@ -45,7 +45,7 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
         }
         if not by_id.first or 2 * len(conflicting) > len(by_id.first):
             by_text = _joined(first, second, _numbered(first.texts), _numbered(second.texts), "text")
-            return _refuse_none(by_text, first)
+            return _refuse_none(by_text, first, len(conflicting))
         kept = [pair for pair in zip(by_id.first, by_id.second, strict=True) if pair not in conflicting]
         by_id = Pairing(
             [a for a, _ in kept], [b for _, b in kept], "id", by_id.only_first, by_id.only_second, len(conflicting)
@@ -54,12 +54,12 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
 
 
 def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether both runs kept inputs and hashed the same kind of content, which is named before the colon."""
+    """Return whether both runs kept inputs and hashed the same kind of content, as named before the colon."""
     return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
 
 
 def _numbered(texts: Sequence[str]) -> list[str]:
-    """Return keys that distinguish items with the same input: the first, the second, and so on."""
+    """Return keys that number items with the same input: the first, the second, and so on."""
     seen: Counter[str] = Counter()
     keys = []
     for text in texts:
@@ -81,7 +81,12 @@ def _joined(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: 
     )
 
 
-def _refuse_none(pairing: Pairing, scores: TaskScores) -> Pairing:
+def _refuse_none(pairing: Pairing, scores: TaskScores, conflicts: int = 0) -> Pairing:
+    if not pairing.first and conflicts:
+        raise FairlabError(
+            f"the runs share {conflicts} identifiers of {scores.task}, but no input: their data, splits, languages or "
+            "revisions differ; evaluate both on the same data"
+        )
     if not pairing.first:
         raise FairlabError(
             f"the runs share no item of {scores.task}, by identifier or by input; evaluate both on the same data"

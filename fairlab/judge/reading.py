@@ -1,4 +1,4 @@
-"""Results of any tool: which reader a file is for, and the runs in files and folders."""
+"""Reading of any tool's results: choice of the reader for a file, and runs in files and folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.judge.formats import item_tables
 from fairlab.judge.scores import ToolRun
 from fairlab.types import FairlabError
 
-MOST_FILES = 20_000  # below a folder
+MOST_FILES = 20_000  # maximum number of files below a folder
 PACKED = (".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".tgz", ".7z")
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
 
@@ -25,10 +25,10 @@ def readers() -> list[ModuleType]:
 
 
 def read_tool_run(place: str | Path) -> ToolRun:
-    """Return the one run that a file or a folder holds.
+    """Return the only run in a file or folder.
 
     Raises:
-        FairlabError: there is no such place, it holds no run of a known tool, or several.
+        FairlabError: the file or folder does not exist, or contains no run of a known tool or several runs.
     """
     runs = read_tool_runs(place)
     if len(runs) > 1:
@@ -41,14 +41,15 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
     """Return all runs in a file or below a folder, at least one, in order of their files.
 
     Raises:
-        FairlabError: there is no such place, it holds a link out of it or no run of a known tool, or a file is damaged.
+        FairlabError: the place does not exist, contains a link that leads out of it or no run of a known tool, or a
+            file is damaged.
     """
     runs = find_tool_runs(place)
     path = Path(place)
     if not runs and path.suffix in PACKED:
-        raise FairlabError(f"{place} is packed; unpack it, and give the files in it")
+        raise FairlabError(f"{place} is compressed; unpack it, and give the files in it")
     if not runs and path.suffix == ".jsonl" and path.name.startswith("samples_"):
-        raise FairlabError(f"{place} has the samples of a run alone; give the file results_DATE.json next to it")
+        raise FairlabError(f"{place} contains only the samples of a run; give the file results_DATE.json next to it")
     if not runs and path.suffix in TABLES:
         columns = " and ".join(item_tables.COLUMNS)
         raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8; name them so")
@@ -62,7 +63,7 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
     """Return all runs in a file or below a folder, in order of their files; empty if there are none.
 
     Raises:
-        FairlabError: there is no such place, it holds a link out of it, or a file is damaged.
+        FairlabError: the place does not exist, contains a link that leads out of it, or a file is damaged.
     """
     path = Path(place)
     if not path.exists():
@@ -73,7 +74,7 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
 
 
 def _read(file: Path, reader: ModuleType) -> ToolRun:
-    """Read a file; any error names it."""
+    """Read a file, naming it in any error."""
     try:
         run: ToolRun = reader.read(file)
     except FairlabError as error:
@@ -82,7 +83,7 @@ def _read(file: Path, reader: ModuleType) -> ToolRun:
 
 
 def _recognised(path: Path) -> Iterator[tuple[Path, ModuleType]]:
-    """Yield the files that a reader is for, with the reader; links are not followed."""
+    """Yield the files that some reader recognises, each with the reader, without following links."""
     for file in [path] if path.is_file() else _files(path):
         reader = next((one for one in readers() if one.recognises(file)), None)
         if reader is not None:

@@ -1,4 +1,4 @@
-"""Scores of single items, as an evaluation tool leaves them."""
+"""Scores of single items from the output of an evaluation tool."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class TaskScores:
     Attributes:
         task: name of the task.
         metric: name of the metric.
-        ids: identifiers of the items, each once.
+        ids: identifiers of the items, without repetition.
         texts: hashes of the items' inputs, each as ``KIND:HASH``, in the order of ``ids``; empty if the tool kept no
-            inputs. Hashes of two kinds are of different things, such as a document and a prompt.
+            inputs. Different kinds are hashes of different things, such as a document and a prompt.
         values: scores, (N,).
         clusters: group of each item, such as the passage that its question is about; empty if there are no groups.
-        higher_is_better: direction of the metric; None if the tool does not say.
-        reported: aggregate that the tool itself printed; None if it printed none.
-        settings: values that the scores depend on, apart from the model: template, shots, version of the task.
+        higher_is_better: direction of the metric; None if the tool does not state it.
+        reported: aggregate that the tool itself reported; None if it reported none.
+        settings: settings other than the model that the scores depend on: template, shots, version of the task.
     """
 
     task: str
@@ -44,25 +44,27 @@ class TaskScores:
 
     @property
     def mean(self) -> float:
-        """Mean score over the items."""
+        """Return the mean score over the items."""
         return float(self.values.mean())
 
 
 @dataclass(frozen=True)
 class ToolRun:
-    """One model as an evaluation tool measured it.
+    """Scores of one model from an evaluation tool.
 
     Attributes:
         name: name of the model.
         tool: name and version of the tool.
         place: file that the scores were read from.
         tasks: scores by task and metric.
+        left_out: tasks and metrics of the file that hold no scores of items, with the reason.
     """
 
     name: str
     tool: str
     place: Path
     tasks: tuple[TaskScores, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def item_scores(
@@ -80,10 +82,10 @@ def item_scores(
         more: further attributes of :class:`TaskScores`.
 
     Raises:
-        FairlabError: there are no rows, a score is not finite, or an identifier means several items.
+        FairlabError: there are no rows, a score is not finite, or an identifier belongs to several items.
     """
     if not rows:
-        raise FairlabError(f"{task} holds no item with a score by {metric}")
+        raise FairlabError(f"{task} contains no item with a score by {metric}; choose another metric")
     grouped: dict[str, list[tuple[str, float, str, str]]] = {}
     for row in rows:
         grouped.setdefault(row[0], []).append(row)
@@ -98,7 +100,7 @@ def item_scores(
             )
     texts = tuple(answers[0][2] for answers in grouped.values())
     clusters = tuple(answers[0][3] for answers in grouped.values())
-    if any(clusters):  # an item without a group is one of its own
+    if any(clusters):  # an item without a group is its own group
         clusters = tuple(group or f"item {name}" for group, name in zip(clusters, grouped, strict=True))
     return TaskScores(
         task,
@@ -112,7 +114,7 @@ def item_scores(
 
 
 def text_hash(text: str) -> str:
-    """Return a short hash by which inputs of two tools are compared; white space at the ends does not count.
+    """Return a short hash for comparing the inputs of two tools, ignoring white space at both ends.
 
     Example:
         >>> text_hash(" What is 1 plus 1?") == text_hash("What is 1 plus 1?")

@@ -29,17 +29,17 @@ ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """Two runs compared on one task by one metric.
+    """Comparison of two runs on one task by one metric.
 
     Attributes:
         task, metric: names of the task and the metric.
-        first, second: names of the two models; differences are the second less the first.
+        first, second: names of the two models; differences are the second minus the first.
         value_first, value_second: mean scores over the shared items.
-        found: paired difference with interval, p-value and power.
-        pairing: how the items were joined, and how many were left out.
-        p_adjusted: p-value adjusted for all comparisons asked.
+        found: paired difference, with interval, p-value and power.
+        pairing: how the items were matched, and how many were left out.
+        p_adjusted: p-value adjusted for all requested comparisons.
         differing: settings in which the two runs differ, each as ``name: first and second``.
-        higher_is_better: direction of the metric; None if it is not known.
+        higher_is_better: direction of the metric; None if unknown.
         margin: largest difference that counts as equal; None if no margin was given.
     """
 
@@ -58,28 +58,28 @@ class PairVerdict:
 
     @property
     def differs(self) -> bool:
-        """Whether the two models differ beyond chance, by the adjusted p-value."""
+        """Return whether the two models differ beyond chance, by the adjusted p-value."""
         return self.p_adjusted < LEVEL
 
     @property
     def better(self) -> str:
-        """Name of the better model; empty if the models do not differ beyond chance, or no direction is known."""
+        """Return the name of the better model; empty if neither is better beyond chance or the direction is unknown."""
         if not self.differs or self.higher_is_better is None:
             return ""
         return self.second if (self.found.difference > 0) == self.higher_is_better else self.first
 
     @property
     def equivalent(self) -> bool:
-        """Whether the difference is shown to be within the margin, by two one-sided tests at 5 %."""
+        """Return whether two one-sided tests at 5 % show that the difference is within the margin."""
         return self.margin is not None and max(map(abs, self.found.inner)) < self.margin
 
     @property
     def sentence(self) -> str:
-        """Answer in one sentence: first how large the difference is, then whether chance could give it."""
+        """Return one sentence on the size of the difference and on whether it could be due to chance."""
         return self.said(self.first, self.second)
 
     def said(self, first: str, second: str) -> str:
-        """Return the sentence with other names for the two models."""
+        """Return the sentence with other names of the two models."""
         found = self.found
         size = f"{second} less {first}: {found.difference:+.3g}"
         size += f" [{found.low:+.3g}, {found.high:+.3g}]" if math.isfinite(found.low) else " (too few for an interval)"
@@ -107,8 +107,8 @@ class Judgement:
     Attributes:
         runs: the runs that were compared.
         verdicts: one entry per task, metric and pair of runs.
-        adjustment: method by which p-values were adjusted.
-        skipped: tasks and metrics that one run alone has.
+        adjustment: method that adjusted the p-values.
+        skipped: tasks and metrics that only one run has.
     """
 
     runs: Sequence[ToolRun]
@@ -121,10 +121,11 @@ class Judgement:
         return frame_of([_row(verdict) for verdict in self.verdicts])
 
     def ranks(self) -> list[tuple[str, str, str, int, int]]:
-        """Return task, metric, model, and the best and worst rank that the model may have.
+        """Return the task, the metric, the model, and the best and worst rank that the model may have.
 
-        A model's best rank counts the models that are better beyond chance; its worst rank, those that are not worse
-        beyond chance. Models with overlapping ranks cannot be distinguished. Metrics without a direction have no ranks.
+        A model's best rank follows from the number of models that are better beyond chance, and its worst rank from the
+        number that are not worse beyond chance. Models with overlapping ranks cannot be distinguished. Metrics without
+        a direction have no ranks.
         """
         found = []
         for task, metric in dict.fromkeys((verdict.task, verdict.metric) for verdict in self.verdicts):
@@ -144,12 +145,12 @@ class Judgement:
 
 
 def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None = None, seed: int = 0) -> Judgement:
-    """Compare runs pairwise on every task and metric that all of a pair have.
+    """Compare runs pairwise on every task and metric that both runs of a pair have.
 
     Args:
-        runs: at least two runs; names that occur twice get the name of their file.
-        adjust: ``holm`` bounds the chance of any false finding, ``bh`` the expected share of false ones (Benjamini and
-            Hochberg 1995).
+        runs: at least two runs; a name that occurs twice is extended by the name of its file.
+        adjust: ``holm`` limits the probability of any false finding; ``bh`` limits the expected share of false findings
+            (Benjamini and Hochberg 1995).
         margin: largest difference that counts as equal, in units of the metric.
         seed: seed of the permutations.
 
@@ -161,7 +162,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
     if margin is not None and not (margin > 0 and math.isfinite(margin)):
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
-        raise FairlabError("one run alone cannot be compared; give at least two")
+        raise FairlabError("a single run cannot be compared; give at least two")
     named = _distinct(runs)
     verdicts, skipped = [], []
     for first, second in combinations(named, 2):
@@ -206,7 +207,7 @@ def _verdict(
 
 
 def _distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
-    """Return the runs with names that differ: the folder's and the file's name follow where two models are alike."""
+    """Return the runs with distinct names, adding the names of folder and file if two models have the same name."""
     names = [run.name for run in runs]
     longer = [
         run
@@ -262,12 +263,13 @@ def _row(verdict: PairVerdict) -> dict[str, object]:
 
 
 def _lines(judgement: Judgement) -> list[str]:
-    """Return what must be known before any number, then one paragraph per verdict, then ranks."""
+    """Return the lines of the report: warnings first, then one paragraph per verdict, then the ranks."""
     letter = {run.name: letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
+    warned += [f"left out of {letter[run.name]}: {reason}" for run in judgement.runs for reason in run.left_out]
     if judgement.skipped:
-        warned.append(f"not compared, as one run alone has them: {', '.join(judgement.skipped)}")
+        warned.append(f"not compared, because only one run has them: {', '.join(judgement.skipped)}")
     lines += ["", *dict.fromkeys(warned)] if warned else []
     many = len(judgement.verdicts)
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
@@ -279,7 +281,7 @@ def _lines(judgement: Judgement) -> list[str]:
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
         lines += [f"{one.task}, {one.metric} ({items}): {values}", f"  {one.said(first, second)}"]
     if len(judgement.runs) > 2:
-        lines += ["", "Ranks that chance leaves open:"]
+        lines += ["", "Possible ranks, given chance:"]
         lines += [
             f"  {task}, {metric}: {letter[name]} {best if best == worst else f'{best} to {worst}'}"
             for task, metric, name, best, worst in judgement.ranks()

@@ -212,25 +212,25 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     Args:
         content: content of the file.
         path: path of the file, for messages.
-        fewest: minimal number of attributes; a set of biasers, each of which is one attribute, may have one.
+        fewest: minimum number of attributes; a set of biasers, each of which is one attribute, may have one.
 
     Raises:
         FairlabError: a key is missing, a row has the wrong length, the lexicon holds no words, a name is listed twice,
             a word has a control character, or the content contradicts itself.
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
-        raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
+        raise FairlabError(f"{path} is not a lexicon; it needs the keys axis, attributes and words")
     require_form(path, content, LexiconFile)
     attributes = tuple(content["attributes"])
     if not attributes:
-        raise FairlabError(f"the lexicon {path} is empty: 'attributes' is no list of at least one name")
+        raise FairlabError(f"the lexicon {path} is empty: 'attributes' is not a list of at least one name")
     if len(attributes) < fewest:
         raise FairlabError(
-            f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, because versions of a "
-            "text are compared with each other"
+            f"the lexicon {path} has only the attribute '{attributes[0]}'; "
+            "give at least two, because versions of a text are compared with each other"
         )
     if len(set(attributes) - {NEUTRAL}) < len(attributes):
-        raise FairlabError(f"{path}: give every attribute a name of its own, which is not '{NEUTRAL}'")
+        raise FairlabError(f"{path}: give every attribute a different name, other than '{NEUTRAL}'")
     content = {**content, "attributes": attributes}
     sections = {**(content["words"] or {}), **({"names": content["names"]} if content.get("names") else {})}
     swapped = list(_entries(sections, content, path))
@@ -238,7 +238,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     further = list(_entries(content.get("further") or {}, content, path))
     for form in (form for entry in (*swapped, *further) for form in entry.forms):
         if CONTROL.search(form):
-            raise FairlabError(f"{path}: the word {form!a} has a character that is no text; remove it")
+            raise FairlabError(f"{path}: the word {form!a} has a character that is not text; remove it")
     if not swapped:
         raise FairlabError(f"the lexicon {path} is empty; give it at least one row of words")
     lexicon = Lexicon(
@@ -257,9 +257,9 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         tuple(content.get("judged") or ()),
     )
     if unknown_sections := set(lexicon.judged) - set(sections):
-        raise FairlabError(f"{path}: 'judged' names {min(unknown_sections)}, which is none of {', '.join(sections)}")
+        raise FairlabError(f"{path}: 'judged' names {min(unknown_sections)}, which is not one of {', '.join(sections)}")
     if unknown := set(lexicon.figures) - set(attributes):
-        raise FairlabError(f"{path}: 'figures' names {min(unknown)}, which is none of {', '.join(attributes)}")
+        raise FairlabError(f"{path}: 'figures' names {min(unknown)}, which is not one of {', '.join(attributes)}")
     _check_marks(lexicon, path)
     return lexicon
 
@@ -271,11 +271,13 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
     for section, rows in sections.items():
         for row in rows or []:
             if len(row) != width:
-                raise FairlabError(f"{path}: the row {row} of '{section}' does not hold {width} forms, neutral first")
+                raise FairlabError(
+                    f"{path}: the row {row} of '{section}' must hold {width} forms, the neutral one first"
+                )
             alone, before = _by_context(row[0], f"{path}: the row {row} of '{section}'")
             forms = tuple("" if form is None else str(form) for form in (alone, *row[1:]))
             if any(form and not any(map(str.isalnum, form)) for form in (*forms, *before.values())):
-                raise FairlabError(f"{path}: the row {row} of '{section}' holds a form without letters")
+                raise FairlabError(f"{path}: the row {row} of '{section}' has a form without letters; fix it")
             part = next((pos[form] for form in forms if form in pos), pos.get(section, "noun"))
             source = sources.get(section, content.get("source", "compiled for this lexicon"))
             licence = licences.get(section, content.get("licence", "unknown"))
@@ -296,7 +298,7 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     """Return the neutral form used without a noun, and the forms before nouns if a row names them by context."""
     if not isinstance(neutral, dict):
         return neutral, {}
-    said = f"{place} names its neutral form by context; give"
+    said = f"{place} gives its neutral form by context; give"
     if unknown := [str(key) for key in neutral if key not in CONTEXTS]:
         raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, not '{unknown[0]}'")
     if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
@@ -311,7 +313,7 @@ def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
         return None
     wrong, read = given
     if not 0 <= wrong <= read or not read:
-        raise FairlabError(f"{path}: 'wrong' is {given}; give how many rewrites were wrong, and of how many")
+        raise FairlabError(f"{path}: 'wrong' is {given}; give two numbers: wrong rewrites, and rewrites read")
     return wrong, read
 
 
@@ -319,7 +321,9 @@ def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
     """Return further nouns for persons, case-folded."""
     given = [one.strip().casefold() for one in content.get("people") or []]
     if not all(map(str.isalpha, given)):
-        raise FairlabError(f"{path}: 'people' is no list of single words; give nouns for persons, such as [seamstress]")
+        raise FairlabError(
+            f"{path}: 'people' is not a list of single words; give nouns for persons, such as [seamstress]"
+        )
     if marked := set(given) & {
         str(form).casefold() for rows in (content["words"] or {}).values() for row in rows or [] for form in row[1:]
     }:
@@ -348,7 +352,7 @@ def _check_marks(lexicon: Lexicon, path: Path) -> None:
                 )
             if folded in neutral:
                 raise FairlabError(
-                    f"the lexicon {path} goes in a circle: '{form}' marks {attribute} and is a neutral form as well; "
+                    f"the lexicon {path} contradicts itself: '{form}' marks {attribute} but is also a neutral form; "
                     "remove one of them"
                 )
     if marks and (bare := [name for name in lexicon.attributes if name not in marks.values()]):

@@ -11,7 +11,7 @@ FORMS = ("adjective", "person", "people")
 
 
 def forms(member: Any, path: Path) -> tuple[str, str, str]:
-    """Return the three forms of a member, which may be given by its adjective alone.
+    """Return the three forms of a member, which may be given as only an adjective.
 
     Raises:
         FairlabError: the member is neither an adjective nor three forms.
@@ -48,7 +48,9 @@ def as_lexicon(content: dict[str, Any], path: Path) -> dict[str, Any]:
     """
     members = content["biasers"]
     if not isinstance(content.get("axis"), str) or not isinstance(members, list) or not members:
-        raise FairlabError(f"{path} is no set of biasers; it needs the keys axis and biasers, a list of at least one")
+        raise FairlabError(
+            f"{path} is not a set of biasers; it needs the keys axis and biasers (a list of at least one)"
+        )
     rows = [forms(member, path) for member in members]
     names = [row[0].lower().replace(" ", "-") for row in rows]
     if twice := {name for name in names if names.count(name) > 1}:

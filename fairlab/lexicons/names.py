@@ -63,22 +63,23 @@ def read_names(path: Path) -> dict[str, Name]:
     with path.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
         if list(table.fieldnames or []) != COLUMNS:
-            raise FairlabError(f"{path} is no list of names; its columns must be {', '.join(COLUMNS)}")
+            raise FairlabError(f"{path} is not a list of names; its columns must be {', '.join(COLUMNS)}")
         known = {"gender": GENDERS, "race": ("", *load_lexicon("race").attributes), "other_sense": SENSES}
         names: dict[str, Name] = {}
         for row in table:
             if None in row or None in row.values():
-                raise FairlabError(f"{path}, line {table.line_num} does not hold {len(COLUMNS)} columns; fix it")
+                raise FairlabError(f"{path}, line {table.line_num} does not have {len(COLUMNS)} columns; fix it")
             for column, values in known.items():
                 if row[column] not in values:
                     raise FairlabError(
-                        f"{path}, line {table.line_num}: the {column} '{row[column]}' of {row['name']} is not known; "
+                        f"{path}, line {table.line_num}: the {column} '{row[column]}' of {row['name']} is unknown; "
                         f"give one of {', '.join(filter(None, values))}"
                     )
             for name in row["name"].split() or [""]:
                 if not name or fold(name) in names:
                     raise FairlabError(
-                        f"{path}, line {table.line_num}: the name '{name}' is empty or listed twice; keep one of it"
+                        f"{path}, line {table.line_num}: the name '{name}' is empty or listed twice; "
+                        "fill it in, or keep one of the two"
                     )
                 names[fold(name)] = Name(**{**row, "name": name})
     return names

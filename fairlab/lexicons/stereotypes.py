@@ -17,6 +17,6 @@ def stereotyped_words(axis: str) -> set[str]:
     path = FOLDER / "stereotyped" / f"{axis}.yaml"
     if not path.is_file():
         there = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
-        raise FairlabError(f"no stereotyped words for the axis '{axis}'; there are some for: {there}")
+        raise FairlabError(f"there are no stereotyped words for the axis '{axis}', only for: {there}")
     sections: dict[str, list[str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {word for words in sections.values() for word in words}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 MOST_REQUESTS, MOST_BYTES = 50_000, 200 * 10**6  # per job
 LONGEST_FILE = 2**30  # maximum bytes read of a file of answers
 WINDOW = "24h"
-POLL = 30.0  # seconds between questions after a job
+POLL = 30.0  # seconds between queries about a job
 WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0)  # seconds before retries of a lost question
 ENDED = ("completed", "failed", "expired", "cancelled")
 FILES_OF_ANSWERS = ("output_file_id", "error_file_id")
@@ -74,11 +75,11 @@ class BatchServer(Server):
                 self.ledger.forget_job(job)
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Return one attempt per request, when all jobs that hold them have ended.
+        """Return one attempt per request when all jobs that contain them have ended.
 
         Raises:
-            StillAtWork: If this process is interrupted, or the server cannot be reached, while a job goes on.
-            FairlabError: If the server refuses a job, or offers none.
+            StillAtWork: If this process is interrupted, or the server cannot be reached, while a job is running.
+            FairlabError: If the server refuses a job, or does not offer batch jobs.
         """
         self._forget_collected()
         asked = {self._id_of(request): request for request in requests}
@@ -130,14 +131,15 @@ class BatchServer(Server):
 
     async def _created(self, job: RecordedJob) -> RecordedJob:
         order = {"input_file_id": job.file, "endpoint": self.endpoint, "completion_window": WINDOW}
-        made = await self._object("POST", "/batches", retried=False, json=order)  # sent twice it would be paid twice
+        # a second request would be charged again
+        made = await self._object("POST", "/batches", retried=False, json=order)
         job = replace(job, id=_text_of(made, "id"))
         self.ledger.keep_job(job)
-        log.info("batch job %s of %d requests is at work; a killed run collects it", job.id, len(job.keys))
+        log.info("batch job %s of %d requests is running; a restarted run collects it", job.id, len(job.keys))
         return job
 
     async def _found(self, job: RecordedJob) -> RecordedJob:
-        """Return a job whose creation was not heard of: the one of its file at the server, else a new one."""
+        """Return a job whose creation was not confirmed: the server's job of its file, or else a new one."""
         after = ""
         while True:
             listed = await self._object("GET", f"/batches?limit=100{after}")
@@ -162,7 +164,7 @@ class BatchServer(Server):
             if isinstance(file := ended.get(name), str) and file:
                 answer = await self._call("GET", f"/files/{quote(file, safe='')}/content")
                 if answer.status != 200:
-                    raise FairlabError(f"{self.root} gives no answers of the batch job {job.id}: {self.said(answer)}")
+                    raise FairlabError(f"{self.root} returns no answers of the batch job {job.id}: {self.said(answer)}")
                 lines |= dict(_lines(answer.content))
         self.collected.append(replace(job, keys=job.keys - asked.keys()))
         held = [key for key in asked if key in job.keys]
@@ -180,7 +182,7 @@ class BatchServer(Server):
             answer = await self._call("GET", f"/batches/{quote(job.id, safe='')}", lost=StillAtWork)
             if answer.status == 404:
                 self.ledger.forget_job(job)
-                raise FairlabError(f"{self.root} has no batch job {job.id} any more; run again to send its requests")
+                raise FairlabError(f"{self.root} no longer has the batch job {job.id}; run again to send its requests")
             found = self._checked(answer)
             counts = found.get("request_counts")
             answered = counts.get("completed", 0) if isinstance(counts, dict) else 0
@@ -208,7 +210,7 @@ class BatchServer(Server):
             return Attempt(ExchangeOutcome.TIMED_OUT, reason=said or "the batch job expired")
         if status == "cancelled":
             return Attempt(ExchangeOutcome.REJECTED, reason=said or "the batch job was cancelled")
-        return Attempt(ExchangeOutcome.SERVER_ERROR, reason=said or "the batch job holds no answer to it")
+        return Attempt(ExchangeOutcome.SERVER_ERROR, reason=said or "the batch job contains no answer to it")
 
     async def _object(self, method: str, path: str, **content: Any) -> dict[str, Any]:
         return self._checked(await self._call(method, path, **content))
@@ -223,8 +225,8 @@ class BatchServer(Server):
             self.refusal(answer, 0.0)
         if answer.status not in (200, 201) or not isinstance(answer.body, dict):
             raise FairlabError(
-                f"{self.root} takes no batch job ({answer.status}: {self.said(answer)}); set llm.batch=false to send "
-                "requests one by one"
+                f"{self.root} does not accept batch jobs ({answer.status}: {self.said(answer)}); set llm.batch=false "
+                "to send requests one by one"
             )
         return dict(answer.body)
 
@@ -242,7 +244,7 @@ class BatchServer(Server):
         Raises:
             FairlabError: As ``lost``, if every retry was lost, or if the response is too long.
         """
-        reason = ""
+        reason, began = "", time.monotonic()
         for wait in (0.0, *(WAITS if retried else ())):
             await asyncio.sleep(wait)
             try:
@@ -253,7 +255,10 @@ class BatchServer(Server):
             if answer.status != 429 and answer.status != 408 and answer.status < 500:
                 return answer
             reason = f"{answer.status}: {self.said(answer)}"
-        raise lost(f"{self.root} does not answer about batch jobs ({reason}); run again to collect their results")
+        raise lost(
+            f"{self.root} has not answered about batch jobs for {time.monotonic() - began:.0f} s ({reason}); run again "
+            "to collect their results, or set llm.batch=false"
+        )
 
     async def _once(self, method: str, path: str, content: Mapping[str, Any]) -> Answer:
         body = bytearray()
@@ -261,9 +266,7 @@ class BatchServer(Server):
             async for part in response.aiter_bytes():
                 body += part
                 if len(body) > LONGEST_FILE:
-                    raise FairlabError(
-                        f"{self.root} answers with more than {LONGEST_FILE:,} bytes; ask for fewer texts"
-                    )
+                    raise FairlabError(f"{self.root} sent more than {LONGEST_FILE:,} bytes; request fewer texts")
             return Answer(response.status_code, None, bytes(body))
 
 
@@ -274,7 +277,7 @@ def _text_of(found: Mapping[str, Any], name: str) -> str:
         FairlabError: If it does not.
     """
     if not isinstance(value := found.get(name), str) or not value:
-        raise FairlabError(f"the server's description of a batch job has no '{name}'; set llm.batch=false")
+        raise FairlabError(f"the server's description of a batch job lacks '{name}'; set llm.batch=false")
     return value
 
 

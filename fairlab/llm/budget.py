@@ -64,7 +64,7 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("calls", "tokens", "dollars"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:  # NaN is not a valid bound either
+            if value is not None and not value >= 0:  # NaN is also not a valid bound
                 raise FairlabError(f"llm.budget.{name} must be at least 0 or null, not {value}")
 
     def reached(self, spent: Spent, sending: int, ahead: Spent | None = None) -> str:
@@ -73,7 +73,7 @@ class Budget:
         Args:
             spent: Resources used so far.
             sending: Number of further calls, including those in flight.
-            ahead: Most that calls paid as a whole may take, such as a batch job; None for calls one by one.
+            ahead: Maximum resources of calls that are paid as a whole, such as a batch job; None for single calls.
         """
         ahead = ahead or Spent()
         if self.calls is not None and spent.calls + sending > self.calls:

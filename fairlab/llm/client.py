@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -27,7 +28,7 @@ from fairlab.llm.exchange import (
 )
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.pacing import TokenPace
-from fairlab.llm.pending import RETRIED, PendingCall
+from fairlab.llm.pending import RETRIED, PendingCall, Silence
 from fairlab.llm.probe import PROBES, expectation, refuse_probes
 from fairlab.llm.structured import judged
 from fairlab.types import FairlabError
@@ -44,7 +45,7 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
         name: Name under which the model's answers are recorded.
         workers: Number of concurrent batches.
         batch_size: Number of requests in a batch.
-        in_jobs: Whether a batch of requests is a job that is paid as a whole, at a share of the price.
+        in_jobs: Whether a batch of requests is a job that is paid as a whole, at a reduced price.
     """
 
     name: str
@@ -72,7 +73,8 @@ class LLM:
             reached are still recorded.
         price: Dollars per million tokens, for the cost and for a budget in dollars, or None if the model is free or its
             price is unknown.
-        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits.
+        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits. If three
+            calls in a row are lost for good, no further one is made.
         repairs: Maximum number of further requests for a reply that is cut short (with twice the length) or is not the
             requested JSON (with the mistake shown). A refusal is not retried.
         extra: Additional parameters of every request to the model's server. They are part of the request, and therefore
@@ -116,6 +118,7 @@ class LLM:
         self.failed: dict[str, Reply] = {}  # failed replies are not requested again by this object
         self.in_flight = 0
         self.reached = False
+        self.silence = Silence()
         self.stopped: FairlabError | None = None
         if self.budget.dollars is not None and price is None:
             raise FairlabError(
@@ -154,7 +157,9 @@ class LLM:
         replies: dict[str, Reply] = {}
         for key in list(missing)[:PROBES]:
             replies |= run_coroutine(self._ask_missing({key: missing[key]}, stage))
-            if replies[key].kept or replies[key].outcome in RETRIED:
+            if replies[key].outcome in RETRIED:
+                self.silence.give_up(self.name, replies[key], most=1)
+            if replies[key].kept:
                 break
         refuse_probes(self.name, replies, len(missing))
         self.probed.add(stage)
@@ -166,7 +171,7 @@ class LLM:
         return replies
 
     def ask_again(self, request: Request, *, stage: str) -> Attempt:
-        """Send a request whatever the ledger holds, and return the attempt; its cost is recorded, its answer is not.
+        """Send a request regardless of the ledger, and return the attempt; its cost is recorded, its answer is not.
 
         Raises:
             FairlabError: If the server cannot be used at all.
@@ -230,7 +235,7 @@ class LLM:
         opening = " ".join(request.messages[-1]["content"].split())[:OPENING] if request.messages else ""
         has = "a damaged answer" if key in self.ledger.corrupt else "no answer"
         raise FairlabError(
-            f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends "
+            f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends with "
             f'"{opening}"; record it with llm=openai, gemini, anthropic, vllm, local, qwen or transformers'
         )
 
@@ -311,6 +316,7 @@ class LLM:
                 f"far{most}); raise it and run again"
             )
         self.in_flight += len(pending)
+        began = time.monotonic()
         try:
             attempts = await self.model.send(sent)
         except StillAtWork:  # counted when they are collected
@@ -322,6 +328,7 @@ class LLM:
         finally:
             self.in_flight -= len(pending)
         reservation.correct(attempts)
+        self.silence.note(attempts, began)
         self.reached |= any(attempt.outcome != ExchangeOutcome.UNREACHABLE for attempt in attempts)
         for item, attempt in zip(pending, attempts, strict=True):
             item.attempts.append(judged(attempt, item.asked.schema))
@@ -333,7 +340,7 @@ class LLM:
         self.ledger.spend(key, stage, attempt, dollars)
 
     def _most(self, requests: Sequence[Request]) -> Spent:
-        """Return the most that requests of one batch job may take, by estimated prompts and the longest replies."""
+        """Return the maximum resources of a batch job, from estimated prompts and the longest replies."""
         prompts = sum(estimated_tokens(request.prompt) for request in requests)
         replies = sum(request.max_tokens for request in requests)
         dollars = SHARE * self.price.dollars(prompts, replies) if self.price else 0.0
@@ -343,11 +350,13 @@ class LLM:
         """Return the final reply, recorded if the model answered.
 
         Raises:
-            FairlabError: If the server is unreachable, so that any other call would fail too.
+            FairlabError: If the server is unreachable or answers nothing, so that any other call would fail too.
         """
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:
             raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); start its server or set llm.base_url")
+        if reply.outcome in RETRIED:
+            self.silence.give_up(self.name, reply)
         if not reply.kept and reply.outcome not in NO_ANSWER:
             return reply
         if not reply.kept:

@@ -59,7 +59,7 @@ class RoundTrip:
 
     Attributes:
         answer: The server's response, or None without one.
-        outcome: Reason why there is no response; ``ok`` with one.
+        outcome: Reason why there is no response; ``ok`` if there is one.
         reason: The same in words.
         seconds: Seconds from sending to the last byte.
     """
@@ -121,7 +121,7 @@ class Endpoint:
             raise FairlabError(f"llm.extra cannot set '{reserved[0]}'; leave it out")
         self.timeout = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
         self.total_timeout = total_timeout
-        logging.getLogger("httpx2").setLevel(logging.WARNING)  # else it logs every request
+        logging.getLogger("httpx2").setLevel(logging.WARNING)  # otherwise it logs every request
         self.not_before = 0.0  # on the monotonic clock; set by Retry-After
 
     async def __aenter__(self) -> Self:
@@ -145,18 +145,21 @@ class Endpoint:
         if not (key := os.environ.get(self.api_key_env, "").strip()):
             if not is_variable_name(self.api_key_env):
                 raise FairlabError(
-                    "llm.api_key_env holds no name of a variable, perhaps the key itself; export it, and give the name"
+                    "llm.api_key_env is not the name of a variable, perhaps it is the key itself; "
+                    "export the key, and give the variable's name"
                 )
             raise FairlabError(
                 f"the key for {self.url} is read from the environment variable {self.api_key_env}, which is not set; "
-                "export it, or name another one as llm.api_key_env"
+                "export it, or give the name of another one as llm.api_key_env"
             )
         return key
 
     def _headers(self) -> dict[str, str]:
         key = self._key()
         if not key.isascii() or not key.isprintable():
-            raise FairlabError(f"the key in {self.api_key_env} has characters that no HTTP header allows; set it again")
+            raise FairlabError(
+                f"the key in {self.api_key_env} has characters that are invalid in an HTTP header; set it again"
+            )
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
@@ -172,7 +175,7 @@ class Endpoint:
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             outcome, reason = ExchangeOutcome.UNREACHABLE, str(error) or type(error).__name__
         except TimeoutError:
-            outcome, reason = ExchangeOutcome.TIMED_OUT, f"no whole answer within {self.total_timeout:g} s"
+            outcome, reason = ExchangeOutcome.TIMED_OUT, f"no complete answer within {self.total_timeout:g} s"
         except httpx2.TimeoutException as error:
             outcome, reason = ExchangeOutcome.TIMED_OUT, f"silence ({type(error).__name__})"
         except httpx2.RequestError as error:
@@ -199,7 +202,7 @@ class Endpoint:
         """Return the names of the models that the server lists; empty if it has no such list.
 
         Raises:
-            FairlabError: If the server cannot be reached, refuses the key, or is no such server.
+            FairlabError: If the server cannot be reached, refuses the key, or has another interface.
         """
         url = self.url.removesuffix(self.path) + "/models"
         trust_env = httpx2.URL(url).host not in LOOPBACK
@@ -213,7 +216,7 @@ class Endpoint:
         answer = Answer(found.status_code, None, found.content[:LONGEST_BODY])
         if answer.text.lstrip().startswith("<"):
             raise FairlabError(
-                f"{url} answers a web page; give the address up to its version, like http://HOST:8000/v1"
+                f"{url} returns a web page; give the address up to its version, like http://HOST:8000/v1"
             )
         if answer.status in (401, 403):
             self.refusal(answer, 0.0)
@@ -238,7 +241,9 @@ class Endpoint:
             FairlabError: If another model answered.
         """
         if named := self.other_model(body):
-            raise FairlabError(f"{self.url} answers as {named}, not as {self.name}; give the name it serves")
+            raise FairlabError(
+                f"{self.url} answers as {named}, not as {self.name}; give the name of the model that it serves"
+            )
 
     def refusal(self, answer: Answer, seconds: float) -> Attempt:
         """Convert a response with a status other than 200 to an attempt.
@@ -251,18 +256,18 @@ class Endpoint:
             raise FairlabError(
                 f"{self.url} refuses the key in {self.api_key_env} ({status}): {said}; check llm.api_key_env"
                 if self.api_key_env
-                else f"{self.url} asks for a key ({status}); name the environment variable as llm.api_key_env"
+                else f"{self.url} requires a key ({status}); set llm.api_key_env to its variable's name"
             )
         if status in (402, 404) or "insufficient_quota" in answer.text:
             raise FairlabError(
-                f"{self.url} says {status} to the model {self.name}: {said}; check llm.model, llm.base_url and the "
-                "remaining quota"
+                f"{self.url} returned {status} for the model {self.name}: {said}; check llm.model, llm.base_url and "
+                "the remaining quota"
             )
         reason = f"{status}: {said}"
         if 300 <= status < 400:
-            reason = f"{status}: the address points elsewhere; give the one where the server is"
+            reason = f"{status}: the address redirects; give the server's final address"
         if status == 429:
-            reason += "; wait, or ask less at once by llm.concurrency or llm.tokens_per_minute"
+            reason += "; wait, or lower llm.concurrency or llm.tokens_per_minute"
             wait = _retry_after(answer.retry_after)
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)
@@ -290,16 +295,18 @@ def checked_url(base_url: str) -> str:
     """Return the address of a server without a final slash.
 
     Raises:
-        FairlabError: If it is no address, or holds a password or a query.
+        FairlabError: If it is not an address, or holds a password or a query.
     """
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, TypeError) as error:
-        raise FairlabError(f"llm.base_url is no address: {error}") from error
+        raise FairlabError(f"llm.base_url is not an address: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
         raise FairlabError(f"llm.base_url must be like http://localhost:8000/v1, not {base_url!r}")
     if url.userinfo or url.query:
-        raise FairlabError("llm.base_url holds a key or password; put it into the environment, see llm.api_key_env")
+        raise FairlabError(
+            "llm.base_url contains a key or password; put it into an environment variable, see llm.api_key_env"
+        )
     return base_url.rstrip("/")
 
 

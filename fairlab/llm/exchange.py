@@ -71,7 +71,7 @@ class Request:
         top_p: Probability mass that sampling draws from, or None for the server's default.
         seed: Sampling seed; None is omitted from server requests and means 0 for a local model.
         log_probabilities: Whether the log-probabilities of the answer's tokens are requested. They do not change the
-            answer, so they are no part of its address.
+            answer, so they are not part of its address.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -215,7 +215,7 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
         log_probabilities: Log-probability of each token given those before it.
 
     Returns:
-        The sum, at most 0, or None without any such token or with a value that is no log-probability.
+        The sum, at most 0, or None without any such token or with a value that is not a log-probability.
 
     Example:
         >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])
@@ -236,7 +236,7 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
         for start, end, value in zip(starts, ends, log_probabilities, strict=True)
         if any(start < last and end > first for first, last in spans)
     ]
-    if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may lift a certainty above 0
+    if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may make a certainty exceed 0
         return None
     return min(0.0, math.fsum(values))
 
@@ -260,4 +260,4 @@ def parse_answer(text: str) -> Any:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

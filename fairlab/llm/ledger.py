@@ -82,7 +82,7 @@ class Ledger:
             self.database = self._open()
             version = self.database.execute("PRAGMA user_version").fetchone()[0]
             if version != FORMAT:
-                raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
+                raise FairlabError(f"{self.path} is not a ledger of this version of fairlab; choose another llm.ledger")
             if not read_only:
                 self.database.execute(FAILURES)  # ledgers of earlier versions lack these tables
                 self.database.execute(JOBS)

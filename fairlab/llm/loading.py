@@ -28,6 +28,7 @@ def load_server(
     extra: Mapping[str, Any] | None = None,
     reply_tokens: Count | None = None,
     tokens_per_minute: Count | None = None,
+    retries: Natural = 6,
     probe_above: Natural | None = None,
     batch: bool = False,
     total_timeout: Positive = 300.0,
@@ -47,6 +48,7 @@ def load_server(
         extra: Additional parameters of every request, sent unchanged, such as ``{reasoning_effort: low}``.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
         tokens_per_minute: Maximum tokens of prompts and replies per minute, or None for no limit.
+        retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`.
         probe_above: Number of calls above which a first one is made alone, or None for no such call.
         batch: Whether requests are sent as batch jobs, at half the price and answered within a day.
         total_timeout: Maximum duration of a call, in seconds.
@@ -77,6 +79,7 @@ def load_server(
         extra=extra,
         reply_tokens=reply_tokens,
         tokens_per_minute=tokens_per_minute,
+        retries=retries,
         probe_above=probe_above,
     )
 
@@ -91,6 +94,7 @@ def load_served(
     concurrency: Count,
     budget: Mapping[str, float | None],
     ledger: str,
+    retries: Natural = 6,
     total_timeout: Positive = 300.0,
 ) -> LLM:
     """Create a client of a GGUF model on a server that it starts; see :class:`fairlab.llm.served.ServedModel`."""
@@ -105,7 +109,7 @@ def load_served(
         concurrency=concurrency,
         total_timeout=total_timeout,
     )
-    return LLM(served, served.name, Ledger(ledger), budget=as_budget(budget), price=Price(0.0, 0.0))
+    return LLM(served, served.name, Ledger(ledger), budget=as_budget(budget), price=Price(0.0, 0.0), retries=retries)
 
 
 def load_local(

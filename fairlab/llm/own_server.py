@@ -85,10 +85,10 @@ class OwnServer:
         if self.memory is not None and free is not None and free < self.memory:
             raise FairlabError(
                 f"serving {self.weights.name} takes about {self.memory / 1e9:.1f} GB of memory, and "
-                f"{free / 1e9:.1f} GB are free; end other programs, or take another llm="
+                f"{free / 1e9:.1f} GB are free; end other programs, or choose another llm="
             )
         if is_taken(self.port):
-            raise FairlabError(f"port {self.port} of 127.0.0.1 is taken; leave llm.port out, which takes a free one")
+            raise FairlabError(f"port {self.port} of 127.0.0.1 is in use; omit llm.port to use a free one")
         log.info("starting a server of %s at %s", self.weights.name, self.url)
         self.said = tempfile.TemporaryFile()  # noqa: SIM115, read when the server has died
         command = self.program.command(self.weights, self.port, self.context, self.slots)

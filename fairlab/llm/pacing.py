@@ -17,7 +17,7 @@ POLL = 0.05  # seconds between checks for room
 
 @dataclass
 class Reservation:
-    """Tokens that count from a time on.
+    """Tokens that count towards the limit from a point in time.
 
     Attributes:
         at: Time on the monotonic clock.
@@ -36,7 +36,7 @@ class TokenPace:
     """Limit of the tokens sent within any minute by this process.
 
     Calls count with their estimated prompt and their longest reply until they are answered, and with the tokens
-    charged afterwards. A call larger than the limit is sent when nothing else counts.
+    charged afterwards. A call larger than the limit is sent when no other call counts.
 
     Args:
         tokens_per_minute: Maximum number of tokens, or None for no limit.

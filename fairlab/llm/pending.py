@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Reply, Request
+from fairlab.types import FairlabError
 
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
 FIRST_TRIES = 3  # attempts to connect to a server that has never answered
+GIVEN_UP = 3  # calls that a model may lose in a row before the others are not made: a single text may be at fault
 FORM_TRIES = 8  # attempts to find the parameters and the schema form that a server supports
 RETRIED = {
     ExchangeOutcome.RATE_LIMITED,
@@ -84,3 +88,47 @@ class PendingCall:
             self.request = replace(self.request, messages=(*self.asked.messages, *turns))
             return 0.0
         return None
+
+
+class Silence:
+    """Calls that a model lost since it last answered one.
+
+    A text may be the reason why a server fails, so one lost call does not end a run. A server that loses every call
+    does: each call would take all its retries.
+    """
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+        self._given_up = 0
+
+    def note(self, attempts: Iterable[Attempt], began: float) -> None:
+        """Note the results of requests.
+
+        Args:
+            attempts: Attempts of requests that were sent together.
+            began: Time at which they were sent, of :func:`time.monotonic`.
+        """
+        if any(attempt.outcome not in RETRIED for attempt in attempts):
+            self._began, self._given_up = None, 0
+        elif self._began is None:
+            self._began = began
+
+    def give_up(self, name: str, reply: Reply, most: int = GIVEN_UP) -> None:
+        """Count a call whose last retry was lost.
+
+        Args:
+            name: Name of the model.
+            reply: Final reply of the call.
+            most: Number of calls in a row that end the run.
+
+        Raises:
+            FairlabError: The model lost ``most`` calls since it last answered one.
+        """
+        self._given_up += 1
+        if self._began is None or self._given_up < most:
+            return
+        raise FairlabError(
+            f"{name} answered nothing for {time.monotonic() - self._began:.0f} s, with {reply.attempts - 1} retries of "
+            f"a call ({reply.outcome}: {reply.reason}), so the others are not made; run again when it answers, or "
+            "raise llm.retries"
+        )

@@ -24,7 +24,7 @@ def listed_price(base_url: str, model: str, today: date | None = None) -> Price 
     Args:
         base_url: Address of the server, whose host names the provider.
         model: Name of the model there, possibly with the date of its version.
-        today: Day of the calls, or None for the present day.
+        today: Day of the calls, or None for today.
     """
     models = _table().get(urlsplit(base_url).hostname or "", {}).get("models", {})
     row = models.get(model) or models.get(DATED.sub("", model))

@@ -26,7 +26,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
         return
     last = list(replies.values())[-1]
     raise FairlabError(
-        f"{name} gives no answer to a first call of {calls} ({last.outcome}: {last.reason}), so the others are not "
+        f"{name} did not answer the first of {calls} calls ({last.outcome}: {last.reason}), so the others are not "
         "made; check llm.model, llm.extra and llm.reply_tokens, or set llm.probe_above=null to make them anyway"
     )
 
@@ -34,7 +34,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
 def expectation(
     probe: Reply, rest: Forecast, workers: int, price: Price | None, pace: int | None, *, in_jobs: bool = False
 ) -> str:
-    """Describe the expected price and duration of a job, if its replies are like that of the probe.
+    """Describe the expected price and duration of a job, if its replies resemble that of the probe.
 
     Args:
         probe: Reply to the probe call.

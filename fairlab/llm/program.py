@@ -67,14 +67,14 @@ def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingPro
     """
     if given is not None:
         if not (found := shutil.which(given)):
-            raise FairlabError(f"llm.program={given} is no program that can be run; give its path")
+            raise FairlabError(f"llm.program={given} is not an executable program; give its path")
         return ServingProgram(found, Path(found).name.startswith("python"), tuple(arguments))
     if importlib.util.find_spec("llama_cpp") is not None:
         return ServingProgram(sys.executable, is_python=True, arguments=tuple(arguments))
     if found := shutil.which(LLAMA_SERVER):
         return ServingProgram(found, is_python=False, arguments=tuple(arguments))
     compiler = any(shutil.which(name) for name in COMPILERS)
-    lacking = "" if compiler else ", for which a C++ compiler has to be installed first, since it builds llama.cpp"
+    lacking = "" if compiler else ", for which you must first install a C++ compiler, because it builds llama.cpp"
     raise FairlabError(
         f"a model served on this machine needs the extra local-llm: pip install 'fairlab[local-llm]'{lacking}; or a "
         f"{LLAMA_SERVER} on the PATH, or the path of one, or of a Python that has llama-cpp-python, as llm.program"

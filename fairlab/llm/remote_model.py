@@ -28,12 +28,11 @@ from fairlab.llm.text_endpoints import (
     read_vector,
     text_request,
 )
-from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, FairlabError, Positive
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, FairlabError, Natural, Positive
 
 T = TypeVar("T")
 LEDGER = "outputs/llm_ledger.sqlite"
-STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT)  # texts that servers may read as a start token, in the order tried
-RETRIES = 6  # of a request; the questions that find out what a server offers are repeated once
+STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT, DOCUMENT + CHAT_TURN)  # read as start tokens by servers; in the order tried
 SAME = 0.05  # largest difference of a model's values to recorded ones, relative to their size
 
 
@@ -48,16 +47,17 @@ def load_remote(
     ledger: str = LEDGER,
     extra: Mapping[str, Any] | None = None,
     tokens_per_minute: Count | None = None,
+    retries: Natural = 6,
     total_timeout: Positive = 300.0,
 ) -> ModelObject:
     """Return a served model with what its server offers: embeddings, likelihoods of texts, and written texts.
 
-    Everything the server says is recorded in the ledger by address, name and text, so a repeated run asks it little
-    more than whether it still answers alike.
+    Everything the server says is recorded in the ledger by address, name and text, so a repeated run only checks
+    whether it still gives the same answers.
 
     Args:
         base_url: Address of the server up to and including the version, such as ``http://127.0.0.1:8000/v1``.
-        model: Name of the model as the server calls it; empty takes the only one that it lists.
+        model: Name of the model as the server calls it; empty for the only one that it lists.
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
         price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those of
@@ -66,11 +66,13 @@ def load_remote(
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
         tokens_per_minute: Maximum tokens per minute for each of embeddings and likelihoods, or None for no limit.
+        retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the questions that find
+            out what the server offers are repeated once.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: If the server cannot be used, serves other models only, offers none of these, or answers otherwise
-            than the ledger recorded.
+        FairlabError: If the server cannot be used, serves only other models, offers none of these, or answers
+            differently from the ledger.
     """
     name = _served_name(Embeddings(base_url, model, api_key_env=api_key_env, total_timeout=total_timeout))
     found = ModelObject(f"{name} at {urlsplit(base_url).netloc}")
@@ -85,7 +87,7 @@ def load_remote(
             opened,
             budget=as_budget(budget or {}),
             price=as_price(price, base_url, name),
-            retries=1,
+            retries=min(1, retries),
             repairs=0,
             extra={"endpoint": endpoint.url, **(extra or {})},
             tokens_per_minute=tokens_per_minute,
@@ -94,31 +96,31 @@ def load_remote(
     if (reason := _why_not(lambda: vectors(list(PROBES)))) is None:
         found.encode = vectors
     else:
-        found.lacks[EMBEDDINGS] = f"gives no embeddings ({reason})"
+        found.lacks[EMBEDDINGS] = f"returns no embeddings ({reason})"
     if (reason := _why_not(lambda: scorer.start)) is None:
         found.scorer = scorer
     else:
-        found.lacks[LIKELIHOODS] = f"gives no likelihoods ({reason})"
+        found.lacks[LIKELIHOODS] = f"returns no likelihoods ({reason})"
     if (reason := _why_not(lambda: _probe_chat(clients[Server]))) is None:
         found.writer = RemoteWriter(clients[Server])
     else:
         found.lacks[TEXTS] = f"writes no texts ({reason})"
     if not found.offers:
-        raise FairlabError(f"{found.name} {' and '.join(found.lacks.values())}; serve it by vLLM or llama-cpp-python")
+        raise FairlabError(f"{found.name} {' and '.join(found.lacks.values())}; serve it with vLLM or llama-cpp-python")
     if found.encode is not None:
         _refuse_changed(vectors.llm, read_vector)
     if found.scorer is not None:
         _refuse_changed(scorer.llm, lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities])
     for client in clients.values():
-        client.retries = RETRIES
+        client.retries = retries
     return found
 
 
 def _served_name(endpoint: Endpoint) -> str:
-    """Return the name of the model to ask for.
+    """Return the name of the model to request.
 
     Raises:
-        FairlabError: If the server lists other models only, or several while none is named.
+        FairlabError: If the server lists only other models, or several and none was chosen.
     """
     listed = endpoint.listed()
     if endpoint.name and (not listed or endpoint.name in listed):
@@ -143,7 +145,7 @@ def _probe_chat(llm: LLM) -> None:
     """Ask for one token of an answer.
 
     Raises:
-        CannotScore: If the server answers no chat.
+        CannotScore: If the server does not answer chats.
     """
     (reply,) = llm.ask([text_request("Say yes.")], stage="probe")
     if reply.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED, ExchangeOutcome.REFUSED):
@@ -151,10 +153,10 @@ def _probe_chat(llm: LLM) -> None:
 
 
 def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
-    """Ask about a text again, and raise if the answer is not the recorded one.
+    """Query a text again, and raise if the answer differs from the recorded one.
 
     Raises:
-        FairlabError: If the values differ by more than numerical noise: another model answers to the name.
+        FairlabError: If the values differ by more than numerical noise: another model now has this name.
     """
     request = text_request(PROBES[0])
     kept, now = llm.ledger.get(llm.address_of(request)), llm.ask_again(request, stage="probe")
@@ -163,7 +165,7 @@ def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
     before, after = np.asarray(read(kept.text)), np.asarray(read(now.text))
     if before.shape != after.shape or np.abs(before - after).max() > SAME * np.abs(before).max():
         raise FairlabError(
-            f"{llm.name} answers otherwise than {llm.ledger.path} recorded, as if another model had its name; give "
+            f"{llm.name} answers differently from {llm.ledger.path}, so another model may have its name; give "
             "another llm.ledger"
         )
 
@@ -178,7 +180,7 @@ def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T
     for text, reply in zip(texts, replies, strict=True):
         if not reply.ok:
             opening = f"{text[:40]}..." if len(text) > 40 else text
-            raise CannotScore(f"{llm.name} gives no answer on '{opening}': {reply.reason or reply.outcome}")
+            raise CannotScore(f"{llm.name} did not answer on '{opening}': {reply.reason or reply.outcome}")
     return [read(reply.text) for reply in replies]
 
 
@@ -196,7 +198,7 @@ class RemoteVectors:
         """
         found = _answers(self.llm, texts, EMBEDDINGS, read_vector)
         if len({len(vector) for vector in found}) > 1:
-            raise CannotScore(f"{self.llm.name} gives vectors of different lengths; serve one model under this name")
+            raise CannotScore(f"{self.llm.name} returns vectors of different lengths; serve one model under this name")
         return np.stack(found)
 
 
@@ -205,8 +207,8 @@ class RemoteScorer:
 
     The first token of a text is scored given a start token, as by :class:`fairlab.backbones.causal_lm.CausalLM`: the
     one that the server puts before every prompt (vLLM with Llama or Gemma), else ``<|endoftext|>`` if the server reads
-    it as one token, if need be after the beginning of a chat turn. Without any the first token has no score and is left
-    out; texts that differ there are then compared by their other tokens alone.
+    it as one token, if necessary after the beginning of a chat turn. If there is none, the first token has no score and
+    is left out; texts that differ there are then compared only by their other tokens.
     """
 
     cut = 0
@@ -223,8 +225,8 @@ class RemoteScorer:
         """Text to put before a text as its start token; None if the server puts a start token itself.
 
         Raises:
-            CannotScore: If the server gives each token the log-probability of another one, as llama-cpp-python does
-                before a prompt without its start token; or if it does not answer.
+            CannotScore: If the server does not answer, or gives each token the log-probability of another one, as
+                llama-cpp-python does for a prompt without its start token.
         """
         for start in ("", *STARTS):
             (found,) = self._tokens([start + PROBES[0]])
@@ -232,11 +234,11 @@ class RemoteScorer:
                 return start or None
         if self._plain_is_whole:
             return ""
-        raise CannotScore(f"{self.llm.name} is served with log-probabilities of the wrong tokens; serve it by vLLM")
+        raise CannotScore(f"{self.llm.name} is served with log-probabilities of the wrong tokens; serve it with vLLM")
 
     @cached_property
     def _plain_is_whole(self) -> bool:
-        """Return whether the tokens of a text without a start token are the text's, to its end."""
+        """Return whether the tokens read without a start token are exactly those of the text."""
         (plain,) = self._tokens(PROBES[:1])
         read = _compact(plain.tokens)
         return bool(read) and _compact([PROBES[0]]).endswith(read)
@@ -252,11 +254,11 @@ class RemoteScorer:
         """
         del progress
         if stride is not None:
-            raise CannotScore(f"{self.llm.name} is served, so that texts cannot be read in windows; give its weights")
+            raise CannotScore(f"{self.llm.name} is served, so texts cannot be read in windows; give its weights")
         if start_apart and (self.start is None or not self._plain_is_whole):
             raise CannotScore(
                 f"the server of {self.llm.name} puts a start token before every text, or needs one, which this "
-                "protocol leaves out; give its weights"
+                "protocol omits; give its weights"
             )
         values = self._scored(texts)
         if start_apart and self.start:
@@ -267,17 +269,17 @@ class RemoteScorer:
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Return the log-likelihood of each second text given the first.
 
-        A pair is read as one text. Its continuation begins at the first token that the context alone does not have.
+        A pair is read as one text. Its continuation begins at the first token that the context alone does not have. A
+        context is asked right before its continuations, so that a server computes their common beginning once.
 
         Raises:
             CannotScore: If the server does not answer.
         """
         del progress
         start = self.start or ""
-        whole = self._each([context + continuation for context, continuation in pairs], start)
-        contexts = self._each([context for context, _ in pairs], start)
+        found = self._each([text for context, more in pairs for text in (context, context + more)], start)
         values = []
-        for both, context in zip(whole, contexts, strict=True):
+        for context, both in zip(found[::2], found[1::2], strict=True):
             same = [one == other for one, other in zip(both.tokens, context.tokens, strict=False)]
             values.append(both.log_probabilities[max(1, (*same, False).index(False)) :])
         return _sums(values, self.llm.name)
@@ -287,7 +289,7 @@ class RemoteScorer:
         return [tokens.log_probabilities[1:] for tokens in self._each(texts, self.start or "")]
 
     def _each(self, texts: Sequence[str], start: str) -> list[PromptTokens]:
-        """Return the tokens of texts with a start token; a text without any character has none."""
+        """Return the tokens of texts with a start token; an empty text has none."""
         asked = [start + text for text in texts]
         distinct = list(dict.fromkeys(filter(None, asked)))
         found = dict(zip(distinct, self._tokens(distinct), strict=True))
@@ -301,5 +303,5 @@ def _compact(tokens: Sequence[str]) -> str:
 
 def _sums(values: Sequence[Sequence[float | None]], name: str) -> LogLikelihoods:
     if any(None in row for row in values):
-        raise CannotScore(f"{name} gives some tokens of a text no log-probability; serve it by vLLM")
+        raise CannotScore(f"{name} gives no log-probability for some tokens of a text; serve it with vLLM")
     return LogLikelihoods.of([np.array(row, dtype=np.float64) for row in values])

@@ -9,7 +9,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request
 from fairlab.types import CannotScore
 
-AT_ONCE = 64  # requests after which finished texts are handed on
+AT_ONCE = 64  # number of requests after which finished texts are passed on
 CONTINUE = "Continue this text. Write the continuation alone, without a comment:\n\n"
 HOW = {
     ExchangeOutcome.OK: END,
@@ -22,9 +22,9 @@ HOW = {
 class RemoteWriter:
     """Writer by a server's chat completions.
 
-    A prompt to continue is put to the model as a request to continue it, since such servers write answers alone. A call
-    that fails after its retries gives an empty text that counts as failed; if all of the first ones fail, the model
-    cannot be measured.
+    A prompt to continue is sent as a request to continue it, because such servers only write answers. A call
+    that fails after its retries results in an empty text that counts as failed; if all of the first ones fail, the
+    model cannot be measured.
 
     Args:
         llm: Client of the server; its ledger keeps every answer.
@@ -68,7 +68,7 @@ class RemoteWriter:
             texts = [_written(reply) for reply in replies]
             if not found and all(one.ended == FAILED for one in texts):
                 said = replies[0].reason or replies[0].outcome
-                raise CannotScore(f"{self.llm.name} writes no text: {said}; check its server, or lower max_tokens")
+                raise CannotScore(f"{self.llm.name} wrote no text: {said}; check its server, or lower max_tokens")
             for place, text in enumerate(texts, start=start):
                 if done is not None and text.ended != FAILED:
                     done(place, text)

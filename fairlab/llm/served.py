@@ -57,11 +57,11 @@ class ServedModel:
             model = cached_model(name)
             if model is None:
                 raise FairlabError(
-                    f"the model {name} is no file, and is not in {cached_folder(name)}; give the path of a GGUF file "
-                    f"as llm.model, or bring a model that this command lists: {FETCH}"
+                    f"the model {name} is not a file, and is not in {cached_folder(name)}; give the path of a GGUF "
+                    f"file as llm.model, or fetch a model that this command lists: {FETCH}"
                 )
             if model.memory is None:
-                raise FairlabError(f"{name} is an encoder, and no model that answers; take another llm.model")
+                raise FairlabError(f"{name} is an encoder, which cannot answer; choose another llm.model")
             (file,) = model.files
             weights, memory, called = model.folder / file, model.memory, model.hub
             self.expected = model.files[file].sha256

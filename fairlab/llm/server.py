@@ -111,7 +111,7 @@ class Server(Endpoint):
             text = text.encode(errors="replace").decode()  # an unpaired surrogate cannot be stored
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return Attempt.in_full(
-                ExchangeOutcome.SERVER_ERROR, request, "the answer is no chat completion", seconds=seconds
+                ExchangeOutcome.SERVER_ERROR, request, "the answer is not a chat completion", seconds=seconds
             )
         if form and not self.form_known and form == self.forms[0]:
             self.form_known = True
@@ -121,12 +121,12 @@ class Server(Endpoint):
             outcome, reason = ExchangeOutcome.REFUSED, self.clean(str(refusal or "content filter"))
         elif finish == "length":
             outcome = ExchangeOutcome.TRUNCATED
-            reason = f"longer than {request.max_tokens} tokens, reasoning included; raise llm.reply_tokens"
+            reason = f"longer than {request.max_tokens} tokens, including reasoning; raise llm.reply_tokens"
         elif not text.strip():
             outcome, reason = ExchangeOutcome.MALFORMED, "the reply is empty"
             if thought or message.get("content"):
                 outcome = ExchangeOutcome.TRUNCATED
-                reason += " but for reasoning; raise llm.reply_tokens, or turn reasoning off by llm.extra"
+                reason += " except for reasoning; raise llm.reply_tokens, or turn off reasoning with llm.extra"
         return Attempt(
             outcome,
             text=self.blank(text),
@@ -139,7 +139,7 @@ class Server(Endpoint):
         )
 
     def _warn_of_other_model(self, body: Any) -> None:
-        """Warn once if the server answers as another model; some servers take any name, and an alias is allowed."""
+        """Warn once if the server answers as another model; some servers accept any name, and an alias is allowed."""
         if not self.named and (other := self.other_model(body)):
             log.warning("%s answers as %s; answers are recorded under %s", self.url, other, self.name)
         self.named = True
@@ -176,7 +176,7 @@ class Server(Endpoint):
                     continue  # for example a limit that is too high
                 new = self.token_limit_key != other
                 self.token_limit_key = other
-                instead = f"{other} takes its place"
+                instead = f"{other} is used instead"
             if new:
                 log.warning("%s refuses the parameter %s, so %s (%s)", self.name, name, instead, said)
             return True

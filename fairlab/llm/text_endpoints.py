@@ -25,11 +25,11 @@ FORMS: dict[str, dict[str, Any]] = {  # parameters that ask for log-probabilitie
     VLLM: {"prompt_logprobs": 0},
     ECHO: {"echo": True, "logprobs": 1},
 }
-NO_LOGPROBS = "gives no log-probabilities of a prompt; serve the model by vLLM, or by llama-cpp-python with logits_all"
+NO_LOGPROBS = "returns no log-probabilities of a prompt; serve it with vLLM, or with llama-cpp-python and logits_all"
 
 
 def text_request(text: str) -> Request:
-    """Return the request that asks an endpoint of this module about a text."""
+    """Return the request that an endpoint of this module needs for a text."""
     return Request(({"role": "user", "content": text},), max_tokens=1, temperature=None)
 
 
@@ -54,7 +54,7 @@ class Embeddings(Endpoint):
         self.refuse_other_model(found.answer.body)
         vectors = _vectors(found.answer.body, len(texts))
         if vectors is None:
-            reason = f"the answer holds no vector of numbers for each of {len(texts)} texts: {self.said(found.answer)}"
+            reason = f"the answer lacks a vector of numbers for each of {len(texts)} texts: {self.said(found.answer)}"
             return [Attempt.in_full(ExchangeOutcome.REJECTED, request, reason) for request in requests]
         usage = found.answer.body.get("usage")
         guessed = sum(map(estimated_tokens, texts))
@@ -95,9 +95,9 @@ class PromptTokens(NamedTuple):
 
 
 class PromptLogProbabilities(Endpoint):
-    """Client of ``/completions`` that asks for the prompt's own tokens; see :func:`read_tokens`.
+    """Client of ``/completions`` that requests the prompt's own tokens; see :func:`read_tokens`.
 
-    The form of the question is found by trying.
+    The form of the request is found by trial.
     """
 
     path = "/completions"
@@ -139,7 +139,7 @@ class PromptLogProbabilities(Endpoint):
         )
 
     def _in_another_form(self, request: Request, form: str, reason: str) -> Attempt:
-        """Return the attempt that asks again in the next form, or that gives up after the last one."""
+        """Return the attempt that requests another try in the next form, or the failure after the last form."""
         if form == self.forms[0] and len(self.forms) > 1:
             self.forms = self.forms[1:]
         again = form != self.forms[0]
@@ -174,9 +174,9 @@ def _number(value: Any) -> float:
     """Return a log-probability; minus infinity as the servers write it.
 
     Raises:
-        ValueError: If the value is no log-probability.
+        ValueError: If the value is not a log-probability.
     """
     number = float(value)
-    if not number <= 1e-4:  # rounding may lift a certainty above 0
+    if not number <= 1e-4:  # rounding may make a certainty exceed 0
         raise ValueError
     return -np.inf if number <= LEAST else min(number, 0.0)

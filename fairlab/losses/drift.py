@@ -21,7 +21,7 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
 
     - ``squared_distance``: squared Euclidean distance summed over a text's tokens and layers, mean over texts (the
       equation of DPCE);
-    - ``all_positions``: mean square over everything, padding included (the official code of both);
+    - ``all_positions``: mean square over everything, including padding (the official code of both);
     - ``mean_square``: mean square over a text's own tokens, mean over texts;
     - ``divergence``: Kullback-Leibler divergence in bits, original to new, between the softmaxes over D of the states,
       plus the same of their negatives; mean over layers and a text's own tokens, then over texts (ADEPT's).

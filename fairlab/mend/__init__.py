@@ -1,7 +1,7 @@
-"""``python -m fairlab.mend``: mend a model at a price, prove it on other readings, and export it.
+"""``python -m fairlab.mend``: debias a model at a limited loss of utility, confirm the gain, and export it.
 
-It tries the methods that fit the model, chooses by readings that no table reports, keeps utility within a margin, and
-says so if no method succeeds at this price.
+It tries the methods that fit the model, chooses one by readings that no table reports, and confirms it on the headline
+benchmarks. The loss of utility must stay within a margin, the price. If no method succeeds at this price, it says so.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ QUESTION = "What mends it, and at what cost?"
 HELP = f"""fairlab mend MODEL [KEY=VALUE ...]
 
 {__doc__}
-Of an encoder
+Settings of an encoder
   axis=gender        axis of people
-  keep=stsb:-0.5     smallest change of STS-B's correlation, times 100, that counts as kept
+  keep=stsb:-0.5     smallest change of STS-B's correlation, times 100, that still counts as kept
   methods=[...]      sentence_debias, inlp, leace, ccd_linear, ccd, ccd_aligned, dpce, adept; all by default
-  groups=FILE        counterfactual groups of another axis, to learn from
-  benchmarks=[...]   benchmarks that prove: cced, seat, bias_ir and stsb by default
-Of a classifier
-  data=FILE          labelled rows: a third to fit on, a third to choose by, a third to prove on
+  groups=FILE        counterfactual groups to learn from, needed for other axes
+  benchmarks=[...]   benchmarks that confirm: cced, seat, bias_ir and stsb by default
+Settings of a classifier
+  data=FILE          labelled rows: a third to fit on, a third to choose by, a third to confirm on
   field=text label=label group=COLUMN labels=[...] mode=syntax axis=[gender]
-  keep=accuracy:-2   smallest change of accuracy, in points, that counts as kept
+  keep=accuracy:-2   smallest change of accuracy, in points, that still counts as kept
   methods=[...]      fairtuning, logit_pairing, threshold, odds; all by default
-Of both
+Settings of both
   scale=quickstart   or paper, which selects the defaults of methods that train
   output=FOLDER      a new folder, or that of a killed run, which resumes
+  name=NAME          name of the mending on its page and in tables
   seed=42 limit=N
 
 Examples
@@ -46,7 +47,7 @@ Examples
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Mend the model that a command names, and print the answer."""
+    """Debias the model that a command names, and print the answer."""
     values = settings_in(arguments)
     model, data = values.pop("model"), values.pop("data", None)
 
@@ -72,11 +73,11 @@ def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
         if k == 0 and (not sign or "@" in name or "/" in name):
             found["model"] = word
         elif not sign or not name.isidentifier():
-            raise FairlabError(f"'{word}' is no KEY=VALUE; --help shows what this command takes")
+            raise FairlabError(f"'{word}' does not have the form KEY=VALUE; --help shows what this command takes")
         else:
             found[name] = value if name in ("model", "data", "output", "keep") else _read(name, value)
     if "model" not in found:
-        raise FairlabError("no model is given; for example, run fairlab mend minilm axis=gender")
+        raise FairlabError("no model is given; give one, for example fairlab mend minilm axis=gender")
     return found
 
 
@@ -89,7 +90,7 @@ def _read(name: str, value: str) -> Any:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the command as the console script does."""
+    """Run the command with the arguments of the console script."""
     given = sys.argv[1:]
     if {"-h", "--help"} & set(given):
         print_escaped(HELP)

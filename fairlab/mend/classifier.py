@@ -1,6 +1,7 @@
-"""Mending of a classifier: ways are tried on a third of the rows, chosen by another, and proven by the last.
+"""Debiasing of a classifier: a third of the rows is for trying methods, a third for choosing, a third for confirming.
 
-A copy of a transformers classifier is trained, and any classifier gets a rule for its decisions.
+Methods that train need a transformers classifier, of which they train a copy. Methods that only change decisions work
+for any classifier.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from fairlab.types import FairlabError
 
 RULES = ("threshold", "odds")
 WAYS = (*TRAININGS, *RULES)
-TRAINED = "trained"  # folder of the trainings
+TRAINED = "trained"  # folder of the training runs
 PLAIN, FIXED = "plain", "mended"
-PARTS = 3  # rows that ways are fitted on, rows that choose, and rows that prove
+PARTS = 3  # rows to fit on, to choose by, and to confirm on
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class ClassifierWish:
-    """Request to mend a classifier.
+    """Request to debias a classifier.
 
     Attributes:
         model: Classifier, as :func:`fairlab.audit.classifiers.as_classifier` takes it.
@@ -47,6 +48,7 @@ class ClassifierWish:
         price: Accuracy that may be lost, in points.
         ways: Ways of mending to try.
         scale: ``quickstart`` or ``paper``, which selects the defaults of trainings.
+        name: Name of the mending on its page and in tables; empty names it after the model.
     """
 
     model: Any
@@ -55,15 +57,16 @@ class ClassifierWish:
     price: KeptUtility
     ways: Sequence[str] = WAYS
     scale: str = "quickstart"
+    name: str = ""
 
 
 def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
-    """Try ways of mending a classifier, and keep the best one that keeps its accuracy, as a model or as a rule.
+    """Try methods on a classifier, and export the best that keeps its accuracy, as a model or as a decision rule.
 
-    Ways and readings that were finished in the folder before are not made again.
+    Steps that an earlier run finished in the folder are not repeated.
 
     Raises:
-        FairlabError: The data, the model or a setting does not fit, no way does, or the folder was begun with other
+        FairlabError: The data, the model or a setting is unsuitable, no method fits, or the folder belongs to other
             settings.
     """
     parts = thirds(wish.data, wish.settings.field)
@@ -73,7 +76,7 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
 
 
 def _facts(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> dict[str, Any]:
-    """Return the settings with a hash of the rows; a model is known by its name."""
+    """Return the settings with a hash of the rows; the model is identified by its name."""
     digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
     facts = {"model": model.name, "data": digest, "price": str(wish.price), "methods": wish.ways, "scale": wish.scale}
     return {**facts, **asdict(wish.settings)}
@@ -97,16 +100,16 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
     remove_weights([folder / TRAINED / way for way in TRAININGS if best is None or way != best.label])
     if best is None:
         outcome = concluded(folder, model.name, wish.price, tried, skipped, None)
-        publish(outcome, Record.load(folder / TRIED / tried[0].label), [])
+        publish(outcome, Record.load(folder / TRIED / tried[0].label), [], wish.name or model.name)
     else:
-        print_escaped(f"{best.label} is best; measuring it on rows that were not used to choose")
+        print_escaped(f"{best.label} is best; measuring it on rows that were not used for the choice")
         both = {PLAIN: model, best.label: _fixed(best.label, model, folder)}
         proof = _audited(both, proving, wish.settings, folder / PROVEN)
         outcome = concluded(
             folder, model.name, wish.price, tried, skipped, judge_change(proof, best.label, PLAIN, wish.price)
         )
         run = folder / TRAINED / best.label
-        publish(outcome, proof, [Record.load(run)] if best.label in TRAININGS else [])
+        publish(outcome, proof, [Record.load(run)] if best.label in TRAININGS else [], wish.name or model.name)
         if outcome.is_mended and best.label in TRAININGS:
             export_trained(run, proof, {PLAIN: "before", best.label: "after"}, folder)
         elif outcome.is_mended:
@@ -116,7 +119,7 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
 
 
 def _tried(way: str, model: AnyClassifier, fit: Rows, choosing: Rows, wish: ClassifierWish, folder: Path) -> Record:
-    """Return the record of the audit of the model before and after one way of mending."""
+    """Return the record of an audit of the model before and after one method."""
     if way in RULES:
         settings = replace(wish.settings, mend=cast(Way, way), fit=fit)
         return _audited({"": model}, choosing, settings, folder / TRIED / way)
@@ -127,7 +130,7 @@ def _tried(way: str, model: AnyClassifier, fit: Rows, choosing: Rows, wish: Clas
 
 
 def _fixed(way: str, model: AnyClassifier, folder: Path) -> AnyClassifier:
-    """Return the classifier that a way of mending made."""
+    """Return the classifier that a method produced."""
     if way in TRAININGS:
         return as_classifier(str(folder / TRAINED / way))
     return mended(model, read_rule(folder / TRIED / way / FILE))
@@ -144,12 +147,12 @@ def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
     for row in rows:
         parts[hashlib.sha256(row.text.encode()).digest()[0] % PARTS].append({**row.extra, **row.named})
     if not all(parts):
-        raise FairlabError(f"{name} has {len(rows)} rows, too few for three parts; give some hundreds")
+        raise FairlabError(f"{name} has {len(rows)} rows, too few for three parts; give at least a few hundred")
     return parts
 
 
 def _audited(models: dict[str, AnyClassifier], rows: Rows, settings: Settings, folder: Path) -> Record:
-    """Return the record of an audit, with its report in a folder."""
+    """Return the record of an audit, and write its report to a folder."""
     if kept := kept_part(folder):
         return kept
     shown = {name: value for name, value in vars(settings).items() if name != "fit"}

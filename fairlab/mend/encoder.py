@@ -1,6 +1,6 @@
-"""Mending of an encoder: methods are tried, chosen by some readings, and proven by others.
+"""Debiasing of an encoder: methods are tried, one is chosen by some readings and confirmed by others.
 
-Every step is a run of ``fairlab train`` or ``fairlab evaluate``, with a record and a command of its own.
+Every step is a run of ``fairlab train`` or ``fairlab evaluate`` with its own record and command.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned
 ORIGINAL, GENDER = "original", "gender"
 OF_GENDER = "embedded/people"
 SPLITS = ("train", "validation", "test")
-HELD_OUT = 0.15  # share of groups without splits for choosing; the same share is for proving
+HELD_OUT = 0.15  # share of groups without splits that is used for choosing, and again for confirming
 GROUPS, CHOOSING = "groups.jsonl", "held_out.jsonl"
-PAIRS = 1500  # pairs of STS-B's training part that choose
+PAIRS = 1500  # pairs of STS-B's training part that are used for choosing
 
 
 @dataclass(frozen=True)
 class Wish:
-    """Request to mend an encoder.
+    """Request to debias an encoder.
 
     Attributes:
         model: Name or folder of the model.
@@ -54,10 +54,11 @@ class Wish:
         price: Largest loss of utility that is allowed.
         groups: Counterfactual groups of the axis, as a ``data.path``.
         methods: Names of the methods to try.
-        benchmarks: Names of the benchmarks of the final test; empty takes the axis's benchmarks.
+        benchmarks: Names of the benchmarks that confirm; empty for the default benchmarks of the axis.
         scale: ``quickstart`` or ``paper``, which selects the methods' defaults.
-        seed: Seed of the trainings.
+        seed: Seed of training.
         limit: Maximum number of items per benchmark, or None.
+        name: Name of the mending on its page and in tables; empty names it after the model.
     """
 
     model: str
@@ -69,16 +70,17 @@ class Wish:
     scale: str = "quickstart"
     seed: int = 42
     limit: int | None = None
+    name: str = ""
 
 
 def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
     """Try methods on an encoder, and export the best one that keeps its utility.
 
-    Methods and readings that were finished in the folder before are not made again.
+    Steps that an earlier run finished in the folder are not repeated.
 
     Raises:
-        FairlabError: The model, the groups or a name does not exist, no method fits the model, or the folder was begun
-            with other settings.
+        FairlabError: The model, the groups or a name does not exist, no method fits the model, or the folder belongs to
+            other settings.
     """
     for name in wish.methods:
         if name not in choices("method"):
@@ -92,13 +94,14 @@ def _facts(wish: Wish) -> dict[str, Any]:
     with composing():
         weights = model_facts(backbone_node(wish.model, {})).get("sha256")
     groups = sha256(Path(wish.groups)) if Path(wish.groups).is_file() else wish.groups
-    return {**asdict(wish), "model": [wish.model, weights], "groups": groups}
+    settings = {key: value for key, value in asdict(wish).items() if key != "name"}
+    return {**settings, "model": [wish.model, weights], "groups": groups}
 
 
 def _mend(wish: Wish, folder: Path) -> MendOutcome:
     wish = replace(wish, groups=prepared_groups(wish.groups, folder))
     proving = _proving(wish)
-    composed("evaluate", *proving)  # a wrong name is said before anything is fetched or trained
+    composed("evaluate", *proving)  # reports a wrong name before anything is downloaded or trained
     choosing = _choosing(wish, folder / CHOOSING)
     runs, skipped = _runs(wish, folder)
     chosen_by = _evaluated(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
@@ -107,13 +110,13 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
     remove_weights([folder / TRIED / name for name in runs if best is None or name != best.label])
     if best is None:
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
-        publish(outcome, chosen_by, [])
+        publish(outcome, chosen_by, [], wish.name or wish.model)
     else:
-        print_escaped(f"{best.label} is best; measuring it on readings that were not used to choose")
+        print_escaped(f"{best.label} is best; measuring it on readings that were not used for the choice")
         proof = _evaluated(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
-        publish(outcome, proof, [Record.load(folder / TRIED / best.label)])
+        publish(outcome, proof, [Record.load(folder / TRIED / best.label)], wish.name or wish.model)
         if outcome.is_mended:
             export_trained(folder / TRIED / best.label, proof, {ORIGINAL: "before", best.label: "after"}, folder)
     outcome.save()
@@ -121,12 +124,12 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
 
 
 def prepared_groups(path: str, folder: Path) -> str:
-    """Return groups with three splits, as a ``data.path``, and write those that choose to a file.
+    """Return groups with three splits, as a ``data.path``, and write the groups for choosing to a file.
 
-    Groups without splits are split by a hash, and written to the folder.
+    Groups without splits are split by a hash and written to the folder.
 
     Raises:
-        FairlabError: The groups cannot be read, or have splits of which one is missing.
+        FairlabError: The groups cannot be read, or have only some of the splits.
     """
     groups = read_groups(path)
     marked = {group.extra.get("split") for group in groups}
@@ -137,7 +140,7 @@ def prepared_groups(path: str, folder: Path) -> str:
         _write(groups, folder / GROUPS)
         path = str(folder / GROUPS)
     elif missing := [name for name in SPLITS if name not in marked]:
-        raise FairlabError(f"{path} has splits, but no group of the split {missing[0]}; mark some, or remove 'split'")
+        raise FairlabError(f"{path} has splits, but no group in the split {missing[0]}; assign some, or remove 'split'")
     choosing = [group for group in groups if group.extra["split"] == "validation"]
     _write([replace(one, extra={}) for one in choosing], folder / CHOOSING)
     return path
@@ -150,7 +153,7 @@ def _write(groups: Sequence[Group], file: Path) -> None:
 
 
 def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the folders of finished trainings by method, and why other methods do not fit.
+    """Return the folders of finished training runs by method, and the reasons why other methods do not fit.
 
     Raises:
         FairlabError: No method fits.
@@ -171,11 +174,11 @@ def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _train(wish: Wish, method: str, folder: Path) -> None:
-    """Train a copy of the model with a method; nothing is measured."""
+    """Train a copy of the model with a method, without measuring it."""
     given = [f"scale={wish.scale}", f"method={method}", "data=groups", "benchmark=none"]
     values: dict[str, Any] = {"model": wish.model, "data.path": wish.groups, "seed": wish.seed, "axis": wish.axis}
     values["measure_before"] = False
-    if method == "ccd_linear" and wish.axis != GENDER:  # the further groups that it learns from are of gender
+    if method == "ccd_linear" and wish.axis != GENDER:  # its additional training groups are about gender
         values |= {"method.short": None, "method.directions": []}
     train_part(given, values, folder)
 
@@ -184,7 +187,7 @@ Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.e
 
 
 def _choosing(wish: Wish, held_out: Path) -> Evaluation:
-    """Return the readings that choose: groups, association tests and pairs that no benchmark of a table has."""
+    """Return the evaluation for choosing: groups, association tests and pairs that are in no benchmark of a table."""
     of_gender = wish.axis == GENDER
     values: dict[str, Any] = {
         "benchmark.cced.sets": [str(held_out), *(["embedded/pronouns"] if of_gender else [])],
@@ -197,7 +200,7 @@ def _choosing(wish: Wish, held_out: Path) -> Evaluation:
 
 
 def _proving(wish: Wish) -> Evaluation:
-    """Return the readings that prove: the benchmarks of the axis, or those that were named."""
+    """Return the evaluation for confirming: the given benchmarks, or the defaults of the axis."""
     of_gender = wish.axis == GENDER
     usual = (CCED, SEAT, BiasIR, STSB) if of_gender else (CCED, STSB)
     names = [*(wish.benchmarks or (one.description.name for one in usual))]
@@ -210,7 +213,7 @@ def _proving(wish: Wish) -> Evaluation:
 
 
 def _evaluated(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
-    """Return the record of an evaluation of the models, the later ones compared with the first."""
+    """Return the record of an evaluation of the models, in which later models are compared with the first."""
     if kept := kept_part(folder):
         return kept
     chosen, values = asked[0], {"model": dict(models), **asked[1]}

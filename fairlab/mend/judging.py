@@ -1,4 +1,4 @@
-"""Comparison of a mended model with the original: is it fairer beyond chance, and is its utility kept?"""
+"""Comparison of a debiased model with the original: is it fairer beyond chance, and is its utility kept?"""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ KEEP = re.compile(r"(\w+):(-?\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True)
 class KeptUtility:
-    """Utility that may be lost.
+    """Limit on the loss of utility.
 
     Attributes:
-        name: Benchmark of the utility (``stsb``), or ``accuracy`` of a classifier.
-        least: Smallest change that counts as kept, at most 0, in the unit of the reading.
+        name: Benchmark that measures utility (``stsb``), or ``accuracy`` for a classifier.
+        least: Smallest change that still counts as kept, at most 0, in the unit of the reading.
     """
 
     name: str
     least: float
 
     def is_of(self, change: Comparison) -> bool:
-        """Return whether a change is one of the utility."""
+        """Return whether a comparison is about the utility."""
         of_model = self.name == "accuracy" and change.quantity == "model_accuracy"
         return of_model or (change.benchmark == self.name and change.headline)
 
@@ -37,18 +37,20 @@ class KeptUtility:
 
 
 def price_of(keep: str, known: str) -> KeptUtility:
-    """Return the price that a text such as ``stsb:-0.5`` names.
+    """Return the limit that a text such as ``stsb:-0.5`` describes.
 
     Args:
-        keep: Name and smallest change.
-        known: Name that fits the model.
+        keep: Name and smallest change, separated by a colon.
+        known: Name of the utility that fits the model.
 
     Raises:
-        FairlabError: It has another form, another name, or a change above 0.
+        FairlabError: The text has a different form or name, or the change is above 0.
     """
     found = KEEP.fullmatch(keep)
     if found is None or float(found[2]) > 0:
-        raise FairlabError(f"keep must be {known} and the change that counts as kept, such as {known}:-0.5, not {keep}")
+        raise FairlabError(
+            f"keep must be {known} and the smallest change that counts as kept, such as {known}:-0.5, not {keep}"
+        )
     if found[1] != known:
         raise FairlabError(f"keep={keep} does not fit this model, whose utility is {known}; give keep={known}:-0.5")
     return KeptUtility(found[1], float(found[2]))
@@ -56,18 +58,18 @@ def price_of(keep: str, known: str) -> KeptUtility:
 
 @dataclass(frozen=True)
 class MendJudgement:
-    """Comparison of a mended model with the original, on one set of readings.
+    """Comparison of a debiased model with the original on one set of readings.
 
     Attributes:
-        label: Name of the way of mending.
-        fairer, worse: Titles of readings that moved towards fair, or away from it, beyond chance.
-        tested: Number of readings of fairness.
-        remaining: Remaining share of the distance to fair: summed over the readings of each unit, then averaged over
-            units; 1 if no reading moved. Readings of which the original's interval holds the ideal value have no
-            distance to lose and are left out; nan if these are all.
-        kept: Whether the 95 % interval of the change of utility is above the price.
-        utility: Change of utility in words.
-        failed: Models of the two that fail the behaviour check, each with the reasons.
+        label: Name of the method.
+        fairer, worse: Titles of the readings that became fairer, or less fair, beyond chance.
+        tested: Number of fairness readings.
+        remaining: Remaining share of the distance to the ideal values, computed from sums over the readings of each
+            unit and then averaged over units; 1 if no reading moved. A reading is left out if the original's interval
+            includes the ideal value; nan if all are left out.
+        kept: Whether the 95 % interval of the change in utility is above the limit.
+        utility: Change in utility, as text.
+        failed: Models, of these two, that fail the behaviour check, with the reasons.
     """
 
     label: str
@@ -81,12 +83,12 @@ class MendJudgement:
 
     @property
     def mends(self) -> bool:
-        """Whether some reading is fairer, none is worse, and utility is kept."""
+        """Return whether some reading is fairer, none is less fair, and utility is kept."""
         return self.kept and bool(self.fairer) and not self.worse
 
     @property
     def line(self) -> str:
-        """Return the judgement in a sentence."""
+        """Return the judgement as a sentence."""
         fair = f"{len(self.fairer)} of {self.tested} readings nearer to fair beyond chance"
         worse = f", farther: {'; '.join(self.worse)}" if self.worse else ", none farther"
         kept = "within" if self.kept else "not shown to be within"
@@ -101,11 +103,11 @@ class MendJudgement:
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
     """Compare one model of a record with the original.
 
-    Readings of fairness are the headline ones with an ideal value, other than the utility. They are adjusted together
-    by Holm's method.
+    Fairness readings are the headline readings with an ideal value, except the utility. Their p-values are adjusted
+    together by Holm's method.
 
     Raises:
-        FairlabError: The utility was not measured, for which the record says why.
+        FairlabError: The utility was not measured; the message states the reason from the record.
     """
     values = {(one.phase, one.benchmark, one.subset, one.quantity): one for one in record.readings}
     changes = [one for one in record.comparisons if one.phase == f"{label} less {original}"]
@@ -150,14 +152,14 @@ def _failed(record: Record, labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
-    """Return the mean over units of the sum of later distances as a share of the sum of earlier ones."""
+    """Return the ratio of the summed later distances to the summed earlier distances, averaged over units."""
     sums = [tuple(map(sum, zip(*pairs, strict=True))) for pairs in of_units]
     shares = [later / earlier for earlier, later in sums if earlier]
     return sum(shares) / len(shares) if shares else math.nan
 
 
 def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
-    """Return the judgement with the smallest remaining distance to fair among the successful ones, or None."""
+    """Return the successful judgement with the smallest remaining distance to the ideal values, or None."""
     return min((one for one in judged if one.mends), key=_remaining, default=None)
 
 

@@ -1,4 +1,4 @@
-"""Outcome of mending: the answer, the judgements that it rests on, and the files of the mended model."""
+"""Result of ``fairlab mend``: the answer, the judgements behind it, and the files of the debiased model."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ CHOSEN, PROVEN = "chosen_by", "measured"  # folders of the two evaluations
 
 @dataclass(frozen=True)
 class MendOutcome:
-    """Answer of ``fairlab mend``.
+    """Result of ``fairlab mend``.
 
     Attributes:
-        folder: Folder that everything is written to.
+        folder: Folder of all files of the result.
         sentence: The answer.
-        tried: Judgements on the readings that choose, one per way of mending.
-        skipped: Ways of mending that do not fit the model or the data, with the reasons.
-        proof: Judgement of the chosen one on the readings that prove; None if none was chosen.
-        is_mended: Whether the chosen one also passes on the readings that prove.
+        tried: Judgements on the readings for choosing, one per method.
+        skipped: Methods that do not fit the model or the data, with the reasons.
+        proof: Judgement of the chosen method on the readings for confirming; None if no method was chosen.
+        is_mended: Whether the chosen method also passes on the readings for confirming.
     """
 
     folder: Path
@@ -42,7 +42,7 @@ class MendOutcome:
 
     @property
     def lines(self) -> list[str]:
-        """Return a line per way of mending."""
+        """Return one line per method."""
         return [*(one.line for one in self.tried), *(f"{name}: not tried: {why}" for name, why in self.skipped.items())]
 
     def save(self) -> None:
@@ -60,18 +60,20 @@ def concluded(
     skipped: dict[str, str],
     proof: MendJudgement | None,
 ) -> MendOutcome:
-    """Return the outcome with its answer.
+    """Return the result with its answer.
 
     Args:
-        folder: Folder of the outcome.
+        folder: Folder of the result.
         name: Name of the model.
-        price: Utility that may be lost.
-        tried: Judgements on the readings that choose.
-        skipped: Ways that were not tried, with the reasons.
-        proof: Judgement of the best on the readings that prove, or None if none was good enough.
+        price: Limit on the loss of utility.
+        tried: Judgements on the readings for choosing.
+        skipped: Methods that were not tried, with the reasons.
+        proof: Judgement of the best method on the readings for confirming, or None if no method was good enough.
     """
     if proof is None:
-        ways = f"none of {len(tried)} ways makes a reading fairer beyond chance, none less fair, and keeps utility"
+        ways = (
+            f"none of {len(tried)} ways makes a reading fairer beyond chance, makes none less fair, and keeps utility"
+        )
         sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])
@@ -85,17 +87,18 @@ def concluded(
 
 
 def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
-    """Return a sentence on the models that fail the behaviour check, with a leading blank; empty if none fails."""
+    """Return a sentence on models that fail the behaviour check, with a leading space; empty if none fails."""
     failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
     said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."
     return said if failed else ""
 
 
-def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record]) -> None:
-    """Put the answer on top of the report, and write report, citations and a record of Every Eval Ever."""
+def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record], called: str) -> None:
+    """Put name and answer on top of the report, and write report, citations and a record of Every Eval Ever."""
+    proof.config["name"] = called
     proof.provenance["answers"] = {"": {"sentence": outcome.sentence, "lines": outcome.lines}}
     proof.save()
     shutil.copyfile(write_report(proof), outcome.folder / "report.html")
     write_whole(outcome.folder / "citation.bib", bibtex([*others, proof]))
-    shutil.rmtree(outcome.folder / EXPORT, ignore_errors=True)  # of a mending that was killed here
+    shutil.rmtree(outcome.folder / EXPORT, ignore_errors=True)  # left by a killed run
     export_results(proof, "eee", outcome.folder / EXPORT)

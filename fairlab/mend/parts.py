@@ -1,4 +1,4 @@
-"""Parts of a mending: each is a run with a record, and finished ones are kept when a killed mending resumes."""
+"""Parts of a ``fairlab mend`` run: each has its own record, and finished parts are reused after an interruption."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from fairlab.run.job import accounted, do_work, lock_folder
 from fairlab.train import work as train_model
 from fairlab.types import FairlabError
 
-BEGUN = "begun.json"  # what a mending is begun with
+BEGUN = "begun.json"  # file with the facts that a run of fairlab mend was started with
 
 
 @contextmanager
 def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
-    """Hold the folder of a mending, new or resumed, and remove it if it fails before a part is finished.
+    """Lock the folder of a new or resumed run, and remove the folder if the run fails before finishing a part.
 
     Args:
-        folder: Folder of the mending.
-        facts: Model, data and settings; those of a resumed mending must be the same.
+        folder: Folder of the run.
+        facts: Model, data and settings, which must be the same when a run is resumed.
 
     Raises:
-        FairlabError: The folder holds something else, a finished mending or one begun with other facts, or another
-            process works in it.
+        FairlabError: The folder holds a finished run, a run with other facts or unrelated files, or another process is
+            using it.
     """
     resumed = (folder / BEGUN).is_file() and not (folder / ANSWER).exists()
     if not resumed:
         refuse_used(folder, "give a new folder as output")
     elif changed := changed_facts(folder / BEGUN, facts):
         raise FairlabError(
-            f"{folder} was begun with another {', another '.join(changed)}; repeat the first command to resume it, or "
-            "give a new folder as output"
+            f"{folder} was started with another {', another '.join(changed)}; repeat the first command to resume it, "
+            "or give a new folder as output"
         )
     folder.mkdir(parents=True, exist_ok=True)
     lock = lock_folder(folder, "another output")
@@ -62,7 +62,7 @@ def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
 
 
 def finished_part(folder: Path) -> Record | None:
-    """Return the record of a part that is finished, or None."""
+    """Return the record of a finished part, or None."""
     try:
         record = Record.load(folder)
     except FairlabError:
@@ -71,7 +71,7 @@ def finished_part(folder: Path) -> Record | None:
 
 
 def kept_part(folder: Path) -> Record | None:
-    """Return the record of a part that is finished; else remove what a killed process left of it, and return None."""
+    """Return the record of a finished part; otherwise remove the remains of a killed process and return None."""
     found = finished_part(folder)
     if found is None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -79,7 +79,7 @@ def kept_part(folder: Path) -> Record | None:
 
 
 def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) -> None:
-    """Train a copy of a model as ``fairlab train`` does, unless that was finished before.
+    """Train a copy of a model as ``fairlab train`` does, unless this was already finished.
 
     Args:
         given: Choices of configuration groups.
@@ -100,26 +100,26 @@ def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) ->
 
 
 def part_command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the command that repeats a part."""
+    """Return the command that runs a part again."""
     given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
     return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])
 
 
 def remove_weights(runs: Sequence[Path]) -> None:
-    """Remove the models of runs; their records stay."""
+    """Remove the models of runs, and keep the records."""
     for run in runs:
         for part in (MODEL, "checkpoints"):
             shutil.rmtree(run / part, ignore_errors=True)
 
 
 def export_trained(run_folder: Path, proof: Record, phases: Mapping[str, str], folder: Path) -> None:
-    """Copy the model of a run, with a card that holds the readings before and after.
+    """Copy the model of a run, with a card that contains the readings before and after.
 
     Args:
         run_folder: Folder of the run.
-        proof: Record of the readings that prove.
-        phases: ``before`` and ``after`` by the phases of that record.
-        folder: Folder of the mending.
+        proof: Record of the readings for confirming.
+        phases: Mapping from the phases of that record to ``before`` and ``after``.
+        folder: Folder of the ``fairlab mend`` run.
     """
     run = Record.load(run_folder)
     run.readings = [replace(one, phase=phases[one.phase]) for one in proof.readings]

@@ -1,4 +1,4 @@
-"""Ways of mending a classifier by training a copy of it on labelled texts: fairtuning, and logit pairing."""
+"""Methods that debias a classifier by training a copy of it on labelled texts: fairtuning and logit pairing."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TRAININGS = ("fairtuning", PAIRING)
 def train_classifier(
     way: str, model: AnyClassifier, rows: LabelledRows, settings: Settings, scale: str, folder: Path
 ) -> None:
-    """Train a copy of a transformers classifier under a new head, unless that was finished before.
+    """Train a copy of a transformers classifier with a new head, unless this was already finished.
 
     Args:
-        way: ``fairtuning`` turns one person of every training text, ``logit_pairing`` keeps the logits of a text and of
+        way: ``fairtuning`` changes one person in every training text; ``logit_pairing`` keeps the logits of a text and
             its changed copy close.
         model: Classifier to start from.
         rows: Rows to train on.
@@ -36,12 +36,13 @@ def train_classifier(
         folder: Folder of the run; the rows are written next to it.
 
     Raises:
-        FairlabError: The model is of another kind, the rows have several labels per text, or the training fails.
+        FairlabError: The model is not a transformers classifier, the rows have several labels per text, or training
+            fails.
     """
     if not model.weights:
-        raise FairlabError(f"{way} trains a transformers classifier that is given by folder or hub name, and no other")
+        raise FairlabError(f"{way} can only train a transformers classifier; give it by folder or hub name")
     if rows.kind != "one":
-        raise FairlabError(f"{way} trains on one label a text, and the data has {rows.kind}")
+        raise FairlabError(f"{way} needs data with one label per text, but this data has {rows.kind}")
     file = folder.parent / FIT
     _write_rows(rows, file)
     given = ["+experiment=fairtune", f"scale={scale}"]
@@ -63,7 +64,7 @@ def train_classifier(
 
 
 def _write_rows(rows: LabelledRows, file: Path) -> None:
-    """Write texts with the names of their labels, in the columns that the training reads."""
+    """Write texts with the names of their labels, in the columns that training reads."""
     lines = [
         json.dumps({**dict(zip(NAMES, fields, strict=False)), LABEL: rows.named_truth(k)}, ensure_ascii=False)
         for k, fields in enumerate(rows.fields)

@@ -1,4 +1,4 @@
-"""Mending of any model: checks of the arguments, and the choice by kind of model."""
+"""Debiasing of any model: checks of the arguments, and dispatch by the kind of model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from fairlab.mend.outcome import MendOutcome
 from fairlab.run.folders import OUTPUTS
 from fairlab.types import Count, FairlabError, Seed, Texts
 
-PRICE = "stsb:-0.5"  # of an encoder: the most that STS-B's correlation may fall, times 100
+PRICE = "stsb:-0.5"  # for an encoder: largest fall of STS-B's correlation, times 100
 KEYS: dict[str, Any] = {
     "axis": str | Texts,
     "keep": str | None,
     "methods": Texts | None,
     "limit": Count | None,
+    "name": str | int | None,
     "seed": Seed | None,
     "output": str | Path | None,
     "scale": Literal["quickstart", "paper"],
@@ -42,17 +43,17 @@ OF_CLASSIFIERS: dict[str, Any] = {
 
 
 def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOutcome:
-    """Mend an encoder, or with labelled ``data`` a classifier, and write everything to a folder.
+    """Debias an encoder or, with labelled ``data``, a classifier, and write the result to a folder.
 
-    A killed mending resumes in its folder, if it is given as ``output`` with the same settings.
+    A killed run is resumed if its folder is given as ``output`` with the same settings.
 
     Args:
         model: Name or folder of an encoder; or a classifier, as :func:`fairlab.audit` takes it.
-        given: Settings by name, those of ``KEYS`` and of the kind of model.
+        given: Settings by name: those in ``KEYS`` and those of the kind of model.
         data: Labelled rows for a classifier, or None for an encoder.
 
     Raises:
-        FairlabError: A setting does not exist or does not fit, or as the kinds of mending say.
+        FairlabError: A setting does not exist or does not fit; or see :func:`mend_encoder` and :func:`mend_classifier`.
     """
     values = {name: value for name, value in given.items() if value is not None}
     known = KEYS | (OF_ENCODERS if data is None else OF_CLASSIFIERS)
@@ -72,7 +73,7 @@ def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOu
 
 def _unknown(name: str, known: Mapping[str, Any], is_encoder: bool) -> str:
     if is_encoder and name in OF_CLASSIFIERS:
-        return f"{name} is for a classifier, which needs data=FILE with labelled rows; give it, or leave {name} out"
+        return f"{name} is for classifiers, which need data=FILE with labelled rows; give it, or leave {name} out"
     return f"there is no key '{name}'{nearest_known(name, list(known))}; there are: {', '.join(known)}"
 
 
@@ -83,20 +84,22 @@ def _encoder_wish(model: Any, values: dict[str, Any]) -> Wish:
     groups = values.pop("groups", OF_GENDER if axis == GENDER else None)
     if groups is None:
         raise FairlabError(
-            f"axis={axis} needs groups=FILE, counterfactual groups to learn from, as "
-            "fairlab.augment +augmentation=counterfactual_groups makes them"
+            f"axis={axis} needs groups=FILE, counterfactual groups to learn from, which "
+            "fairlab.augment +augmentation=counterfactual_groups makes"
         )
     price = price_of(values.pop("keep", PRICE), PRICE.partition(":")[0])
     methods = tuple(values.pop("methods", METHODS))
-    return Wish(str(model), axis, price, groups, methods, **values)
+    name = str(values.pop("name", ""))
+    return Wish(str(model), axis, price, groups, methods, name=name, **values)
 
 
 def _classifier_wish(model: Any, data: Any, values: dict[str, Any]) -> ClassifierWish:
     price = price_of(values.pop("keep", "accuracy:-2"), "accuracy")
     ways = values.pop("methods", WAYS)
     if other := [way for way in ways if way not in WAYS]:
-        raise FairlabError(f"there is no way '{other[0]}' of mending a classifier; there are: {', '.join(WAYS)}")
+        raise FairlabError(f"there is no method '{other[0]}' for a classifier; there are: {', '.join(WAYS)}")
     axes = values.pop("axis", (GENDER,))
     axes = [axes] if isinstance(axes, str) else list(axes)
     scale = values.pop("scale", "quickstart")
-    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways, scale)
+    name = str(values.pop("name", ""))
+    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways, scale, name)

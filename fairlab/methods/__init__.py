@@ -1,1 +1,1 @@
-"""Methods: LightningModules that train a model."""
+"""Methods that debias or train a model."""

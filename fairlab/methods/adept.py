@@ -32,9 +32,9 @@ class ADEPTSwitches(Switches):
 
 
 MODES = {
-    # rho as set by the authors' script; divergence of hidden states, which their code enables with a flag.
+    # rho of the authors' script; divergence of hidden states, which their code enables with a flag
     "paper": ADEPTSwitches(shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="divergence", rho=15.0),
-    # Computation of the authors' code: the script's rho never reaches the function, whose own default is 10.
+    # What the authors' code computes: the script's rho never reaches the function, whose own default is 10.
     "official": ADEPTSwitches(
         shifted=True, pads_in_prototypes=True, pads_in_losses=False, drift="all_positions", rho=10.0
     ),
@@ -48,13 +48,13 @@ MODES = {
 class ADEPT(PrototypeDebiasing):
     """Method that aligns the attributes' distributions over the neutral words of a batch.
 
-    The distributions are normalised over a batch. For the bias loss, accumulating batches over several steps is
-    therefore a different objective from one large batch.
+    The distributions are normalised over a batch. Accumulating the bias loss over several small batches is therefore a
+    different objective from using one large batch.
 
     Args:
         encoder: Backbone to debias, trained in place.
         compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
-        rho: Bandwidth in the unit of a distance between hidden states of all layers, > 0. None takes the value of
+        rho: Bandwidth in the unit of a distance between hidden states of all layers, > 0. None for the value of
             ``compat``, which is meant for BERT-large. ``scaled`` fits it to the encoder on the first batch, see
             :func:`fairlab.losses.adept.scaled_bandwidth`.
         alpha: Weight of the bias loss, >= 0.
@@ -63,7 +63,7 @@ class ADEPT(PrototypeDebiasing):
         dropout: Whether the encoder's own dropout is active in training.
         epochs: Number of passes over the training sentences.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone.
+        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step.
 
     Raises:
         FairlabError: A value is out of range.
@@ -117,7 +117,7 @@ class ADEPT(PrototypeDebiasing):
         prototypes_AF, neutral_BF = self.prototypes.flatten(1), neutral_BLD.flatten(1)
         if self.rho.isnan() and (found := scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach())) > 0:
             self.rho.fill_(found)
-        # With a single word, or words that are all equally near, the loss is 0 at any bandwidth.
+        # With a single word, or if all words are equally near, the loss is 0 at any bandwidth.
         return divergence_loss(prototypes_AF, neutral_BF, self.rho.nan_to_num(nan=1.0))
 
     def facts(self) -> dict[str, object]:

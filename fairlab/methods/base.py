@@ -35,7 +35,7 @@ class OfEncoder:
 
     Attributes:
         title: Name of the method in reports and model cards.
-        limits: One or two sentences for the model card on the limits of the method's readings.
+        limits: One or two sentences for the model card on the method's limits.
         citation: BibTeX entry of the publication, or a sentence that credits the authors.
         encoder: Backbone to train.
         epochs: Number of passes over the training data.
@@ -69,11 +69,11 @@ class OfEncoder:
         return self.encoder
 
     def digest(self) -> str:
-        """Return a hash of the model's weights, from which a run determines whether training changed the model."""
+        """Return a hash of the model's weights, by which a run detects whether training changed the model."""
         return self.encoder.digest()
 
     def finish(self, folder: Path) -> None:
-        """Do remaining work after training, such as merging adapters, which are then written to the run folder."""
+        """Do remaining work after training, such as writing adapters to the run folder and merging them."""
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the model and its card to a folder, and return the path of the weights."""
@@ -82,7 +82,7 @@ class OfEncoder:
 
 
 class Fitted(OfEncoder):
-    """Base class of methods without training steps, such as a projection."""
+    """Base class of methods that are computed without training steps, such as a projection."""
 
     epochs = validate_every = 1
 
@@ -95,11 +95,11 @@ class Trained(OfEncoder, lightning.LightningModule):
     """Base class of methods that train in steps.
 
     Attributes:
-        seed: Seed of dropout and masks. The randomness of a step depends on the seed and the step alone, so that a
-            resumed run repeats the steps of an uninterrupted one.
+        seed: Seed of dropout and masks. The randomness of a step depends only on the seed and the step, so a resumed
+            run repeats the steps of an uninterrupted one.
         clip: Maximum norm of the gradient; None disables clipping.
-        optimizer: Callable that makes the optimizer, see :mod:`fairlab.methods.optimizing`; a configuration sets its
-            own.
+        optimizer: Callable that makes the optimizer, see :mod:`fairlab.methods.optimizing`; a configuration may set
+            another.
         schedule: Callable that makes the learning-rate schedule; None keeps the learning rate constant.
         decayed: Weights that decay, ``all`` or ``matrices``.
         items_are: Name of the items of a batch, plural, for error messages.
@@ -129,7 +129,7 @@ class Trained(OfEncoder, lightning.LightningModule):
     def empty_share(self, *shape: int) -> Tensor:
         """Return the output for a share without items: empty, or 0 with a zero gradient for trained weights.
 
-        It is called once a step: sharded blocks are gathered in it, for which all processes wait for each other.
+        It must be called once per step, because it gathers sharded blocks, for which all processes wait for each other.
         """
         if isinstance(self, FSDPModule):
             return empty_sharded_output(self, self.encoder, *shape)
@@ -138,8 +138,8 @@ class Trained(OfEncoder, lightning.LightningModule):
     def log_training(self, parts: Mapping[str, Tensor], size: int, items: Sequence[str] = ()) -> None:
         """Log ``loss`` and the other parts of a step, each over the whole batch.
 
-        The run's history passes them on to loggers, so that nothing waits for the device here. An infinite or NaN loss
-        is found within ``CHECK_EVERY`` batches, and before a validation or a checkpoint.
+        The run's history passes them on to loggers later, so this call does not wait for the device. An infinite or NaN
+        loss is detected within ``CHECK_EVERY`` batches, and before any validation or checkpoint.
 
         Args:
             parts: Values to log by name, including ``loss``.
@@ -200,8 +200,8 @@ class Trained(OfEncoder, lightning.LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Make the optimizer, and the schedule that updates the learning rate at every step.
 
-        The fused implementation is used if the optimizer offers it: on a CPU it takes a quarter of the time of an
-        update weight by weight. It is not used when clipping needs unscaled gradients (``precision=16-mixed``).
+        The fused implementation is used if the optimizer offers it, because on a CPU it takes a quarter of the time of
+        updating weight by weight. It is not used when clipping needs unscaled gradients (``precision=16-mixed``).
         """
         values = {"lr": self.lr, "weight_decay": getattr(self, "weight_decay", 0.0)}
         values |= {"betas": self.betas} if hasattr(self, "betas") else {}
@@ -221,7 +221,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip the gradient by the trainer's setting if it has one, otherwise by the method's norm.
+        """Clip the gradient to the trainer's setting or, without one, to the method's norm.
 
         Lightning itself refuses to clip gradients for a fused optimizer.
         """
@@ -247,7 +247,7 @@ def refuse_below(lowest: int, **values: Any) -> None:
 
 
 def optimizer_steps(method: lightning.LightningModule) -> int:
-    """Return the number of optimizer steps in a run: the trainer's batches divided by the number it accumulates."""
+    """Return the number of optimizer steps in a run: the number of batches over the number accumulated per step."""
     # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)

@@ -39,7 +39,7 @@ from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
 from fairlab.types import CannotScore, FairlabError, NotNegative, Texts
 
-APART = 0.05  # share of the largest state by which rounding may change a state, in bfloat16 too
+APART = 0.05  # largest change of a state by rounding, also in bfloat16, as a share of the largest state
 
 
 class CausalLMTuning(Trained):
@@ -47,22 +47,22 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The end of an entry is not trained; of instructions
-    (:class:`fairlab.data.instructions.Instructions`) the answers alone are, with their end tokens. Dropout is off,
-    except that of the adapters.
+    not predicted from the last token of another. The end of an entry is not trained. For instructions
+    (:class:`fairlab.data.instructions.Instructions`), only the answers with their end tokens are trained. Dropout is
+    off, except in the adapters.
 
-    A checkpoint holds the trained weights alone; the other weights are the ones the run starts from.
+    A checkpoint holds only the trained weights; all other weights are those that the run started from.
 
     Args:
         encoder: Causal LM, trained in place.
         rank: Rank of the adapters on the linear layers of the model's body, with all other weights frozen; None trains
             all weights.
-        alpha: Numerator of the adapters' scale alpha / rank; None takes a scale of 1.
+        alpha: Numerator of the adapters' scale alpha / rank; None for a scale of 1.
         adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
         quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. A model
-            that is in memory already is quantized there. The adapters are then merged into the dequantized 4-bit
+            that is already in memory is quantized there. The adapters are then merged into the dequantized 4-bit
             values.
         checkpointing: Whether activations are recomputed in the backward pass, which uses less memory and takes about a
             third more time.
@@ -120,7 +120,7 @@ class CausalLMTuning(Trained):
         refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
         if quantize:
             if rank is None:
-                raise FairlabError("method.quantize=true trains adapters alone; give method.rank, for example 64")
+                raise FairlabError("method.quantize=true trains only adapters; give method.rank, for example 64")
             refuse_without_cuda()
         CausalLM(encoder)  # raises a clear error if the encoder is not a causal LM
         self.encoder = encoder
@@ -161,7 +161,7 @@ class CausalLMTuning(Trained):
             for name, module in model.named_modules():
                 if isinstance(module, nn.Dropout) and "lora_dropout" not in name:
                     module.p = 0.0
-            self.encoder.train()  # transformers recomputes in training mode only
+            self.encoder.train()  # transformers recomputes only in training mode
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
         """Return the mean cross-entropy of a batch, in nats, and the number M of tokens it averages over."""
@@ -200,7 +200,7 @@ class CausalLMTuning(Trained):
         """Keep the trained weights only."""
         super().on_save_checkpoint(checkpoint)
         weights, trained = checkpoint["state_dict"], set(self.trained_names())
-        # Of a sharded model, rank 0 alone has the weights.
+        # If the model is sharded, only rank 0 has the weights.
         checkpoint["state_dict"] = {name: value for name, value in weights.items() if name in trained}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
@@ -210,7 +210,7 @@ class CausalLMTuning(Trained):
             RuntimeError: The weights belong to a different model.
         """
         if strict and set(state_dict) != set(self.trained_names()):
-            raise RuntimeError("Error(s) in loading state_dict: it holds other trained weights than this model has")
+            raise RuntimeError("Error(s) in loading state_dict: its trained weights are not those of this model")
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 
     def trained_names(self) -> list[str]:
@@ -245,8 +245,8 @@ def refuse_mixing(backbone: Backbone) -> None:
     """Check on two entries of three tokens in one block that the second does not attend to the first.
 
     Raises:
-        CannotScore: The second entry attends to the first: the architecture relies on an attention mask alone instead
-            of positions.
+        CannotScore: The second entry attends to the first, because the architecture relies on the attention mask
+            instead of positions.
     """
     start = CausalLM(backbone).start_id
     vocabulary = backbone.model.config.vocab_size
@@ -266,5 +266,5 @@ def refuse_mixing(backbone: Backbone) -> None:
     if (together - alone).abs().max() > APART * alone.abs().max():
         raise CannotScore(
             f"{type(backbone.model).__name__} lets entries of a block attend to each other, so it cannot be tuned on "
-            "packed entries; take another backbone"
+            "packed entries; use another backbone"
         )

@@ -33,8 +33,8 @@ from fairlab.types import FairlabError
 class CCD(Trained):
     """Method that trains an encoder to place all attributes of a group equally far from its neutral text.
 
-    The neutral text keeps its embedding. Embeddings of the original encoder do not change during training, so they are
-    computed once, in ``setup``, and no second encoder is kept.
+    The neutral text keeps its embedding. Embeddings of the original encoder do not change during training. They are
+    computed once, in ``setup``, so no second encoder is kept in memory.
 
     Args:
         encoder: Backbone to debias, trained in place.
@@ -50,7 +50,7 @@ class CCD(Trained):
         dropout: Whether the encoder's own dropout is active in training; it never applies to the reference embeddings.
         epochs: Number of passes over the training groups.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone, so a resumed run
+        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step, so a resumed run
             repeats it.
 
     Raises:

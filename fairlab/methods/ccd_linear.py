@@ -1,10 +1,10 @@
 """Content-conditional debiasing as one linear map of an encoder's embeddings, computed in seconds.
 
 The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation
-2). Two parts are specific to this project. One matrix is trained instead of the encoder, so that a change applies to
-all texts alike. Neutral texts are not held in place (equation 3) but lose their lean along the directions in which
-attributes differ. Equation 3 keeps that lean, and with it the associations that SEAT and Bias-IR measure.
-Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
+2). Two parts are specific to this project. First, one matrix is trained instead of the encoder, so a change applies to
+all texts alike. Second, neutral texts are not held in place (equation 3) but lose their lean, that is, their components
+along the directions in which attributes differ. Equation 3 keeps the lean, and with it the associations that SEAT and
+Bias-IR measure. Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class CCDLinear(Fitted):
         lr: Initial learning rate of Adam, which decays linearly to 0.
         epochs: Number of passes over the groups.
         batch_size: Number of groups per step.
-        short: Additional training groups of short sentences, as a ``data.path``; None uses the training groups alone.
+        short: Additional training groups of short sentences, as a ``data.path``; None to use only the training groups.
         directions: Additional groups, such as names, each as a ``data.path``. The attributes of each add one direction
             along which lean is removed; the matrix is not trained on these groups.
-        anchors: Additional neutral texts whose lean is removed, as JSON lines with ``text``; None adds no texts.
+        anchors: Additional neutral texts whose lean is removed, as JSON lines with ``text``, or None.
         seed: Seed of the order of groups.
 
     Raises:
@@ -128,7 +128,7 @@ def anchor_texts(path: str) -> list[str]:
     """Return the texts of JSON lines with the key ``text``."""
     rows = [row for _, row in read_json_lines(Path(groups_place(path)))]
     if not rows or not all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in rows):
-        raise FairlabError(f'{path} must hold lines such as {{"text": "..."}}; fix it, or take method.anchors=null')
+        raise FairlabError(f'{path} must hold lines such as {{"text": "..."}}; fix it, or give method.anchors=null')
     return [row["text"] for row in rows]
 
 
@@ -142,8 +142,8 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
     W = I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts of an attribute
     keep the difference that content cannot predict.
 
-    One direction is not enough: names, words and pronouns each differ along a direction of their own. Once the lean
-    along one direction is removed, the remaining lean along the others dominates.
+    One direction is not enough, because names, words and pronouns each differ along a different direction. Once the
+    lean along one direction is removed, the remaining lean along the others dominates.
 
     Args:
         kinds_GVD: Embeddings of groups of each kind, neutral first.
@@ -175,7 +175,7 @@ def trained_map(groups_GVD: Tensor, start: Tensor, settings: MapSettings) -> tup
 
     Args:
         groups_GVD: Embeddings of groups, neutral first.
-        start: Initial matrix, which the drift term keeps the result near.
+        start: Initial matrix; the drift term keeps the result close to it.
         settings: Weight and steps of the training.
     """
     mapped = mapping(groups_GVD)
@@ -183,7 +183,7 @@ def trained_map(groups_GVD: Tensor, start: Tensor, settings: MapSettings) -> tup
     matrix = nn.Parameter(start.clone())
     optimizer = torch.optim.Adam([matrix], lr=settings.lr)
     size = min(settings.batch_size, len(groups_GVD))
-    steps = len(groups_GVD) // size  # the remaining groups are drawn in other epochs
+    steps = len(groups_GVD) // size  # groups that remain are drawn in other epochs
     falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / (steps * settings.epochs))
     drawn = torch.Generator().manual_seed(settings.seed)
     losses = []

@@ -37,7 +37,7 @@ MODES = {
         drift="squared_distance",
         bias="sum_of_squares",
     ),
-    # Computation of the authors' code.
+    # What the authors' code computes.
     "official": DPCESwitches(
         shifted=True,
         pads_in_prototypes=True,
@@ -68,7 +68,7 @@ class DPCE(PrototypeDebiasing):
         dropout: Whether the encoder's own dropout is active in training.
         epochs: Number of passes over the training sentences.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone.
+        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step.
 
     Raises:
         FairlabError: A value is out of range.

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class INLP(Fitted):
-    """Method that removes from embeddings the directions by which linear classifiers distinguish attributes.
+    """Method that removes the directions by which linear classifiers distinguish attributes from embeddings.
 
     No weights of the encoder are trained. The classes are the versions of the groups, including the neutral version.
 

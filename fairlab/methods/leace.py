@@ -1,8 +1,8 @@
-"""LEACE: the smallest linear change of embeddings after which no linear classifier distinguishes attributes.
+"""LEACE: the smallest linear change of embeddings after which no linear classifier can distinguish attributes.
 
-Source: Belrose et al. 2023, "LEACE: Perfect linear concept erasure in closed form", theorem 4.2. Ours: the ridge, the
-covariance within groups, and a change without an offset, which no linear classifier can tell from one with it.
-Shape letters: G groups, V versions of a group, D embedding width.
+Source: Belrose et al. 2023, "LEACE: Perfect linear concept erasure in closed form", theorem 4.2. The ridge, the
+covariance within groups and the omission of an offset are ours; linear classifiers cannot detect an offset. Shape
+letters: G groups, V versions of a group, D embedding width.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ LEAST = 1e-8  # directions below this share of the largest covariance do not enc
 class LEACE(Fitted):
     """Method that erases attributes from embeddings by one matrix, in closed form.
 
-    After it, the mean embeddings of all attributes are equal on the training groups, which is equivalent to no linear
-    classifier doing better than a constant. Of all linear changes with this property it is the smallest, where
-    distances are measured by the covariance of the embeddings: that of all versions, or that within groups.
+    Afterwards, the mean embeddings of all attributes are equal on the training groups. This is equivalent to no linear
+    classifier being better than a constant. Among all linear changes with this property it is the smallest, with
+    distances measured by the covariance of the embeddings, either of all versions or within groups.
 
     Args:
         encoder: Backbone to debias, to which the matrix is added.
-        covariance: Which covariance weighs directions: ``classes``, of all versions, as published; or ``within``, of
-            the differences of versions from their group's mean, which are free of content.
-        neutral: Whether the neutral version is a class of its own.
-        ridge: Share of the mean eigenvalue that is added to every eigenvalue of the covariance, at least 0. It keeps
-            directions in which embeddings hardly vary from being changed much.
+        covariance: Covariance that weights directions: ``classes`` for all versions, as published, or ``within`` for
+            the differences between versions and their group's mean, which are free of content.
+        neutral: Whether the neutral version is a separate class.
+        ridge: Share of the mean eigenvalue that is added to every eigenvalue of the covariance, at least 0. It prevents
+            large changes along directions in which embeddings hardly vary.
         seed: Unused; the method is deterministic.
 
     Raises:
@@ -92,19 +92,19 @@ class LEACE(Fitted):
 
 
 def eraser(versions_GVD: Tensor, *, within: bool, ridge: float) -> tuple[Tensor, int]:
-    """Return the matrix (D, D) that erases which version an embedding is of, and the number of erased dimensions.
+    """Return the matrix (D, D) that erases the version from embeddings, and the number of erased dimensions.
 
     The matrix is I - S^(1/2) U U^T S^(-1/2), where S is the covariance of embeddings with its ridge, and the columns of
-    U are an orthonormal basis of S^(-1/2) times the covariance of embeddings and classes. A pseudo-inverse stands for
+    U are an orthonormal basis of S^(-1/2) times the covariance of embeddings and classes. A pseudo-inverse is used for
     directions without variance.
 
     Args:
         versions_GVD: Embeddings of the versions of every group, in the same order of versions.
-        within: Whether the covariance is of differences from a group's mean instead of the mean of all embeddings.
+        within: Whether the covariance uses differences from a group's mean instead of the mean of all embeddings.
         ridge: Share of the mean eigenvalue that is added to every eigenvalue.
 
     Raises:
-        FairlabError: The versions do not differ in the mean.
+        FairlabError: The mean embeddings of the versions are equal.
     """
     versions = versions_GVD.double()
     centred = versions - versions.mean(dim=(0, 1))

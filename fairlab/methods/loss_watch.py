@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-CHECK_EVERY = 50  # batches
+CHECK_EVERY = 50  # batches between checks
 
 
 class LossWatch:
-    """Losses of the batches since the last check, in memory of the device.
+    """Losses of the batches since the last check, kept on the device.
 
-    A check reads all of them at once. Processes check at the same batches, and each holds the loss of the whole batch,
-    so all of them find the same loss.
+    A check reads all losses at once. All processes check at the same batches and hold the loss of the whole batch, so
+    they all reach the same result.
 
     Args:
-        report: Function that raises the error. It gets the first loss that is not finite, the number of its step, and
-            the names of its items.
+        report: Function that raises the error. It receives the first loss that is not finite, the number of its step,
+            and the names of its items.
     """
 
     def __init__(self, report: Callable[[float, int, Sequence[str]], None]) -> None:

@@ -29,7 +29,7 @@ from fairlab.distributed import BatchShare, rank, ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.types import Bounds, FairlabError, NotNegative
 
-SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown unchanged
+SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest remains unchanged
 WORD_STARTS = ("Ġ", "▁")  # prefixes of word-initial tokens in byte-level and sentencepiece vocabularies
 
 
@@ -38,13 +38,13 @@ class MaskedBatch(Batch):
     """Batch of B texts with M tokens chosen for prediction.
 
     Attributes:
-        input_ids: token ids as the model sees them (B, T), padded.
-        attention_mask: mask (B, T), 0 at padding.
-        positions: position of each text in its split, (B,).
-        chosen: place of each chosen token in the flattened (B * T,) batch, (M,).
-        targets: token id of each chosen token, (M,).
-        padded: whether any token is padding.
-        documents: number of each token's document, see :class:`TextBatch`; None if tokens attend to their whole text.
+        input_ids: Token ids as the model sees them, (B, T), padded.
+        attention_mask: Mask (B, T), 0 at padding.
+        positions: Position of each text in its split, (B,).
+        chosen: Index of each chosen token in the flattened (B * T,) batch, (M,).
+        targets: Token id of each chosen token, (M,).
+        padded: Whether any token is padding.
+        documents: Number of each token's document, see :class:`TextBatch`; None if tokens attend to the whole text.
     """
 
     input_ids: Tensor
@@ -64,8 +64,8 @@ class MLM(Trained):
 
     A backbone without a head gets one that is tied to its input embeddings. The loss is the cross-entropy at the chosen
     tokens, plus ``preserve`` times one minus the cosine between the embedding of the masked text and the original
-    backbone's embedding of the full text. The latter is computed once, in ``setup``. In validation every chosen token
-    is shown as the mask, and the choice is the same each time.
+    backbone's embedding of the full text. The latter is computed once, in ``setup``. In validation, every chosen token
+    is replaced by the mask, and the choice is always the same.
 
     Args:
         encoder: Backbone to train, in place.
@@ -84,8 +84,8 @@ class MLM(Trained):
         epochs: Number of passes over the training texts.
         steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
         validate_every: Number of training steps between validations.
-        seed: Seed of a new head, the masks and the dropout; the randomness of a step depends on the seed and the step
-            alone.
+        seed: Seed of a new head, the masks and the dropout; the randomness of a step depends only on the seed and the
+            step.
 
     Raises:
         FairlabError: A value is out of range; in training, if the loss is not finite.
@@ -94,8 +94,8 @@ class MLM(Trained):
     title = "masked-language-model training"
     continues_V: Tensor
     limits = (
-        "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. What the text holds "
-        "of stereotypes, the model may hold."
+        "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. The model may learn "
+        "stereotypes that the corpus contains."
     )
     citation = """@inproceedings{devlin2019bert,
   title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
@@ -157,7 +157,7 @@ class MLM(Trained):
             return
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
-        if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow
+        if device.type == "cpu":  # 1.5 times as fast on short texts as the fused kernel, whose backward pass is slow
             self.encoder.model.set_attn_implementation("eager")
         data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
         data.transform = self.masked
@@ -165,7 +165,7 @@ class MLM(Trained):
             self.continues_V = word_continuations(self.encoder.tokenizer)
         if self.preserve:
             if isinstance(data, PackedText):
-                raise FairlabError("blocks of running text have no embeddings to keep; set method.preserve=0")
+                raise FairlabError("blocks of running text have no embeddings to preserve; set method.preserve=0")
             with self.trainer.precision_plugin.forward_context():
                 self.original = {
                     split: self.encoder.embed(texts, progress="original embeddings").to(device)
@@ -179,9 +179,8 @@ class MLM(Trained):
     def masked(self, batch: TextBatch, split: str, number: int) -> MaskedBatch:
         """Return a batch with masks drawn by ``number``, on the CPU, where batches are made.
 
-        The masks of a batch shared by several processes are drawn for the whole batch, so that they match the masks of
-        a single process. They do not depend on the device, and the number of chosen tokens is known without waiting for
-        it.
+        If several processes share a batch, masks are drawn for the whole batch, so that they match those of a single
+        process. The masks do not depend on the device, and the number of chosen tokens is known without waiting for it.
         """
         training = split == "train"
         seen, chosen = mask_tokens(
@@ -224,7 +223,7 @@ class MLM(Trained):
     def training_step(self, batch: MaskedBatch, batch_idx: int) -> Tensor:
         """Return the loss on one batch."""
         parts, _ = self.losses(batch, "train")
-        # The number of masked tokens differs between processes, so each part has its own share.
+        # Processes have different numbers of masked tokens, so each part of the loss is weighted separately.
         tokens, texts = BatchShare(len(batch.targets), self.device), BatchShare(len(batch.positions), self.device)
         shares = {name: texts if name == "preservation_loss" else tokens for name in parts}
         whole = {name: shares[name].mean(value) for name, value in parts.items()}
@@ -270,8 +269,8 @@ class MLM(Trained):
 def attention_of(batch: MaskedBatch, dtype: torch.dtype) -> Tensor | None:
     """Return the attention mask of a batch: (B, T), or (B, 1, T, T), added to the scores, to keep documents apart.
 
-    None for whole texts without padding: attention then takes the fastest kernel, and nothing asks the device whether
-    the mask is full.
+    For whole texts without padding it is None: attention then uses the fastest kernel, and the device need not be asked
+    whether the mask is full.
     """
     if batch.documents is not None:
         apart = batch.documents[:, None, :, None] != batch.documents[:, None, None, :]
@@ -314,9 +313,9 @@ def mask_tokens(
         mask_id: Id of the mask token.
         vocabulary: Size of the vocabulary; random tokens are drawn from ids below it.
         generator: Random generator of every draw, on the device of ``input_ids``.
-        continues: Boolean (B, T), whether a token continues the preceding word. If present, words are chosen whole;
-            None chooses tokens.
-        of_texts: Number of texts in the whole batch, for all of which values are drawn; None means B.
+        continues: Boolean (B, T), whether a token continues the preceding word. If given, whole words are chosen; with
+            None, single tokens.
+        of_texts: Number of texts in the whole batch, for which random values are drawn; None for B.
 
     Returns:
         Token ids as the model sees them, and whether each token was chosen; both (B, T).

@@ -1,8 +1,8 @@
 """Optimizers and learning-rate schedules of methods that train in steps.
 
 An optimizer or a schedule is any callable that makes one: a class of torch, a partial of it, or any function.
-It receives the values that it has a parameter for and that are not yet set: ``lr``, ``weight_decay`` and ``betas`` (or
-``warmup`` and ``floor``) from the method, and the number of steps from the run.
+It receives the values for its parameters that are not yet set: ``lr``, ``weight_decay`` and ``betas`` (or ``warmup``
+and ``floor``) from the method, and the number of steps from the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from fairlab.types import NotNegative, Share
 
 Decayed = Literal["all", "matrices"]
 ONE_PASS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
-STEPS = ("steps", "num_training_steps", "total_steps", "T_max")  # schedules' names for the number of steps of a run
+# names that schedules use for the number of steps of a run
+STEPS = ("steps", "num_training_steps", "total_steps", "T_max")
 
 
 def make_optimizer(
@@ -46,7 +47,7 @@ def make_optimizer(
 
 
 def takes_one_pass(make: Callable[..., Optimizer]) -> bool:
-    """Return whether an optimizer has a fused implementation on every device and no setting that rules it out."""
+    """Return whether an optimizer has a fused implementation on every device, and no setting that excludes it."""
     given = make.keywords if isinstance(make, partial) else {}
     kind = make.func if isinstance(make, partial) else make
     return kind in ONE_PASS and not {"fused", "foreach", "differentiable"} & given.keys()
@@ -86,8 +87,7 @@ def linear(
         steps: Number of steps of the run.
         warmup: Share of the steps in which the rate rises; a value of 1 or more is a number of steps.
         floor: Share of the peak that remains at the last step, in [0, 1].
-        from_zero: Whether the first step has the rate 0 and the rise takes whole steps, as in transformers; otherwise
-            the first step has a rate above 0.
+        from_zero: Whether the rate of the first step is 0, as in transformers; otherwise it is above 0.
 
     Example:
         >>> sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -127,7 +127,7 @@ def _rise(steps: int, warmup: float, from_zero: bool) -> float:
 
 
 def _risen(step: int, rise: float, from_zero: bool) -> float:
-    """Return the share of the peak that the rise alone allows at a step."""
+    """Return the share of the peak that the warm-up allows at a step."""
     if from_zero:
         return step / rise if step < rise else 1.0
     return min(1.0, (step + 1) / (rise + 1))

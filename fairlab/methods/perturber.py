@@ -1,7 +1,7 @@
 """Training of a language model that rewrites a selected person of a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and appendix F (table 10).
-Shape letters: N pairs, T tokens of the longest rewriting, M non-padding tokens, V vocabulary.
+Shape letters: N pairs, T tokens of the longest rewrite, M non-padding tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from fairlab.types import FairlabError, NotNegative
 
 
 class PerturberTraining(Trained):
-    """Method that trains a model to generate the rewriting of a text, given a selected word and a target.
+    """Method that trains a model to rewrite a text, given a selected word and a target attribute.
 
-    The model is an encoder-decoder (BART, T5 or similar) or a causal LM, which reads input and rewriting as one
-    sequence (:mod:`fairlab.rewriting.decoding`). The loss is the mean cross-entropy of the rewriting's tokens, each
-    conditioned on the earlier ones. The markers ``<PERT_SEP>`` and ``<SEP>`` are added to the vocabulary. The input
-    format is stored in the model's configuration.
+    The model is an encoder-decoder (BART, T5 or similar) or a causal LM, which reads input and rewrite as one sequence
+    (:mod:`fairlab.rewriting.decoding`). The loss is the mean cross-entropy of the rewrite's tokens, each conditioned
+    on the earlier ones. The markers ``<PERT_SEP>`` and ``<SEP>`` are added to the vocabulary. The input format is
+    stored in the model's configuration.
 
     Args:
         encoder: Encoder-decoder or causal LM, trained in place.
@@ -42,8 +42,7 @@ class PerturberTraining(Trained):
         epochs: Maximum number of passes over the training pairs.
         patience: Number of validations without a lower loss after which training stops; None disables early stopping.
         validate_every: Number of training steps between validations.
-        seed: Seed of the new embeddings and of dropout; the randomness of a step depends on the seed and the step
-            alone.
+        seed: Seed of the new embeddings and of dropout; the randomness of a step depends only on the seed and the step.
 
     Raises:
         FairlabError: The model is neither an encoder-decoder nor a causal LM, a causal LM's tokenizer has no end token,
@@ -53,8 +52,8 @@ class PerturberTraining(Trained):
 
     title = "perturber"
     limits = (
-        "Rewrites what it was trained to rewrite. It may spoil names, words and grammar that its pairs lack, "
-        "and change what it should keep. Read a sample before use; nobody said or wrote its output."
+        "It can only rewrite what it was trained on. It may spoil names, words and grammar that its pairs lack, "
+        "and change parts that it should keep. Read a sample before use; no person wrote its output."
     )
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
@@ -90,7 +89,7 @@ class PerturberTraining(Trained):
         if is_decoder_alone(encoder.model):
             CausalLM(encoder)  # raises a clear error if the model sees the tokens to predict
             if encoder.tokenizer.eos_token_id is None:
-                raise FairlabError("the tokenizer has no end token, by which a rewriting ends; take another backbone")
+                raise FairlabError("the tokenizer has no end token to end a rewrite; use another backbone")
         if not 0 <= decay <= 1:
             raise FairlabError(f"method.decay must be in 0..1, not {decay}")
         refuse_below(0, warmup=warmup, clip=clip)
@@ -119,7 +118,7 @@ class PerturberTraining(Trained):
             self.encoder.to(self.trainer.strategy.root_device).train(self.dropout)
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
-        """Return the cross-entropy of each token of the rewritings, (M,), and whether the token is changed, (M,)."""
+        """Return the cross-entropy of each token of the rewrites, (M,), and whether the token is changed, (M,)."""
         changed_M = batch.changed.flatten().index_select(0, batch.given)
         if not len(batch.targets):
             return self.empty_share(0), changed_M

@@ -1,4 +1,4 @@
-"""Shared base of DPCE and ADEPT-F: debias neutral words against attribute prototypes, preserve attribute sentences.
+"""Shared base of DPCE and ADEPT-F, which debias neutral words against prototypes and preserve attribute sentences.
 
 Shape letters: B sentences, T tokens, L layers (the embedding layer is the first), D width, A attributes.
 """
@@ -28,7 +28,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Switches:
-    """Details in which the papers, their official code and a corrected version of it differ.
+    """Details in which the papers, their official code and a corrected version of the code differ.
 
     Attributes:
         shifted: Whether words of several subwords are read one position to the left, see
@@ -46,13 +46,13 @@ class Switches:
 
 
 class PrototypeDebiasing(Trained, ABC):
-    """Base class of methods that train an encoder on neutral and attribute sentences, in one batch or in turn.
+    """Base class of methods that train an encoder on neutral and attribute sentences, together or alternating.
 
     A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences. It is
     recomputed at the start of every epoch. On neutral sentences the loss is ``alpha`` times the method's bias loss of
     the neutral words against the prototypes. On attribute sentences it is ``beta`` times the drift of all hidden states
-    from the hidden states of the original encoder. A batch of counterfactual groups holds both kinds, and its loss is
-    their sum.
+    from the hidden states of the original encoder. A batch of counterfactual groups contains both kinds of sentence,
+    and its loss is the sum of both losses.
 
     Args:
         encoder: Backbone to debias, trained in place.
@@ -63,7 +63,7 @@ class PrototypeDebiasing(Trained, ABC):
         dropout: Whether the encoder's own dropout is active in training.
         epochs: Number of passes over the training sentences.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone, so a resumed run
+        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step, so a resumed run
             repeats it.
 
     Raises:
@@ -96,7 +96,7 @@ class PrototypeDebiasing(Trained, ABC):
         refuse_below(0, alpha=alpha, beta=beta)
         refuse_unless_above_zero(lr=lr)
         refuse_below(1, epochs=epochs, validate_every=validate_every)
-        # A list keeps the original out of training, checkpoints and parameter counts.
+        # Storing it in a list keeps the original out of training, checkpoints and parameter counts.
         self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
         self.encoder = encoder.train(dropout)
         self.switches = switches
@@ -119,7 +119,9 @@ class PrototypeDebiasing(Trained, ABC):
         if stage != "fit":
             return
         if ranks() > 1:
-            raise FairlabError("this method compares all sentences of a batch and trains in one process: trainer=auto")
+            raise FairlabError(
+                "this method compares all sentences of a batch, so it trains in one process; give trainer=auto"
+            )
         data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
         self.original[0].to(self.trainer.strategy.root_device)
         self.sentences = {split: sentences_of(data, split) for split in ("train", "validation")}
@@ -164,7 +166,7 @@ class PrototypeDebiasing(Trained, ABC):
         return hidden_states(transformer, batch.input_ids, mask_BT)
 
     def losses(self, batch: SentenceBatch) -> dict[str, Tensor]:
-        """Return the parts of the loss whose kind of sentence the batch contains."""
+        """Return the parts of the loss for the kinds of sentences that the batch contains."""
         pads, parts = self.switches.pads_in_losses, {}
         hidden_BTLD = self.hidden(self.encoder.transformer, batch, pads)
         neutral = (batch.kinds == NEUTRAL_KIND) & batch.targets.any(dim=1)

@@ -29,11 +29,11 @@ from fairlab.types import FairlabError, NotNegative
 
 
 class SequenceClassifier(Trained):
-    """Method that trains a backbone under a new head to predict a task's labels or scores.
+    """Method that trains a backbone with a new head to predict a task's labels or scores.
 
     The loss is cross-entropy over the labels, or over the answers to choose from, without weights for their balance.
     For scores, it is the squared error. The weights with the best value of the task's metric on the held-out training
-    examples are kept. The development examples play no part in any choice.
+    examples are kept. The development examples do not influence any choice.
 
     Args:
         encoder: Backbone to train, in place; its model becomes the sequence classifier.
@@ -47,17 +47,17 @@ class SequenceClassifier(Trained):
         steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
         patience: Number of validations without a better metric after which training stops; None trains for all epochs.
         validate_every: Number of training steps between validations.
-        seed: Seed of the new head and of dropout; the randomness of a step depends on the seed and the step alone.
-        debiasing: Debiasing that keeps the classifier from learning shortcuts; None trains by cross-entropy alone.
+        seed: Seed of the new head and of dropout; the randomness of a step depends only on the seed and the step.
+        debiasing: Debiasing that keeps the classifier from learning shortcuts; None for plain cross-entropy.
 
     Raises:
-        FairlabError: A value is out of range, or the backbone's embeddings are multiplied by a matrix, which would be
+        FairlabError: A value is out of range, or the backbone multiplies its embeddings by a matrix, which would be
             lost; in training, if the loss is not finite.
     """
 
     title = "fine-tuning on a labelled task"
     limits = (
-        "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings say "
+        "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings show "
         "nothing about fairness."
     )
     citation = """@inproceedings{devlin2019bert,
@@ -123,7 +123,7 @@ class SequenceClassifier(Trained):
             add_adapters(self.encoder.model, LoRA(self.rank))
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
-        if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow
+        if device.type == "cpu":  # 1.5 times as fast on short texts as the fused kernel, whose backward pass is slow
             self.encoder.model.set_attn_implementation("eager")
         self.encoder.train(self.dropout)
 

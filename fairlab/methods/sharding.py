@@ -17,7 +17,7 @@ from fairlab.distributed import empty_share_output
 
 
 def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
-    """Shard the blocks of a method's model, and the rest of the method as one further unit.
+    """Shard the blocks of a method's model, and the rest of the method as one additional unit.
 
     A block's weights are gathered for its forward pass, freed after it, and gathered again for its backward pass. With
     ``bf16-mixed`` they are gathered in bfloat16, and gradients are summed over the processes in float32.
@@ -35,7 +35,7 @@ def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
 
 
 def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> Tensor:
-    """Return the output for a share without items, and gather every block as the processes with items do.
+    """Return the output for a share without items, gathering every block as processes with items do.
 
     See :func:`fairlab.distributed.empty_share_output`. Two tokens are read, with no effect on the gradient.
     """
@@ -50,7 +50,7 @@ SHARDING = "torch.distributed.fsdp"  # package of the hooks that restore shards
 
 
 def gather_sharded_weights(method: lightning.LightningModule) -> None:
-    """Restore whole weights in a method that was trained in shards, and turn its parts back into plain modules."""
+    """Restore whole weights in a method that was trained in shards, and convert its parts back to plain modules."""
     if not isinstance(method, FSDPModule):
         return
     units = [module for module in method.modules() if isinstance(module, FSDPModule)]
@@ -64,7 +64,7 @@ def gather_sharded_weights(method: lightning.LightningModule) -> None:
                     whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
                 module._parameters[name] = whole[id(value)]
         remove_hooks(module, SHARDING)
-    for unit in units:  # fully_shard also put a class ahead of the module's own
+    for unit in units:  # fully_shard also inserted a class before the module's own
         unit.__class__ = type(unit).__mro__[2]
 
 

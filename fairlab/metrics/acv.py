@@ -96,7 +96,7 @@ class CounterfactualVariance(Metric):
 
     def compute(self) -> Tensor:
         """Return the mean variance; nan if no set has two examples."""
-        if not len(self.scores):  # a list, or one tensor after synchronisation
+        if not len(self.scores):  # it may be a list, or one tensor after synchronisation
             return torch.tensor(torch.nan, dtype=torch.float64)
         scores, sets = dim_zero_cat(self.scores), dim_zero_cat(self.sets)
         names = [number if number >= 0 else None for number in sets.tolist()]

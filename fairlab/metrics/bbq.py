@@ -2,8 +2,8 @@
 
 Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answering", section 5.
 
-Arrays hold sums over items, or over the items of clusters, and are averaged along an axis, so that the scores can be
-resampled by cluster.
+Arrays hold sums over items or over clusters of items, and are averaged along an axis, so that scores can be resampled
+by cluster.
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 LONGEST = 4  # words of the longest n-gram
-UNSEEN = 0.1  # count in place of 0 shared n-grams of a length
+UNSEEN = 0.1  # count used instead of 0 for lengths without shared n-grams
 
 
 def symmetric_bleu(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the smaller of the two sentence BLEUs of which each list is once the reference, [0, 1].
+    """Return the smaller of the two sentence BLEUs with either list as the reference, [0, 1].
 
-    As in LangFair: n-grams up to four words with equal weights, and smoothing method 1 of Chen and Cherry. Two lists
-    without a common word have 0.
+    As in LangFair: n-grams up to four words with equal weights, and smoothing method 1 of Chen and Cherry. For two
+    lists without a common word, it is 0.
 
     Example:
         >>> round(symmetric_bleu("the cook sang a song".split(), "the cook sang a psalm".split()), 4)

@@ -1,4 +1,4 @@
-"""Bootstrap draws of a statistic, and intervals and p-values from them; every reading over items has an interval."""
+"""Bootstrap draws of a statistic, with intervals and p-values, which every reading over items has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 2000
-FEWEST_ITEMS = 20  # items below which percentile intervals of means cover their mean too rarely
+FEWEST_ITEMS = 20  # with fewer items, percentile intervals of means have too low a coverage
 Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
-NORMAL_FROM = 5_000  # number of values from which the bootstrap of a mean is replaced by its normal limit
+NORMAL_FROM = 5_000  # number of values from which the bootstrap of a mean is replaced by a normal distribution
 BATCH = 100  # number of resamples at a time, which bounds the memory
 Statistic = Callable[..., NDArray[np.floating]]
 Array = NDArray[np.float64]
@@ -27,15 +27,14 @@ def ratio_of_means(
 ) -> NDArray[np.floating]:
     """Return the mean of one sample over the mean of another, paired by item; nan or inf if the divisor's mean is 0.
 
-    Applied to sums and sizes of clusters, it is the mean of all their items, and resampling it is the cluster
-    bootstrap.
+    Applied to sums and sizes of clusters, it gives the mean of all items, and resampling it is the cluster bootstrap.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return numerator.mean(axis=axis) / denominator.mean(axis=axis)
 
 
 def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array, Array]:
-    """Return sum and number of each cluster's values, both (C,), for the cluster bootstrap; see ``ratio_of_means``.
+    """Return the sum and number of each cluster's values, both (C,), for the cluster bootstrap; see ``ratio_of_means``.
 
     Args:
         values: Values to add up, (N,).
@@ -74,7 +73,7 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
 
 
 def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
-    """Return bootstrap draws (2,000,) of a mean; for many values by its normal limit, of the same mean and variance."""
+    """Return bootstrap draws (2,000,) of a mean; for many values, from a normal distribution instead."""
     array = np.asarray(values, dtype=np.float64)
     if len(array) < NORMAL_FROM:
         return bootstrap_draws(mean, array, seed=seed)
@@ -86,7 +85,7 @@ def nested_draws(sums: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0)
 
     Args:
         sums: Value of each of S runs on each of N items, or sum over the parts of an item, (S, N).
-        sizes: Number of parts of each item, (N,); None means one each.
+        sizes: Number of parts of each item, (N,); None if each item has one part.
         seed: Seed of the resampling.
     """
     values = np.asarray(sums, dtype=np.float64)
@@ -128,7 +127,7 @@ def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
 
 
 def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[float, float]:
-    r"""Return a percentile interval widened about its value for ``n`` items, by :math:`t_{n-1} / z \sqrt{n / (n - 1)}`.
+    r"""Return a percentile interval widened around its value by :math:`t_{n-1} / z \sqrt{n / (n - 1)}` for ``n`` items.
 
     Percentiles of the bootstrap of few items are too narrow, because the draws' variance has the divisor n and their
     quantiles are those of a normal distribution.
@@ -140,7 +139,7 @@ def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[fl
 
     Source: Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 5.3.
     """
-    from scipy.stats import t  # a second to import, which --help need not take
+    from scipy.stats import t  # takes a second to import, which would slow down --help
 
     if n < 2:
         return math.nan, math.nan
@@ -149,17 +148,17 @@ def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[fl
 
 
 def folded_interval(value: float, low: float, high: float, p: float) -> tuple[float, float]:
-    """Return a 95 % interval of a mean of absolute values of estimates, from percentiles of its draws and its own test.
+    """Return a 95 % interval of a mean of absolute values, from the percentiles of its draws and its own test.
 
-    Resampling only adds to such a mean, so its draws lie above it. Half the interval's width is therefore taken about
-    the value: half the distance of the two percentiles, or, if that is larger, the distance of the upper percentile.
-    The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval holds the value.
+    Resampling only increases such a mean, so its draws are above it. The interval is therefore centred on the value.
+    Its half-width is half the distance between the two percentiles or, if larger, the distance to the upper percentile.
+    The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval contains the value.
 
     Args:
         value: Value of the statistic, at least 0.
         low: Lower percentile of its draws.
         high: Upper percentile of its draws.
-        p: P-value of the test that no estimate differs from 0; nan if there is none, which rejects nothing.
+        p: P-value of the test that no estimate differs from 0; nan if there is no test, which counts as no rejection.
 
     Example:
         >>> folded_interval(1.347, 1.348, 1.707, 0.21)
@@ -173,8 +172,8 @@ def folded_interval(value: float, low: float, high: float, p: float) -> tuple[fl
 def two_sided_p(draws: ArrayLike) -> float:
     """Return the p-value against 0: twice the smaller share of draws on one side of 0; nan if the interval is nan.
 
-    It inverts the percentile interval, so it is below 0.05 if the interval excludes 0, up to one draw. One draw is
-    added on each side, so that 2,000 draws give at least 0.001.
+    It inverts the percentile interval, so it is below 0.05 if the interval excludes 0 (to within one draw). One draw is
+    added on each side, so 2,000 draws give at least 0.001.
 
     Source: Davison and Hinkley 1997, "Bootstrap Methods and their Application", section 4.4.
     """

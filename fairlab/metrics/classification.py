@@ -60,7 +60,7 @@ def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def spearman(first: NDArray[np.floating], second: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return Spearman's rank correlation along ``axis``, average ranks for ties: [-1, 1], nan for a constant sample."""
+    """Return Spearman's rank correlation along ``axis``, mean ranks for ties: [-1, 1], nan for constant samples."""
     return pearson(rankdata(first, axis=axis), rankdata(second, axis=axis), axis)
 
 

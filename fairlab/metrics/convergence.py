@@ -1,12 +1,12 @@
 """Checks of whether training lowered its own loss, and whether a classifier beats a guess, from the logged history.
 
 A debiasing loss is the sum of a bias term that should fall and a regularisation term that keeps the model unchanged,
-which starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches differ,
-so a fall must be at least a twentieth and beyond their noise: the last quarter of the steps is compared with the first
-by a Mann-Whitney U test. Held-out losses are over the same items every time, so a smaller fall is informative: a
-hundredth for a language model's loss, which is mostly the entropy of the text itself. On the runs of experiments/ these
-rules mark the three of ADEPT-F, whose loss stays at 1.1e-5 from the first step, and one classifier that did not learn;
-they mark no run of CCD, DPCE or CDA.
+which starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches vary, so
+a fall must be at least a twentieth and exceed their noise: the last quarter of the steps is compared with the first by
+a Mann-Whitney U test. Held-out losses are over the same items every time, so a smaller fall is informative: a hundredth
+for a language model's loss, which is mostly the entropy of the text itself. On the runs of experiments/, these rules
+flag the three ADEPT-F runs, whose loss stays at 1.1e-5 from the first step, and one classifier that did not learn. They
+flag no run of CCD, DPCE or CDA.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 FEWEST = 20  # minimum number of steps for a verdict
-PART = 4  # a quarter of the steps at either end
-LEAST_FALL = 0.05  # relative
+PART = 4  # the first and last of four parts of the steps are compared
+LEAST_FALL = 0.05  # relative fall
 LEAST_HELD_OUT_FALL = {"bias_loss": 0.05, "loss": 0.01}  # relative fall from the first validation to the lowest
 ALPHA = 0.05
 CORRELATIONS = ("matthews", "pearson", "spearman")
@@ -25,7 +25,7 @@ History = Sequence[Mapping[str, float]]
 
 
 def unlearned(history: History) -> str:
-    """Return a warning about a training whose loss did not fall; empty if it fell, or if too little was logged to tell.
+    """Return a warning about training whose loss did not fall; empty if it fell or if too little was logged to tell.
 
     Args:
         history: Rows of a record's history.
@@ -34,7 +34,7 @@ def unlearned(history: History) -> str:
 
     name = "bias_loss" if any("train/bias_loss" in row for row in history) else "loss"
     losses = _values(history, f"train/{name}")
-    # Rows repeat a part of the loss that their batch lacks, since kinds of batches alternate.
+    # Kinds of batches alternate, so a row repeats the earlier value of a part of the loss that its batch lacks.
     losses = [loss for place, loss in enumerate(losses) if place == 0 or loss != losses[place - 1]] or losses
     if len(_values(history, f"train/{name}")) < FEWEST:
         return ""
@@ -50,12 +50,12 @@ def unlearned(history: History) -> str:
     said = f"; on held-out data {held_out[0]:.3g} at first, {min(held_out):.3g} at best" if held_out else ""
     return (
         f"the {name.replace('_', ' ')} did not fall: {before:.3g} over the first quarter of the steps, {after:.3g} "
-        f"over the last, where {LEAST_FALL:.0%} beyond the noise of batches are asked for{said}"
+        f"over the last; a fall of {LEAST_FALL:.0%} beyond the noise of batches is required{said}"
     )
 
 
 def too_short(history: History) -> str:
-    """Return a warning about a training with too few steps to tell whether its loss fell; else empty.
+    """Return a warning about training with too few steps to tell whether its loss fell, else an empty text.
 
     Args:
         history: Rows of a record's history; empty for a method without steps.
@@ -67,7 +67,7 @@ def too_short(history: History) -> str:
 
 
 def at_chance(history: History, label_counts: Mapping[str, int], n: int) -> str:
-    """Return a warning about a classifier that is no better than a guess on its validation data; else empty.
+    """Return a warning about a classifier that is no better than a guess on its validation data, else an empty text.
 
     Args:
         history: Rows of a record's history.

@@ -1,4 +1,4 @@
-"""db-index: the closeness of a dataset to abusive language, by the cosine similarity of embeddings.
+"""db-index: how close a dataset is to abusive language, by the cosine similarity of embeddings.
 
 For one comparison entry e the index is the mean over clusters of the mean cosine of the cluster's entries to e. Both
 means are linear in the unit vectors. The mean cosine of e to a cluster is therefore the dot product of e's unit vector
@@ -26,8 +26,8 @@ from fairlab.types import FairlabError
 
 BLOCK = 16_384  # number of vectors in memory at a time
 FEWEST, MOST = 2, 16  # numbers of clusters tried
-GRID_SAMPLE = 4_000  # number of entries in the sample that the number of clusters is chosen on
-WHOLE = 20_000  # number of entries up to which k-means uses all of them in every step
+GRID_SAMPLE = 4_000  # size of the sample of entries on which the number of clusters is chosen
+WHOLE = 20_000  # up to this number of entries, k-means uses all of them in every step
 FENCE = 1.5  # interquartile ranges beyond the quartiles, Tukey's rule for outliers
 
 Array = NDArray[np.floating]
@@ -47,7 +47,7 @@ class Clusters:
 
     @property
     def k(self) -> int:
-        """Number of clusters."""
+        """Return the number of clusters."""
         return int(self.labels.max()) + 1
 
 
@@ -71,27 +71,27 @@ class DBIndex:
 
     @property
     def value(self) -> float:
-        """Exact expectation over all comparison entries, in [-1, 1]."""
+        """Return the exact expectation over all comparison entries, in [-1, 1]."""
         return float(self.cosines.mean())
 
     @property
     def over_entries(self) -> float:
-        """Expectation with every target entry counted once, regardless of the size of its cluster, in [-1, 1]."""
+        """Return the expectation with every target entry counted once, regardless of cluster size, in [-1, 1]."""
         return float(self.projections.mean())
 
     @property
     def of_clusters(self) -> NDArray[np.float64]:
-        """Expectation of each cluster, (K,)."""
+        """Return the expectation of each cluster, (K,)."""
         return self.cosines.mean(axis=0)
 
     @property
     def of_entries(self) -> NDArray[np.float64]:
-        """db-index for each comparison entry, (m,): the possible values of one random draw."""
+        """Return the db-index for each comparison entry, (m,), which are the possible values of one random draw."""
         return self.cosines.mean(axis=1)
 
     @property
     def spread(self) -> float:
-        """Standard deviation of ``of_entries``."""
+        """Return the standard deviation of ``of_entries``."""
         return float(self.of_entries.std())
 
 
@@ -104,7 +104,7 @@ def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) ->
         labels: Cluster of each target, (n,), from 0, with no empty cluster.
 
     Raises:
-        FairlabError: There is no comparison entry, a vector is not finite, or all vectors of a side are zero.
+        FairlabError: There is no comparison entry, a vector is not finite, or all vectors of one set are zero.
     """
     for vectors, side in ((targets, "target"), (comparisons, "comparison")):
         if not len(vectors):
@@ -125,13 +125,13 @@ def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) ->
 def random_estimates(
     index: DBIndex, *, repeats: int, draw: Literal["run", "cluster"] = "run", seed: int = 0
 ) -> NDArray[np.float64]:
-    """Return the paper's estimate, (repeats,): each from a comparison entry drawn at random; the paper averages five.
+    """Return the paper's estimates, (repeats,), each from a randomly drawn comparison entry; the paper averages five.
 
     Args:
         index: The db-index of the dataset.
         repeats: Number of estimates.
         draw: ``run`` to draw one entry for the whole run, or ``cluster`` to draw one per cluster; the paper's text
-            allows both readings.
+            allows both interpretations.
         seed: Seed of the draws.
 
     Raises:
@@ -163,14 +163,14 @@ def draws(
 ) -> NDArray[np.float64]:
     """Return bootstrap draws (2,000,) of the expectation, over all clusters or for one.
 
-    The clusters are fixed. Target entries are resampled within them. If their sources are known, whole sources are
-    resampled over all clusters instead, as copies of one sentence are not independent evidence; a cluster without a
-    drawn source does not count. Comparison entries are resampled independently. The product of the two deviations,
-    which is smaller than either by an order of magnitude, is left out.
+    The clusters are fixed, and target entries are resampled within them. If their sources are known, whole sources are
+    resampled over all clusters instead, because copies of one sentence are not independent evidence; a cluster without
+    a drawn source is ignored. Comparison entries are resampled independently. The product of the two deviations, which
+    is smaller than either by an order of magnitude, is left out.
 
     Args:
         index: The db-index of the dataset.
-        cluster: Cluster whose entries, or their sources, are resampled alone; None uses all clusters.
+        cluster: Only cluster whose entries, or their sources, are resampled; None for all clusters.
         sources: Source of each of the n target entries; None if all entries are original.
         over: Unit of the mean, ``clusters`` or ``entries``.
         seed: Seed of the resampling.
@@ -232,12 +232,11 @@ def cluster(
 
     Args:
         vectors: Vectors to cluster, (n, D), an array or a memory map.
-        k: Number of clusters. None selects the number from 2..``most`` (n - 1 at most) with the best mean silhouette on
-            a sample, the smaller in a tie, or a single cluster if there are fewer than two distinct entries or fewer
-            than three in all.
+        k: Number of clusters. None selects the number from 2..``most`` (at most n - 1) with the best mean silhouette on
+            a sample, or the smaller one in a tie. It is 1 if there are fewer than two distinct entries or fewer than
+            three in total.
         most: Largest number of clusters tried if ``k`` is None.
-        components: Number of principal components that vectors are reduced to before clustering; None clusters the
-            vectors without reduction.
+        components: Number of principal components that vectors are reduced to before clustering; None for no reduction.
         seed: Seed of the sample and of the starts.
 
     Raises:
@@ -246,7 +245,7 @@ def cluster(
     """
     n = len(vectors)
     if not n:
-        raise FairlabError("there is no entry to cluster; give a data set that holds texts")
+        raise FairlabError("there are no entries to cluster; give a dataset with texts")
     if components is not None:
         vectors = _principal(vectors, components, seed)
     rng = np.random.default_rng(seed)
@@ -259,7 +258,7 @@ def cluster(
         k = max(silhouettes, key=lambda tried: (silhouettes[tried], -tried), default=1)
     elif not 1 <= k <= distinct:
         raise FairlabError(
-            f"{k} clusters need at least {k} distinct entries, and there are {distinct}; give fewer clusters, or null "
+            f"{k} clusters need at least {k} distinct entries, but there are {distinct}; give fewer clusters, or null "
             "to choose their number by silhouette"
         )
     labels = _k_means(vectors, k, seed)
@@ -303,7 +302,7 @@ def _principal(vectors: Array, components: int, seed: int) -> Array:
     n, width = vectors.shape
     if not 1 <= components <= min(n, width):
         raise FairlabError(
-            f"there are no {components} principal components of {n} entries of {width} dimensions; give at most "
+            f"{n} entries of {width} dimensions do not have {components} principal components; give at most "
             f"{min(n, width)}"
         )
     rng = np.random.default_rng([seed, 1])

@@ -24,7 +24,7 @@ def equalised_odds_gap(
 ) -> Array:
     """Return the larger gap between slices in true or false positive rate at a threshold: [0, 1], 0 is fair.
 
-    A truth with examples in fewer than two slices is ignored. The result is nan if this applies to both truths.
+    A true label with examples in fewer than two slices is ignored. The result is nan if this applies to both labels.
     """
     named = np.asarray(scores) >= threshold
     gaps = np.stack(

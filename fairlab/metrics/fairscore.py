@@ -1,4 +1,4 @@
-"""Fairscore: how often a classifier's prediction changes when a person in its input is given another attribute.
+"""Fairscore: how often a classifier's prediction changes when a person in its input gets another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples that both or
 neither prediction gets right follow the authors' script (``compute_fairscore.py``).
@@ -23,7 +23,7 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
     Args:
         original: Labels predicted for the examples, (..., N).
         perturbed: Labels predicted for their perturbed versions, of the same shape; unchanged examples are excluded.
-        truth: True labels, which are not used; every share here takes the same three arrays.
+        truth: True labels, which are not used; all functions here take the same three arrays.
         axis: Axis of the examples, along which the mean is taken.
 
     Example:
@@ -35,12 +35,12 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
 
 
 def both_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples predicted correctly before and after: [0, 1]; arguments as of :func:`fairscore`."""
+    """Return the share of examples predicted correctly before and after: [0, 1]; arguments as for :func:`fairscore`."""
     return ((original == truth) & (perturbed == truth)).mean(axis=axis)
 
 
 def neither_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples predicted wrongly before and after: [0, 1]; arguments as of :func:`fairscore`.
+    """Return the share of examples predicted wrongly before and after: [0, 1]; arguments as for :func:`fairscore`.
 
     With two labels, this, ``both_correct`` and ``fairscore`` add up to 1; with more, both may be wrong in two ways.
     """

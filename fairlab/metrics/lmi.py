@@ -24,7 +24,7 @@ class LMI:
     """Local mutual information of an n-gram and a label.
 
     Attributes:
-        ngram: Tokens of the n-gram, separated by blanks.
+        ngram: Tokens of the n-gram, separated by spaces.
         label: Label of the documents counted.
         value: Local mutual information p(w, l) * ln(p(l | w) / p(l)), times a million.
         share: Share of the n-gram's occurrences that have the label, p(l | w).
@@ -45,8 +45,8 @@ def mutual_information(
 
     Args:
         counts_GL: Number of times each n-gram occurs with each label.
-        total: Divisor of a count to give p(w, l); None uses the sum of all counts, as Schuster et al. do.
-        share_L: Share of each label, p(l); None uses each label's share of all counts.
+        total: Divisor that converts a count to p(w, l); None for the sum of all counts, as in Schuster et al.
+        share_L: Share of each label, p(l); None for each label's share of all counts.
     """
     counts_GL = counts_GL.astype(np.float64)
     total = float(counts_GL.sum()) if total is None else total
@@ -59,7 +59,7 @@ def mutual_information(
 def local_mutual_information(
     documents: Iterable[tuple[Sequence[str], str]], *, n: int = 1, fewest: int = FEWEST
 ) -> dict[str, list[LMI]]:
-    """Return the n-grams of every label in decreasing order of local mutual information, if it is above 0.
+    """Return the n-grams of every label with local mutual information above 0, in decreasing order.
 
     Probabilities are over occurrences of n-grams, so p(l) is the label's share of all occurrences.
 

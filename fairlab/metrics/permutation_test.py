@@ -18,22 +18,22 @@ from fairlab.metrics.bootstrap import cluster_sums
 MOST_EXACT_SPLITS = 100_000
 SAMPLED_SPLITS = 99_999
 CHUNK = 2_000_000  # number of values shuffled at a time
-COIN_DRAWS = 9_999  # of a null that is simulated
-COINS = 1 << 15  # number of sets of coins tossed at a time
-ROUNDING = 1e-12  # associations are of order 1, so less than this is float64 noise
+COIN_DRAWS = 9_999  # number of draws of a simulated null distribution
+COINS = 1 << 15  # number of sets of coins that are tossed at a time
+ROUNDING = 1e-12  # associations are of order 1, so smaller differences are float64 noise
 Array = NDArray[np.float64]
 
 
 def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> float:
-    """Return the one-sided p-value of the permutation test: the share of splits of X and Y that are as extreme.
+    """Return the one-sided p-value of the permutation test: the share of splits that are at least as extreme.
 
-    The statistic is the sum of s over X, which for fixed X and Y orders splits as their difference of means does. If
-    there are at most 100,000 splits into sets of the sizes of X and Y, all of them count, X and Y themselves included.
-    Otherwise 99,999 random splits count, and X and Y. Ties count as extreme.
+    The statistic is the sum of s over X, which orders splits in the same way as the difference of means. If there are
+    at most 100,000 splits into sets of the sizes of X and Y, all of them are used, including X and Y themselves.
+    Otherwise 99,999 random splits are used in addition to X and Y. Ties count as extreme.
 
     Args:
         x_N: Associations s(w) of the targets X.
-        y_N: Associations s(w) of the targets Y, of the same length as ``x_N`` or another.
+        y_N: Associations s(w) of the targets Y, which may differ in number from ``x_N``.
         rng: Random generator that draws the random splits.
 
     Returns:
@@ -48,7 +48,7 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
     """
     x = np.asarray(x_N, dtype=np.float64)
     pooled = np.concatenate([x, np.asarray(y_N, dtype=np.float64)])
-    # Sums of the same numbers in another order differ by rounding but still count as ties.
+    # Sums of the same numbers in a different order may differ by rounding, but still count as ties.
     bound = x.sum() - ROUNDING * np.abs(pooled).sum()
     splits = comb(len(pooled), len(x))
     if splits <= MOST_EXACT_SPLITS:
@@ -60,11 +60,11 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
 
 
 def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
-    """Return draws (9,999,) of the mean distance of shares from one half, if every preference is a fair coin's.
+    """Return draws (9,999,) of the mean distance of shares from one half, with preferences decided by fair coins.
 
     Args:
-        preferences: For each part, 1 for an item that prefers the first version, 0 for the second; 0.5 for a tie, which
-            stays one.
+        preferences: For each part, 1 for an item that prefers the first version, 0 for the second, and 0.5 for a tie,
+            which remains a tie.
         seed: Seed of the coins.
     """
     rng = np.random.default_rng(seed)
@@ -77,20 +77,21 @@ def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
 
 
 def exceeding_p(value: float, draws: Array) -> float:
-    """Return the share of null draws that are at least as large as a value, which counts as one of them."""
+    """Return the share of null draws that are at least as large as a value, counting the value as one of them."""
     return float(((draws >= value - ROUNDING).sum() + 1) / (len(draws) + 1))
 
 
 def shuffled_effect_sizes(
     x_N: Array, y_N: Array, rng: np.random.Generator, words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
 ) -> Array:
-    """Return effect sizes (9,999,) if targets, or the words behind them, are dealt to X and Y at random.
+    """Return effect sizes (9,999,) with targets, or the words behind them, assigned to X and Y at random.
 
     Args:
         x_N: Associations of the targets X.
         y_N: Associations of the targets Y.
-        rng: Random generator; tests over the same targets that start from the same state are dealt alike.
-        words: Word behind each target of X and of Y; targets with the same word are dealt together. None deals targets.
+        rng: Random generator; tests over the same targets that start from the same state get the same assignments.
+        words: Word behind each target of X and of Y; targets with the same word stay together. None to assign single
+            targets.
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
     pooled = np.concatenate([x_N, y_N])
@@ -113,16 +114,17 @@ def _sums_of_splits(pooled: Array, size: int, rng: np.random.Generator) -> Itera
 
 
 def _sums_of_halves(pooled: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Yield sums over random halves, in chunks: a fair coin per item, kept if equally many coins fall on either side.
+    """Yield sums over random halves, in chunks, by tossing a coin per item and keeping only even splits.
 
-    All halves are equally likely. Bits are drawn, counted and summed (by a table of every byte's sum) about ten times
-    faster than items are shuffled.
+    All halves are equally likely. Drawing, counting and summing bits (with a table of every byte's sum) is about ten
+    times faster than shuffling items.
     """
     words = -(-len(pooled) // 64)
     padded = np.zeros(words * 64)
     padded[: len(pooled)] = pooled
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    table = (padded.reshape(-1, 8) @ bits.T).ravel()  # sum over the items of byte b if it has the value v: 256 b + v
+    # index 256 b + v: sum over the items of byte b if it has the value v
+    table = (padded.reshape(-1, 8) @ bits.T).ravel()
     offsets = 256 * np.arange(words * 8)
     unused = np.uint64(words * 64 - len(pooled))
     needed = SAMPLED_SPLITS

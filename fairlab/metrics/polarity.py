@@ -35,7 +35,7 @@ class Polarity:
         return counts
 
     def __call__(self, text: str) -> str:
-        """Return the attribute with the strictly largest count; ``neutral`` if all are 0; ``ambiguous`` on a tie."""
+        """Return the attribute with the largest count, ``neutral`` if all counts are 0, or ``ambiguous`` on a tie."""
         counts = self.counts(text)
         largest = max(counts.values())
         if largest == 0:

@@ -18,8 +18,8 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
     Args:
         truth: True label of each example, (N,), 0 or 1.
         scores: Score of each example, (N,), higher for label 1.
-        weights: Weight of each example, (N,), or (B, N) for B values; whole numbers are the counts of a bootstrap draw.
-            None weighs all equally.
+        weights: Weight of each example, (N,), or (B, N) for B values; whole numbers can be the counts of a bootstrap
+            draw. None for equal weights.
 
     Returns:
         Average precision, (B,) or a single number; nan if label 1 has no weight.
@@ -46,12 +46,12 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
 def area_under_roc(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> Array:
     """Return the area under the ROC curve, in [0, 1], for every row of weights.
 
-    It is the chance that an item with label 1 scores above one with label 0; equal scores count half.
+    It is the probability that an item with label 1 scores above an item with label 0; equal scores count one half.
 
     Args:
         truth: True label of each example, (N,), 0 or 1.
         scores: Score of each example, (N,), higher for label 1.
-        weights: Weight of each example, (N,), or (B, N) for B values; None weighs all equally.
+        weights: Weight of each example, (N,), or (B, N) for B values; None for equal weights.
 
     Returns:
         Area, (B,) or a single number; nan if one of the labels has no weight.

@@ -1,6 +1,6 @@
-"""Similarity of a rewriting to its reference: BLEU, ROUGE-2, word-level Levenshtein distance.
+"""Similarity of a rewrite to its reference: BLEU, ROUGE-2, word-level Levenshtein distance.
 
-Source: Papineni et al. 2002, "BLEU", section 2.3, by sacrebleu's counts (Post 2018); Lin 2004, "ROUGE", section 2.
+Source: Papineni et al. 2002, "BLEU", section 2.3, with sacrebleu's counts (Post 2018); Lin 2004, "ROUGE", section 2.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def bleu(*counts: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
 
 
 def rouge_2(made: Sequence[str], references: Sequence[str]) -> Array:
-    """Return the ROUGE-2 F of each rewriting, (N,), in [0, 1]: bigrams of lower-cased words, not stemmed."""
+    """Return the ROUGE-2 F of each rewrite, (N,), in [0, 1], from bigrams of lower-cased words without stemming."""
     scorer = _rouge()
     pairs = zip(made, references, strict=True)
     return np.array([scorer.score(reference, text)["rouge2"].fmeasure for text, reference in pairs])
@@ -68,7 +68,7 @@ def _bleu() -> Any:
     need_extra("metrics", "BLEU", "sacrebleu")
     from sacrebleu.metrics.bleu import BLEU
 
-    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it takes texts that end in " ." to be tokenized
+    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it warns that texts ending in " ." look tokenized
     return BLEU(effective_order=True)
 
 

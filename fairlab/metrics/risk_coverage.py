@@ -1,4 +1,4 @@
-"""Area under the risk-coverage curve: how well a confidence sorts right answers before wrong ones."""
+"""Area under the risk-coverage curve: how well a confidence ranks right answers above wrong ones."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fairlab.types import FairlabError
 def area_under_risk_coverage(confidence: ArrayLike, wrong: ArrayLike) -> float:
     """Return the mean error rate of the k most confident answers over k = 1..N, in 0..1; lower is better.
 
-    Answers of equal confidence are in random order, whose expectation is taken. Equal confidences of all answers, or a
-    random order, give the error rate itself.
+    Answers with equal confidence are in random order, over which the expectation is taken. If all answers have equal
+    confidence, the area is the error rate.
 
     Args:
         confidence: Confidence of each answer (N,), of any scale; only the order matters.
         wrong: Whether each answer is wrong (N,).
 
     Raises:
-        FairlabError: There is no answer, or the lengths differ.
+        FairlabError: There are no answers, or the lengths differ.
 
     Source: Geifman, Uziel and El-Yaniv 2019, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers",
     section 2.
@@ -41,7 +41,7 @@ def area_under_risk_coverage(confidence: ArrayLike, wrong: ArrayLike) -> float:
 def gain_over_random(confidence: ArrayLike, wrong: ArrayLike, seed: int = 0) -> tuple[float, float, float]:
     """Return the error rate minus the area under the curve, with its 95 % bootstrap interval over answers.
 
-    Above 0 a confidence sorts better than a random order, whose area is the error rate.
+    A value above 0 means that the confidence ranks better than a random order, whose area is the error rate.
 
     Args:
         confidence: Confidence of each answer (N,).
@@ -49,7 +49,7 @@ def gain_over_random(confidence: ArrayLike, wrong: ArrayLike, seed: int = 0) -> 
         seed: Seed of the resampling.
 
     Raises:
-        FairlabError: There is no answer, or the lengths differ.
+        FairlabError: There are no answers, or the lengths differ.
     """
     values, errors = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     gain = float(errors.mean()) - area_under_risk_coverage(values, errors)

@@ -18,7 +18,7 @@ def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
         return 1.0
     longest = [0] * (len(second) + 1)
     for word in first:
-        before = 0  # length up to the previous word of both
+        before = 0  # length up to the previous word of both lists
         for place, other in enumerate(second, start=1):
             same = before + 1 if word == other else max(longest[place], longest[place - 1])
             before, longest[place] = longest[place], same

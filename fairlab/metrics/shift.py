@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairlab.metrics.bootstrap import RESAMPLES, mean_draws, percentile_interval
 
 EIGHT_IN_TEN = 0.8416  # standard normal quantile of 0.8
-CELLS = 500  # this number of cells resolves distances to within 1/500 for samples with more distinct values
+CELLS = 500  # number of cells for samples with more distinct values, which gives distances to within 1/500
 
 Array = NDArray[np.float64]
 
@@ -28,11 +28,11 @@ class ScoreShift:
         change: Change of the mean.
         change_interval: 95 % interval of the change.
         distance: Largest distance between the shares of values up to any bound: [0, 1], 0 for equal distributions.
-        distance_interval: 95 % interval of the distance, from resampling both samples; as a distance is never negative,
-            the interval is biased upwards for small shifts.
-        chance: Distance that 95 % of two samples of these sizes stay below without any shift.
-        detectable: Smallest true distance that exceeds chance in at least 80 % of samples of these sizes: the power of
-            the comparison.
+        distance_interval: 95 % interval of the distance, from resampling both samples; because a distance is never
+            negative, the interval is biased upwards for small shifts.
+        chance: Distance that stays above that of 95 % of pairs of samples of these sizes without any shift.
+        detectable: Smallest true distance that exceeds ``chance`` in at least 80 % of samples of these sizes (80 %
+            power).
     """
 
     n: tuple[int, int]
@@ -46,7 +46,7 @@ class ScoreShift:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the distance exceeds chance."""
+        """Return whether the distance exceeds chance."""
         return self.distance > self.chance
 
 
@@ -84,16 +84,16 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
 
 
 def _largest_error(n: int, m: int) -> float:
-    """Return the largest standard error of a difference of two shares, which both are one half.
+    """Return the largest standard error of a difference of two shares, reached when both are one half.
 
-    The measured distance is at least the difference of shares at the bound where the true distance is largest, so
-    that the power from this error is a lower bound.
+    The measured distance is at least the difference of shares at the bound where the true distance is largest, so the
+    power from this error is a lower bound.
     """
     return float(np.sqrt(0.25 / n + 0.25 / m))
 
 
 def _counts(some: Array, others: Array) -> NDArray[np.int64]:
-    """Count the values of both samples in each cell, (2, C); each value is a cell if there are few."""
+    """Count the values of both samples in each cell, (2, C); if there are few values, each has its own cell."""
     bounds = np.unique(np.concatenate([some, others]))
     if len(bounds) > CELLS:
         bounds = np.unique(np.quantile(np.concatenate([some, others]), np.arange(1, CELLS + 1) / CELLS))

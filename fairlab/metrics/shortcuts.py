@@ -1,7 +1,7 @@
-"""Shortcut space: documents by the weights and positions of their tokens, and their distance from other labels.
+"""Shortcut space: documents represented by weights and positions of tokens, and their distance from other labels.
 
 The mean cosine of a document to all documents of other labels is the dot product of its unit vector with the mean of
-theirs, which is not rescaled to unit length. A score of all documents therefore takes one pass for the sums of unit
+their unit vectors, which is not rescaled. A score of all documents therefore takes one pass for the sums of unit
 vectors by label and one for the products. No array of the size documents x documents is ever built. Vectors are
 computed in blocks and discarded, so that only token ids stay in memory.
 
@@ -24,7 +24,7 @@ from fairlab.text.surface_tokens import surface_tokens
 from fairlab.types import FairlabError
 
 WIDTH = 128  # lambda; the paper gives no value
-HALF = 0.5  # share of documents with changed vectors above which all sums are recomputed
+HALF = 0.5  # if more than this share of documents have changed vectors, all sums are recomputed
 POSITION_ENCODINGS = ("paper", "vaswani")
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ class Space(ABC):
 
     Attributes:
         names: Names of the labels, in order of first appearance.
-        labels: Label of each document, (n,), as its place in ``names``.
+        labels: Label of each document, (n,), as an index of ``names``.
         counts: Number of documents of each label, (L,).
     """
 
@@ -69,7 +69,7 @@ class Space(ABC):
         self.names = list(place)
         if len(self.names) < 2:
             what = f"the label {self.names[0]} alone" if self.names else "no document"
-            raise FairlabError(f"a shortcut score needs documents of two labels or more, and there is {what}")
+            raise FairlabError(f"a shortcut score needs documents of two labels or more, but there is {what}")
         self.counts = np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
 
     def __len__(self) -> int:
@@ -85,12 +85,12 @@ class Space(ABC):
 
     @abstractmethod
     def replace(self, document: int, text: str) -> None:
-        """Replace a document by ``text``; its label stays."""
+        """Replace a document by ``text``, keeping its label."""
 
     @property
     @abstractmethod
     def objective(self) -> float:
-        """Objective that rewriting maximises: the mean similarity of documents of different labels."""
+        """Return the objective that rewriting maximises: the mean similarity of documents of different labels."""
 
 
 class _UnitSums(Space):
@@ -134,17 +134,17 @@ class _UnitSums(Space):
 
     @property
     def objective(self) -> float:
-        """Mean cosine over pairs of documents of different labels, in [-1, 1].
+        """Return the mean cosine over pairs of documents of different labels, in [-1, 1].
 
-        Equation 14 is its sum, ``objective * pairs``; with more than two labels all pairs of different labels count
-        (our extension, as the paper's is binary).
+        Equation 14 is the sum, ``objective * pairs``. With more than two labels, all pairs of different labels count
+        (our extension, because the paper's definition is binary).
         """
         total = self.sums.sum(axis=0)
         return float((total @ total - np.einsum("ij,ij->", self.sums, self.sums)) / 2 / self.pairs)
 
     @property
     def pairs(self) -> float:
-        """Number of pairs of documents of different labels."""
+        """Return the number of pairs of documents of different labels."""
         return float((len(self) ** 2 - (self.counts**2).sum()) / 2)
 
 
@@ -152,15 +152,15 @@ class TokenSpace(_UnitSums):
     """Documents as sums of their tokens' tf-idf times their positions' encodings, g of equation 10.
 
     S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor does not change any
-    cosine; it is 1 for documents of one token. A zero g, for a document without tokens or whose idfs are all 0, has
-    cosine 0 to all.
+    cosine; it is 1 for documents of one token. A zero g, of a document without tokens or with only zero idfs, has
+    cosine 0 to all others.
 
-    Replacing a document changes the idf of its old and its new tokens, and so the vectors of all documents that contain
-    one of them. These vectors are removed from the sums and added again.
+    Replacing a document changes the idf of its old and new tokens, and thus the vectors of all documents with any of
+    these tokens. These vectors are removed from the sums and added again.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are one label.
+        labels: Label of each of the N documents; equal values are the same label.
         width: Length of a position encoding, lambda.
         pe: Kind of position encoding, ``paper`` or ``vaswani``; see :func:`positions`.
         tokenize: Function from a text to its tokens; the paper names no tokenizer.
@@ -195,7 +195,7 @@ class TokenSpace(_UnitSums):
         return self._placed(weights / divisors[rows], lengths)
 
     def score(self, document: int, text: str) -> float:
-        """Score as :class:`Space` does: the text's own idf counts it instead of the document; other vectors stay."""
+        """Score as :class:`Space` does; the idf counts the text instead of the document; other vectors stay."""
         ids = self.tokens.encode(text)
         if not len(ids):
             return 1.0
@@ -235,7 +235,7 @@ class TokenSpace(_UnitSums):
         *,
         looked_up: bool = False,
     ) -> Floats:
-        """Return S of every token; ``idf`` is indexed by token id, or already looked up for each token."""
+        """Return S of every token; ``idf`` is indexed by token id, or has a value for each token."""
         keys = rows * len(self.tokens.vocabulary) + ids
         _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
         return counts[inverse] / lengths[rows] * (idf if looked_up else idf[ids])
@@ -251,11 +251,11 @@ class TokenSpace(_UnitSums):
 
 
 class EmbeddingSpace(_UnitSums):
-    """Documents as sentence embeddings instead of surface features: the ablation of figure 4.
+    """Documents represented by sentence embeddings instead of surface features, the ablation of figure 4.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are one label.
+        labels: Label of each of the N documents; equal values are the same label.
         embed: Function from texts to vectors (N, D).
 
     Raises:

@@ -9,17 +9,17 @@ import numpy as np
 
 from fairlab.metrics.shortcuts import Floats, Space
 
-BYTES = 8  # number of bytes of the digest that are read as a number
+BYTES = 8  # number of bytes of the digest that form the number
 
 
 class ChanceSpace(Space):
     """Score of each text, uniform in [0, 1) regardless of its label and the same in every run.
 
-    The best of ``c`` rewrites that keep their label is below the document with probability c / (c + 1).
+    The best of ``c`` label-preserving rewrites scores below the document with probability c / (c + 1).
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are one label.
+        labels: Label of each of the N documents; equal values are the same label.
 
     Raises:
         FairlabError: All documents have one label, or there are no documents.
@@ -43,7 +43,7 @@ class ChanceSpace(Space):
 
     @property
     def objective(self) -> float:
-        """Mean score, negated; it is unrelated to the documents' content."""
+        """Return the negated mean score, which is unrelated to the documents' content."""
         return float(-self.scores.mean())
 
 

@@ -1,8 +1,8 @@
-"""Documents as sets of tokens, scored by the association of their tokens with their label: shortcuts by word.
+"""Shortcuts by word: documents as sets of tokens, scored by the association of these tokens with the label.
 
-RAZOR's own score cannot identify a word: a token enters it by its idf and position, never by its identity (see
-``docs/razor.md``). The score is ours; local mutual information is that of Schuster et al. 2019, "Towards Debiasing Fact
-Verification Models", section 3, with documents counted instead of occurrences.
+RAZOR's own score cannot identify a word, because it uses a token's idf and position but never its identity (see
+``docs/razor.md``). This score is ours; local mutual information is defined as in Schuster et al. 2019, "Towards
+Debiasing Fact Verification Models", section 3, with documents counted instead of occurrences.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from fairlab.text.surface_tokens import surface_tokens
 class AssociationSpace(Space):
     """Shortcut score of a document: the sum, over its distinct tokens, of their mutual information with its label.
 
-    For a token it is p(t, l) ln(p(l | t) / p(l)) over documents. A common token associated with a label therefore
-    weighs more than a rare one, and a token associated with other labels counts against it. A replacement changes the
-    counts of its own tokens only.
+    For a token it is p(t, l) ln(p(l | t) / p(l)) over documents. A common token associated with a label therefore has
+    more weight than a rare one, and a token associated with other labels counts negatively. A replacement changes only
+    the counts of its own tokens.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are one label.
+        labels: Label of each of the N documents; equal values are the same label.
         tokenize: Function from a text to its tokens.
 
     Attributes:
@@ -68,7 +68,7 @@ class AssociationSpace(Space):
 
     @property
     def objective(self) -> float:
-        """Mean score, negated: the less tokens are associated with labels, the closer it is to 0."""
+        """Return the negated mean score; the less tokens are associated with labels, the closer it is to 0."""
         return float(-self.gamma().mean())
 
     def _values(self, held_GL: NDArray[np.int64]) -> Floats:

@@ -18,18 +18,18 @@ OFFICIAL_WIDTH = 8
 
 
 class OfficialSpace(Space):
-    """Score of the released code: cosines token by token to the mean map of the other labels.
+    """Score of the released code: token-by-token cosines to the mean map of the other labels.
 
     The map f of a document maps each of its tokens to its share of the document's tokens, times the elementwise product
     of the encodings (``vaswani``, positions from 0) of all its positions. The map of a label is the mean over its
     documents. The similarity is the mean over the vocabulary of the cosine of f(t) to the label's; gamma is 1 less
-    that. There is no idf, so a replacement changes the sums by its own tokens only. The code's two classes become a
-    document's label against all others. The code's vocabulary (BERT's 30,522 pieces), which only scales the similarity,
-    becomes the data's.
+    that. There is no idf, so a replacement changes the sums only by its own tokens. Here the code's two classes are a
+    document's label and all other labels. The code's vocabulary (BERT's 30,522 pieces), which only scales the
+    similarity, is replaced by the data's.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are one label.
+        labels: Label of each of the N documents; equal values are the same label.
         width: Length of a position encoding; 8 in the released code.
         tokenize: Function from a text to its tokens.
 
@@ -78,13 +78,13 @@ class OfficialSpace(Space):
         for tokens, sign in ((self.tokens.of(document), -1.0), (new, 1.0)):
             _, ids, maps = self._map(tokens)
             self.held[label, ids] += int(sign)
-            # The rounding residue of a removed token would have a direction.
+            # Otherwise the rounding residue of a removed token would have a direction.
             self.sums[label, ids] = np.where(self.held[label, ids, None], self.sums[label, ids] + sign * maps, 0.0)
         self.tokens.put(document, new)
 
     @property
     def objective(self) -> float:
-        """Mean similarity of documents to the map of the other labels (our measure; the code stops after one round)."""
+        """Return the mean similarity of documents to the map of other labels (ours; the code stops after a round)."""
         return float(1.0 - self.gamma().mean())
 
     @property

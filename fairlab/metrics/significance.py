@@ -34,18 +34,18 @@ def wilson_interval(count: float, n: int) -> tuple[float, float]:
     centre = share + Z**2 / (2 * n)
     margin = Z * math.sqrt(share * (1 - share) / n + (Z / (2 * n)) ** 2)
     scale = 1 + Z**2 / n
-    # At counts 0 and n a bound equals the share itself, which rounding may miss.
+    # At counts 0 and n, a bound should equal the share exactly, which rounding may miss.
     return min(share, max(0.0, (centre - margin) / scale)), max(share, min(1.0, (centre + margin) / scale))
 
 
 def sign_test_p(wins: int, losses: int) -> float:
-    """Return the exact two-sided binomial p-value of wins against losses, ties left out; 1 without wins and losses.
+    """Return the exact two-sided binomial p-value of wins against losses, without ties; 1 if there are neither.
 
     Example:
         >>> sign_test_p(5, 0)  # 2 / 2**5
         0.0625
     """
-    from scipy.stats import binomtest  # a second to import, which --help need not take
+    from scipy.stats import binomtest  # takes a second to import, which would slow down --help
 
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
@@ -53,7 +53,8 @@ def sign_test_p(wins: int, losses: int) -> float:
 def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Holm's step-down method, in input order: within [0, 1].
 
-    Rejecting if the adjusted value is at most alpha bounds the chance of any false rejection by alpha.
+    If hypotheses with an adjusted value of at most alpha are rejected, the probability of any false rejection is at
+    most alpha.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
@@ -71,8 +72,8 @@ def holm(p_values: ArrayLike) -> Array:
 def benjamini_hochberg(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Benjamini and Hochberg's step-up method, in input order, within [0, 1].
 
-    Rejecting if the adjusted value is at most alpha bounds the expected share of false rejections by alpha, for
-    independent or positively dependent tests.
+    If hypotheses with an adjusted value of at most alpha are rejected, the expected share of false rejections is at
+    most alpha, for independent or positively dependent tests.
 
     Example:
         >>> benjamini_hochberg([0.01, 0.04, 0.03])

@@ -19,7 +19,7 @@ SAFE, UNSAFE = 0, 1
 def sliced_averages(
     scores: ArrayLike, slices: ArrayLike, truth: ArrayLike, of: int, count: int, weights: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Return the mean score and weight of every slice among the examples with one true label.
+    """Return the mean score and the weight of every slice, over the examples with a given true label.
 
     Args:
         scores: Score of each example, (N,).
@@ -27,7 +27,7 @@ def sliced_averages(
         truth: True label of each example, (N,), 0 (safe) or 1 (unsafe).
         of: True label of the examples to average over, 0 or 1.
         count: Number of slices, K.
-        weights: Weight of each example, (N,) or (B, N); None weighs all equally.
+        weights: Weight of each example, (N,) or (B, N); None for equal weights.
 
     Returns:
         Mean score and total weight of each slice, both (K,) or (B, K); the mean is nan if the weight is 0.

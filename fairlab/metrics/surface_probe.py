@@ -18,13 +18,13 @@ from fairlab.text.surface_tokens import surface_tokens
 
 FOLDS = 5
 FEWEST_OF_LABEL = 50  # minimum number of documents per label
-FEW = 100  # number of texts up to which words that occur once are kept
+FEW = 100  # up to this number of texts, words that occur only once are kept
 
 
 def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
     """Return the reason why a probe cannot be trained; empty if it can."""
     if not labels:
-        return "there is no text"
+        return "there are no texts"
     if len(set(labels)) < 2:
         return "it needs two labels: all rows have one"
     rarest = min(sorted(set(labels)), key=labels.count)
@@ -37,7 +37,7 @@ def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
-    """Return the probability of every label (N, L), labels sorted, from models that saw no copy of the text.
+    """Return the probability of every label (N, L), in sorted order, from models that saw no copy of the text.
 
     Args:
         texts: Texts to predict.

@@ -55,13 +55,14 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
 
     Args:
         x_N: Associations s(w) of the targets X.
-        y_N: Associations s(w) of the targets Y, of the same length as ``x_N`` or another.
+        y_N: Associations s(w) of the targets Y, which may differ in number from ``x_N``.
 
     Returns:
-        Effect size within (-2, 2) for sets of equal size. Ideal 0; positive means that X leans to A.
+        Effect size within (-2, 2) for sets of equal size. The ideal is 0; a positive value means that X leans towards
+        A.
 
     Raises:
-        FairlabError: All associations are equal or one is nan; the effect size is then undefined, which is not 0.
+        FairlabError: All associations are equal or one is nan, so the effect size is undefined instead of 0.
 
     Example:
         >>> round(weat_effect_size([1.0, 0.0], [-1.0, 0.0]), 6)  # 1 / sqrt(2 / 3)
@@ -71,7 +72,7 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
     """
     value = float(_effect_sizes(np.asarray(x_N, dtype=np.float64), np.asarray(y_N, dtype=np.float64)))
     if np.isnan(value):
-        raise FairlabError("the effect size is undefined, as all associations are equal or one is not a number")
+        raise FairlabError("the effect size is undefined, because all associations are equal or one is not a number")
     return value
 
 
@@ -89,11 +90,12 @@ def resampled_effect_sizes(
         y_N: Associations of the targets Y.
         resamples: Number of samples.
         rng: Random generator that draws the samples.
-        words: Word behind each target of X and of Y; targets with the same word are drawn together. None draws targets.
+        words: Word behind each target of X and of Y; targets with the same word are drawn together. None to draw single
+            targets.
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
     drawn = []
-    centre = np.concatenate([x_N, y_N]).mean()  # so that squares of nearly equal numbers lose no digits
+    centre = np.concatenate([x_N, y_N]).mean()  # avoids losing digits in squares of nearly equal numbers
     for values, clusters in ((x_N - centre, of_x), (y_N - centre, of_y)):
         sums, sizes = cluster_sums(values, clusters)
         squares, _ = cluster_sums(values**2, clusters)

@@ -1,1 +1,1 @@
-"""Reports: tables, plots and cards, made from records only."""
+"""Reports: tables, plots and cards, which are made only from records."""

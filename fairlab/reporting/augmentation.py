@@ -48,12 +48,12 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
     rows = [[name, f"{count:,}"] for name, count in manifest.rows().items()]
     examples = [_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest)]
     sections: list[Section | None] = [
-        Section("Rows", [PageTable(["what became of them", "rows"], rows)]),
+        Section("Rows", [PageTable(["outcome", "rows"], rows)]),
         _sizes(record, manifest) or _quality(record, manifest),
         Section("Rejected", [_reasons(manifest), *_rejects(folder, manifest)]),
         _searched(record) if record.history and not _in_rounds(manifest) else None,
         Section("Examples", examples),
-        Section("Provenance", [Code(record.command), Fold("what made the data", [_block(record.provenance)])]),
+        Section("Provenance", [Code(record.command), Fold("how the data was made", [_block(record.provenance)])]),
     ]
     path = folder / "report.html"
     title = data_title(manifest)
@@ -76,7 +76,7 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
 
 
 def _sizes(record: Record, manifest: Manifest) -> Section | None:
-    """Return the rows per member and the note on the data's size, or None if the data is no expansion by biasers."""
+    """Return the rows per member and a note on the data's size, or None unless biasers expanded the data."""
     if "inject" in manifest.made_by:
         return Section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}
@@ -113,7 +113,7 @@ def _searched(record: Record) -> Section:
 
 
 def _shortcuts(record: Record) -> list[Block]:
-    """Return the objective and negations per round, and how negations associate with labels before and after."""
+    """Return the objective and negations per round, and the association of negations with labels before and after."""
     probed = any("gain" in row for row in record.history)
     of_rounds: list[Row] = [
         [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
@@ -134,8 +134,8 @@ def _shortcuts(record: Record) -> list[Block]:
         PageTable(["association with the labels", "value", "unit"], readings),
         Text(
             "Objective: mean similarity of documents of different labels in shortcut space, which rewriting raises. "
-            "Gain: how much better a bag of words predicts the labels than the commonest label does. "
-            "Association: Cramer's V between the label and the presence of a negation; 0 is none.",
+            "Gain: how much better a bag of words predicts the labels than always guessing the commonest label. "
+            "Association: Cramer's V between the label and the presence of a negation; 0 means no association.",
             "note",
         ),
     ]
@@ -172,7 +172,7 @@ def _polarity(record: Record) -> list[Block]:
         for reading in record.readings
     ]
     note = Text(
-        "Per cent of groups as the rewriter made them, before the filter, with 95 % intervals; union: every version "
+        "Per cent of the rewriter's groups, before the filter, with 95 % intervals; union: every version "
         "has its own polarity (CCD, equations 6 and 7).",
         "note",
     )
@@ -187,7 +187,7 @@ def _reasons(manifest: Manifest) -> Block:
 
 
 def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
-    """Yield a few rejected rows for each reason, from the first rows of each file."""
+    """Yield a few rejected rows for each reason, taken from the beginning of each file."""
     left = dict.fromkeys(manifest.reasons, REJECTS)
     for name in manifest.files("rejected"):
         for row in islice(_rows(folder / name), 1000):
@@ -199,7 +199,7 @@ def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
 
 
 def _spread(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    """Yield example rows from the beginning of files spread evenly over the data."""
+    """Yield example rows from the beginning of files that are spread evenly over the data."""
     names = manifest.files("data")
     names = names[:: max(1, len(names) // EXAMPLES)][:EXAMPLES]
     each = -(-EXAMPLES // max(1, len(names)))

@@ -77,7 +77,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
 
 
 def citation_lines(citations: Iterable[str]) -> list[str]:
-    """Return the citation section of a card; empty if there is nothing to cite.
+    """Return the citation section of a card; empty if there are no citations.
 
     Args:
         citations: BibTeX entries, or sentences that credit the authors of a part.

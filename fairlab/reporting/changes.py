@@ -12,16 +12,16 @@ from fairlab.reporting.questions import WIDEST, Shift, by_question, phases_of, s
 from fairlab.reporting.verdicts import TOO_FEW, corrected_interval
 
 NOTE = (
-    "The plot shows by how much the distance to the ideal value {differs}, as a share of the distance {first}, with "
-    f"its 95 % interval: to the left nearer, to the right farther, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: beyond "
+    "The plot shows how much the distance to the ideal value {differs}, as a share of the distance {first}, with "
+    f"its 95 % interval: nearer to the left, farther to the right, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: beyond "
     "chance nearer to the ideal value, or farther from it. Differences are on the same items, from 2,000 paired "
     "resamples; p is two-sided, adjusted by Holm over all headline readings{of}. Other readings are not adjusted: "
-    "among many of them some p-values are small by chance."
+    "among so many, some p-values are small by chance."
 )
 
 
 def what_changed(record: Record) -> Section | None:
-    """Return the section of all comparisons, headline readings first and by question, or None without comparisons."""
+    """Return the section of all comparisons by question, with headline readings first, or None without comparisons."""
     found = shifts(record)
     if not found:
         return None
@@ -37,7 +37,7 @@ def what_changed(record: Record) -> Section | None:
 
 
 def forest(record: Record, found: Sequence[Shift]) -> PageTable:
-    """Return a table with one line per change, by question: values, difference, plot position and p-value."""
+    """Return a table of changes by question, with values, difference, plot position and p-value."""
     pairs = {one.comparison.phase for one in found}
     several = len(pairs) > 1
     named = ["first", "second"] if several else list(phases_of(found[0].comparison.phase))
@@ -52,10 +52,10 @@ def forest(record: Record, found: Sequence[Shift]) -> PageTable:
 def _line(record: Record, one: Shift, several: bool) -> Row:
     c = one.comparison
     name = PageCell(title(c), c.phase if several else "", hover=hover(one.after))
-    sign = f"{SIGNS[one.tone]} " if one.tone else ""
+    sign = f"{SIGNS[one.colour]} " if one.colour else ""
     interval = TOO_FEW if one.few else f"[{c.low:+.3g}, {c.high:+.3g}]"
-    change = PageCell(f"{sign}{c.difference:+.3g}", interval, tone=one.tone)
-    place = PageCell("", forest=one.drawn, tone=one.tone, hover=one.said) if one.drawn and not one.few else ""
+    change = PageCell(f"{sign}{c.difference:+.3g}", interval, tone=one.colour)
+    place = PageCell("", forest=one.drawn, tone=one.colour, hover=one.said) if one.drawn and not one.few else ""
     p = "" if one.few else f"{c.p:.2g}" if c.p_holm is None else f"{c.p_holm:.2g}"
     before, after = (_value(record, reading) for reading in (one.before, one.after))
     return [name, before, after, change, place, p]
@@ -67,7 +67,7 @@ def _value(record: Record, reading: Reading) -> PageCell:
 
 
 def hover(reading: Reading) -> str:
-    """Return the meaning of a reading, its unit, ideal value and bounds, and its key in ``metrics.json``."""
+    """Return a reading's meaning, unit, ideal value, bounds and key in ``metrics.json``, as the text shown on hover."""
     ideal = "" if reading.ideal is None else f"ideal {reading.ideal:g}"
     scale = ", ".join(filter(None, (reading.unit, ideal, bounds(reading))))
     return "\n".join(filter(None, (meaning(reading), scale, key(reading))))

@@ -1,6 +1,6 @@
-"""SVG drawings for pages: lines, points with intervals, steps, and small multiples. They need no script.
+"""SVG drawings for pages, which need no script: lines, points with intervals, steps, and small multiples.
 
-Colours are CSS classes defined in ``templates/page.css``, so that drawings suit dark and printed pages.
+Colours are CSS classes defined in ``templates/page.css``, so that drawings also work on dark and printed pages.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ WIDTH, HEIGHT = 480, 300
 TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
-LETTER = 6.2  # width of a letter of a tick label
-LINE, NAMED_LINE = 22, 36  # height of a line with its name at the left, and with its name above it
-MOST_BESIDE, MOST_ABOVE = 26, 74  # letters of a name at the left of its line, and above it
+LETTER = 6.2  # width of one letter of a tick label
+LINE, NAMED_LINE = 22, 36  # height of a line with its name to the left, and with its name above
+MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum letters of a name to the left of its line, and above it
 Bounds = tuple[float, float]
 
 
@@ -29,7 +29,7 @@ class Marks:
     """Points that share a name.
 
     Attributes:
-        name: Name in the legend; empty if the points have no name.
+        name: Name in the legend; empty for no entry in the legend.
         x, y: Coordinates of the points.
         kind: ``line``, ``dots``, ``both`` or ``steps``.
         colour: Number of the colour; None is grey.
@@ -54,18 +54,18 @@ class Marks:
 
     @property
     def shade(self) -> str:
-        """CSS class of the colour."""
+        """Return the CSS class of the colour."""
         return "grey" if self.colour is None else f"k{self.colour % COLOURS}"
 
     @property
     def swatch(self) -> str:
-        """CSS classes of the points' symbol in the legend."""
+        """Return the CSS classes of the points' symbol in the legend."""
         return f"dot {self.shade}" if self.kind == "dots" else f"line {self.shade}{' dashed' * self.dashed}"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks on one pair of axes.
+    """Panel with marks on one pair of axes.
 
     Attributes:
         title: Title above the axes; the page breaks it into lines.
@@ -90,8 +90,8 @@ class Estimates:
         title: Title of the panel; the page breaks it into lines.
         names: Name of each line, from the top.
         values: Value of each line.
-        low, high: Bounds of each interval; nan if there is none.
-        ideal: Value to mark; None if there is none.
+        low, high: Bounds of each interval; nan if there is no interval.
+        ideal: Ideal value to mark, or None.
     """
 
     title: str
@@ -166,7 +166,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
-    """Return the range of the values with a margin, but without a margin beyond a 0 that the range must include."""
+    """Return the range of the values with a margin, except beyond a 0 that the range must include."""
     found = [float(value) for value in (*values, *held) if math.isfinite(value)]
     low, high = min(found, default=0.0), max(found, default=1.0)
     if low == high:
@@ -228,7 +228,7 @@ def small_multiples(panels: Sequence[Estimates], note: str = "") -> Figure:
 def _estimates(panel: Estimates) -> Markup:
     """Draw each line's interval and value, and the ideal value as a dashed line.
 
-    Names stand at the left, or above their lines if one of them is long.
+    Names are to the left of their lines, or above them if any name is long.
     """
     longest = max(map(len, panel.names), default=1)
     above = longest > MOST_BESIDE
@@ -267,7 +267,7 @@ def _estimates(panel: Estimates) -> Markup:
 
 
 def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
-    """Return one bar divided into parts by their sizes; the number of parts must not exceed the number of colours."""
+    """Return one bar divided into parts by size; there must not be more parts than colours."""
     width, height = 960, 36
     root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
     total, x = sum(part.size for part in parts) or 1.0, 0.0

@@ -7,39 +7,43 @@ import shlex
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from fairlab import __version__
 from fairlab.checks.redaction import without_secrets
 from fairlab.judge.reading import readers
 from fairlab.record import DATA, Record
-from fairlab.reporting.exports.measured_model import OWNED, model_given
+from fairlab.reporting.exports.measured_model import OWNED, model_given, weights_of
 from fairlab.reporting.headlines import benchmark_title, description
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.rendering import escaped
 from fairlab.reporting.tables.tool_records import results_file
 
-YEAR = "2026"  # of fairlab's version, as in CITATION.cff
+YEAR = "2026"  # year of this version of fairlab, as in CITATION.cff
 KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
-PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")  # whose classes are asked
-NAMED = ("method", "then", "augmentation", "rewriter", "data")  # parts of a configuration that a class carries out
+# packages whose classes may have citations
+PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")
+# parts of a configuration that are carried out by a class
+NAMED = ("method", "then", "augmentation", "rewriter", "data")
 
 
 def bibtex(records: Sequence[Record]) -> str:
     """Return BibTeX of the methods, benchmarks, models and data of runs, and of fairlab.
 
-    Entries with the same key appear once. Credits that are no BibTeX become comments.
+    Entries with the same key appear once. Names of the runs, and credits that are no BibTeX, become comments.
     """
     entries: dict[str, str] = {}
-    credits: dict[str, None] = {}
+    names = dict.fromkeys(record.name for record in records if record.name)
+    credits: dict[str, None] = {_comment(f"Of: {', '.join(names)}"): None} if names else {}
     for record in records:
         parts = [_of_parts, _of_benchmarks, _of_tool, _of_models, _of_data]
         for citation in chain.from_iterable(part(record) for part in parts):
             if found := KEY.match(citation):
                 entries.setdefault(found[1], citation)
             else:
-                credits[f"% {' '.join(citation.split())}"] = None
+                credits[_comment(citation)] = None
     entries["fairlab"] = _entry(
         "misc",
         "fairlab",
@@ -51,8 +55,13 @@ def bibtex(records: Sequence[Record]) -> str:
     return without_secrets("\n\n".join([*credits, *entries.values()]) + "\n")
 
 
+def _comment(text: str) -> str:
+    """Return a text as one line outside of entries, where BibTeX would read on from an at sign."""
+    return f"% {' '.join(text.replace('@', ' at ').split())}"
+
+
 def _of_parts(record: Record) -> Iterable[str]:
-    """Yield the citations of a run's parts: its record's, then those of fairlab's own classes."""
+    """Yield the citations of a run's parts: first from its record, then from fairlab's own classes."""
     if said := record.provenance.get("method", {}).get("citation"):
         yield str(said).strip()
     for name in NAMED:
@@ -63,7 +72,7 @@ def _of_parts(record: Record) -> Iterable[str]:
 
 
 def _citation(target: str) -> str:
-    """Return the citation of one of fairlab's own classes; empty if there is none of that name."""
+    """Return the citation of one of fairlab's own classes; empty if there is no class of that name."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name, None)
@@ -81,7 +90,7 @@ def _of_benchmarks(record: Record) -> Iterable[str]:
 
 
 def _of_tool(record: Record) -> Iterable[str]:
-    """Yield the citation of the tool that measured, if it was another one."""
+    """Yield the citation of the tool that measured the run, if it was not fairlab."""
     if results_file(record) is not None:
         tool = str(record.config.get("tool", ""))
         yield from (
@@ -94,23 +103,27 @@ def _of_tool(record: Record) -> Iterable[str]:
 def _of_models(record: Record) -> Iterable[str]:
     for name, facts in _models(record).items():
         note = f"Weights with SHA-256 {facts['sha256']}" if facts.get("sha256") else ""
-        where = rf"\url{{https://huggingface.co/{name}}}" if OWNED.fullmatch(name) else ""
+        on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a folder that was only named may look the same
+        where = rf"\url{{https://huggingface.co/{name}}}" if on_hub else ""
         yield _entry(
             "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
         )
 
 
 def _models(record: Record) -> dict[str, dict[str, Any]]:
-    """Return the facts about the weights of a run's models, by name."""
-    facts = record.provenance.get("weights")
-    if isinstance(facts, dict) and isinstance(facts.get("name"), str):
-        return {facts["name"]: facts}
-    if isinstance(facts, dict):
-        found = {str(one.get("name", label)): one for label, one in facts.items() if isinstance(one, dict)}
-        if found:
-            return found
-    name = model_given(record)
-    return {name: {}} if isinstance(name, str) else {}
+    """Return the facts about the weights of a run's models, by name; one in a folder goes by its label."""
+    facts = weights_of(record)
+    if found := {_short(str(one["name"]), label): dict(one) for label, one in facts.items()}:
+        return found
+    given = model_given(record)
+    if isinstance(given, dict):
+        return {_short(str(name), label): {} for label, name in given.items()}
+    return {str(name): {} for name in (given if isinstance(given, list) else [given]) if name}
+
+
+def _short(name: str, label: str) -> str:
+    """Return a model's name, or its label if the name is a path of this machine."""
+    return label or Path(name).name if Path(name).is_absolute() else name
 
 
 def _of_data(record: Record) -> Iterable[str]:
@@ -138,7 +151,7 @@ def _versions(records: Sequence[Record]) -> list[str]:
 
 
 def methods_paragraph(records: Sequence[Record]) -> str:
-    """Return LaTeX of how runs were made and judged, with their command lines, for an appendix.
+    """Return LaTeX text on how runs were made and judged, with their command lines, for an appendix.
 
     Runs that differ only in their seed are described once.
     """
@@ -156,10 +169,9 @@ def methods_paragraph(records: Sequence[Record]) -> str:
 
 def _of_runs(runs: Sequence[Record]) -> str:
     first = runs[0]
-    method = first.provenance.get("method", {}).get("title")
-    models = ", ".join(_models(first)) or "no model of its own"
+    called = escaped(", ".join(dict.fromkeys(run.name for run in runs if run.name)))
     seeds = [str(run.config.get("seed")) for run in runs if run.config.get("seed") is not None]
-    what = f"{escaped(_upper(method))} on {escaped(models)}" if method else f"Measured: {escaped(models)}"
+    what = f"\\textbf{{{called}}}: {_what(first)}" if called else _upper(_what(first))
     data = first.provenance.get("data") or {}
     trained = f", trained on {escaped(str(data['trained_on']))}" if data.get("trained_on") else ""
     several = f", seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
@@ -171,7 +183,19 @@ def _of_runs(runs: Sequence[Record]) -> str:
     return f"{what}{trained}{several}{used}. {_measured(first)}{spoiled}\n{verbatim}"
 
 
-def in_lines(command: str, width: int = 88) -> str:
+def _what(record: Record) -> str:
+    """Return what a run did, and on which models."""
+    method, models = record.provenance.get("method", {}).get("title"), escaped(", ".join(_models(record)))
+    if method:
+        return f"{escaped(method)}{f' on {models}' if models else ''}"
+    made = str((record.config.get("augmentation") or {}).get("_target_", "")).rpartition(".")[2]
+    if made and not models:
+        return f"data made by {escaped(made)}"
+    measured = models or escaped(str(record.config.get("dataset") or "a model that the record does not name"))
+    return f"measured {measured}"
+
+
+def in_lines(command: str, width: int = 64) -> str:
     r"""Return a command broken into lines that a shell reads as one; only a word alone is wider than ``width``.
 
     Example:

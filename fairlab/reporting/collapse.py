@@ -1,4 +1,4 @@
-"""Gaps that fell by collapse alone, told by the distance that a model keeps between versions."""
+"""Gaps that fell only by collapse, detected by the distance that a model keeps between versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def collapsed_readings(record: Record) -> frozenset[str]:
 
 
 def _distances_kept(record: Record) -> dict[str, tuple[str, bool]]:
-    """Return by key of its gap what is said of each set of CCED, and whether the gap fell by collapse alone.
+    """Return by key of its gap the statement about each set of CCED, and whether the gap fell by collapse alone.
 
     Collapse alone: the gap fell, but no distance is left; or relative to the mean distance the gap fell by less than a
     tenth, and distances fell by at least half as much as the gap did.

@@ -1,4 +1,4 @@
-"""Croissant metadata of a dataset that was made, with the fields of its vocabulary for responsible AI (RAI).
+"""Croissant metadata of a generated dataset, with the fields of its vocabulary for responsible AI (RAI).
 
 Sources: MLCommons 2024, Croissant format specification 1.0; Croissant RAI specification 1.0.
 """
@@ -86,7 +86,7 @@ def _fields(features: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _field(place: str, column: str, feature: Any, said: str, path: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a field of the rows; one with named parts has a field within for each."""
+    """Return a field of the rows; a field with named parts has a subfield for each part."""
     found = {"@type": "cr:Field", "@id": place, "name": place, "description": said}
     if isinstance(feature, dict):
         inner = [_field(f"{place}/{name}", column, one, said, (*path, name)) for name, one in feature.items()]

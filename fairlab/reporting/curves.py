@@ -1,4 +1,4 @@
-"""Training over its steps, or an augmentation over its rounds, as lines."""
+"""Line charts of a training run over its steps, or of an augmentation over its rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlab.reporting.page import Figure
 
 
 def training_curves(history: Sequence[Mapping[str, float]]) -> Figure:
-    """Draw the loss and its parts over training steps, training as lines and validation as points."""
+    """Draw the loss and its parts over training steps, with lines for training and points for validation."""
     parts = dict.fromkeys(name.partition("/")[2] for row in history for name in row if name.endswith("loss"))
     marks = []
     for colour, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Card of a dataset: its origin, how it was made, and its columns. datasets and the hub read its metadata block."""
+"""Card of a dataset: its origin, how it was made, and its columns, with metadata for datasets and the hub."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "1
 LARGEST = "n>10M"
 COLUMNS = {
     "id": "number of the row in the input, or its own id",
-    "axis": "what the versions differ in",
+    "axis": "axis in which the versions differ",
     "versions": "the counterfactual group: neutral, and one text per attribute",
     "source_id": "id of the input row that it comes from",
     "source_place": "place of that row in the input",
@@ -29,23 +29,23 @@ COLUMNS = {
     "model": "the language model",
     "prompt_sha256": "hash of its prompt",
     "lexicon_sha256": "hash of the word lists",
-    "perturbed": "whether the row's text really changed; if not, it is unchanged",
-    "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
+    "perturbed": "whether the row's text was changed",
+    "choice": "for a perturbed row: the word, its start, axis and attribute, and the target",
     "rewritten": "whether a document was rewritten",
     "gamma": "shortcut score of a rewritten document before and after",
-    "changed": "by version, the changed words: before and after",
-    "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
-    "biaser": "the member a copy was made for",
-    "replaced": "what the member replaces",
-    "inject": "what made a version, rules or llm",
+    "changed": "changed words of each version, before and after",
+    "kind": "kind of row in an expansion by biasers: entry, copy, upshift or downshift",
+    "biaser": "biaser that a copy was made for",
+    "replaced": "text that the biaser replaces",
+    "inject": "rewriter of a version: rules or llm",
     "corrected": "whether the first pass over a version changed it",
-    "upshift": "what made the longer morphs of copies",
-    "summary": "what made the shorter ones",
-    "perturbability": "how likely the text is to hold demographic information",
-    "check": "what the verifiers found",
-    "confidence": "the language model's own, or measured as confidence_by says",
+    "upshift": "source of the longer morphs of copies",
+    "summary": "source of the shorter morphs",
+    "perturbability": "how likely the text is to contain demographic information",
+    "check": "findings of the verifiers",
+    "confidence": "confidence stated by the language model, or measured as confidence_by says",
     "confidence_by": "source of the confidence: tokens is the probability of the whole answer",
-    "fallback_from": "why the first rewriter's versions were not taken",
+    "fallback_from": "why the first rewriter's versions were not used",
 }
 
 
@@ -58,8 +58,8 @@ def data_card(
         manifest: Manifest of the dataset.
         features: Types of the columns.
         licence: Licence of the dataset, by the hub's name; None if it is unknown.
-        parts: Classes that made the data: the augmentation, and the rewriter if there is one. A user-defined class need
-            not have a title, limits or a citation.
+        parts: Classes that made the data: the augmentation, and the rewriter if there is one. A user-defined class may
+            lack a title, limits or a citation.
     """
     from huggingface_hub import DatasetCardData
 
@@ -104,7 +104,7 @@ def data_card(
         "",
         "The texts keep the licence of their source. Rewrites were made by machine; "
         + (
-            "the report of the run says how many have the polarity they should, by word lists. Nobody"
+            "the report of the run says how many have the intended polarity, by word lists. Nobody"
             if manifest.counts.get("judged")
             else "nobody"
         )
@@ -139,7 +139,7 @@ def size_category(rows: int) -> str:
 
 
 def task_categories(features: Mapping[str, Any]) -> list[str]:
-    """Return the hub's task categories that suit the columns: labels, groups to embed alike, or else running text."""
+    """Return the hub's task categories that fit the columns: labels, groups to embed alike, or else running text."""
     import datasets
 
     labelled = any(name == "label" or isinstance(one, datasets.ClassLabel) for name, one in features.items())
@@ -154,10 +154,10 @@ def _data_files(manifest: Manifest) -> Any:
 
 
 def _files(manifest: Manifest) -> list[str]:
-    perturbed = " Every row is there, perturbed or as it was; with `choices.jsonl` the same data is made again."
+    perturbed = " Every row is included, perturbed or unchanged; `choices.jsonl` lets you make the same data again."
     return [
         "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. If present, "
-        "`rejected-*.jsonl` holds rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could "
+        "`rejected-*.jsonl` holds rejected rewrites with the reason, and `quarantine.jsonl` rows that could "
         "not be read, with their line."
         + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
         + (f" The data is a fair subsample of `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
@@ -170,7 +170,7 @@ def _plain(value: Any) -> str:
 
 
 def _type(feature: Any) -> str:
-    """Return a type in a word or two."""
+    """Return a short name of a column type."""
     import datasets
 
     match feature:

@@ -1,4 +1,4 @@
-"""Page of a dataset's bias: its clusters, the categories of abuse nearest to each, and the db-index.
+"""Report page on a dataset's bias: its clusters, the categories of abuse nearest to each, and the db-index.
 
 No text is shown: the dataset may be confidential, and the comparison set is abusive.
 """
@@ -36,10 +36,10 @@ def data_bias(record: Record) -> list[Section]:
     rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in table_1["rows"].items()]
     published: list[Block] = [
         Text(f"Published (Mondal and Lipizzi 2024, table 1): {table_1['setting']}."),
-        PageTable(["data set", "db-index"], rows),
+        PageTable(["dataset", "db-index"], rows),
         Text(
-            "Values depend on the embedding and on the comparison set; compare datasets within one run, and "
-            "directions with the paper's.",
+            "Values depend on the embedding and on the comparison set; compare datasets within one run, and compare "
+            "only directions with the paper.",
             "note",
         ),
     ]
@@ -77,7 +77,7 @@ def _share(percent: float) -> PageCell:
 
 
 def _figures(items: Items, value: float) -> list[Block]:
-    """Draw the db-index by single comparison entries, and the mean silhouette by number of clusters."""
+    """Draw the db-index for single comparison entries, and the mean silhouette by number of clusters."""
     counts, edges = np.histogram(items["of_entries"], bins=40)
     middles, tall = ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()
     expected = Marks("expectation", [value] * 2, [0, max(tall)], colour=1, dashed=True)

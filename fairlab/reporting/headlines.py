@@ -16,7 +16,7 @@ WHOLE = ("all", "text")  # subsets that are left out of titles
 
 
 def title(named: Named) -> str:
-    """Return a short name in words.
+    """Return a short readable name.
 
     Example:
         >>> title(Reading("cced", "embedded", "gap", 0.1, "", 0.0, 9, 0.0, 0.2))
@@ -34,7 +34,7 @@ def title(named: Named) -> str:
 
 
 def benchmark_title(named: Named) -> str:
-    """Return the benchmark's title as its authors write it, with the protocol if it is not the default."""
+    """Return the benchmark's title as its authors write it, plus the protocol if it is not the default."""
     name, _, protocol = named.benchmark.partition("@")
     found = description(named)
     words = found.title if found else _in_words(name)
@@ -49,7 +49,7 @@ def meaning(named: Named) -> str:
 
 
 def bounds(named: Named) -> str:
-    """Return the bounds of the number in words; empty if it has no bounds."""
+    """Return a text on the bounds of the number; empty if it has no bounds."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     low, high = (info.low, info.high) if info else (None, None)
@@ -57,12 +57,12 @@ def bounds(named: Named) -> str:
 
 
 def description(named: Named) -> Description | None:
-    """Return the description of a benchmark: the one stored in the record, else the one of fairlab's class."""
+    """Return the description of a benchmark from the record or, if it has none, from fairlab's class."""
     return named.description or find_description(named.benchmark)
 
 
 def judging_rules(named: Named) -> QuantityInfo | None:
-    """Return how a quantity is judged by fairlab's present class, else by its record; None if neither describes it."""
+    """Return the judging rules of a quantity from fairlab's class or else the record; None if neither has them."""
     found = find_description(named.benchmark) or named.description
     return found.quantity(named.quantity) if found else None
 
@@ -70,7 +70,7 @@ def judging_rules(named: Named) -> QuantityInfo | None:
 def too_few(record: Record, reading: Reading) -> bool:
     """Return whether a reading has too few items for an interval.
 
-    A mean of absolute values counts the parts that it averages, so that the benchmark's largest part is counted.
+    For a mean of absolute values, ``n`` is the number of averaged parts, so the items of the largest part decide.
     """
     info = judging_rules(reading)
     if info is None or not info.folded:
@@ -82,13 +82,13 @@ def too_few(record: Record, reading: Reading) -> bool:
 
 
 def few_compared(comparison: Comparison) -> bool:
-    """Return whether a comparison is over too few items for an interval; parts that are averaged do not count."""
+    """Return whether a comparison has too few items for an interval; this ignores the items of averaged parts."""
     info = judging_rules(comparison)
     return comparison.n < FEWEST_ITEMS and not (info is not None and info.folded)
 
 
 def represents(named: Named) -> bool:
-    """Return whether a reading belongs to verdicts: a headline, of texts that no setting was chosen by."""
+    """Return whether a reading counts for verdicts: a headline on texts that were not used to choose settings."""
     found = find_description(named.benchmark)
     return named.headline and not (found is not None and found.for_choosing)
 

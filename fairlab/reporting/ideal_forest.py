@@ -1,4 +1,4 @@
-"""Forest plot of single models: headline readings with their intervals about the ideal value."""
+"""Forest plot of single models: headline readings with their intervals around the ideal value."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ SHOWN = {
     SIZE: "size alone",
     FEW: "too few items",
 }
-MARGIN = 1.1  # width of a plot, as a multiple of the farthest end
+MARGIN = 1.1  # width of a plot, relative to the farthest end of an interval
 NOTE = (
-    "The centre is the ideal value; rows of one unit have one scale, which ends a little beyond the farthest of their "
-    "95 % intervals, the lines."
+    "The centre is the ideal value. Rows with the same unit share a scale, which ends a little beyond the farthest "
+    "of their 95 % intervals, the lines."
 )
 
 
 def from_the_ideal(record: Record) -> Section | None:
-    """Return the section of headline readings that have an ideal value; None if there is none, or models are compared.
+    """Return the section of headline readings with an ideal value; None if there are none or models are compared.
 
     Changes are drawn by :func:`fairlab.reporting.changes.what_changed`.
     """
     found = [r for r in record.readings if represents(r) and r.ideal is not None and r.phase != DATA]
     if not found or record.comparisons:
         return None
-    kinds = {one.reading.key: one.kind for one in reading_verdicts(record)}
+    shown = {one.reading.key: "; ".join([SHOWN[one.kind], *one.marks]) for one in reading_verdicts(record)}
     several = len({reading.phase for reading in found}) > 1
     widest = _scales(record, found)
     rows: list[Row | Heading] = []
     for name, some in by_question(found, lambda reading: reading).items():
         rows.append(Heading(name))
-        rows += [_row(record, one, kinds.get(one.key, ""), several, widest.get(one.unit, 1.0)) for one in some]
+        rows += [_row(record, one, shown.get(one.key, ""), several, widest.get(one.unit, 1.0)) for one in some]
     columns: Row = ["what was measured", "value", PageCell("", forest="ideal"), "what is shown"]
     return Section("From the ideal value", [PageTable(columns, rows), Text(NOTE, "note")])
 
 
-def _row(record: Record, reading: Reading, kind: str, several: bool, widest: float) -> Row:
+def _row(record: Record, reading: Reading, shown: str, several: bool, widest: float) -> Row:
     low, high = corrected_interval(record, reading)
     few = math.isnan(low)
     value = PageCell(f"{reading.value:.4g}", "too few items" if few else f"[{low:.4g}, {high:.4g}]")
     name = PageCell(title(reading), reading.phase if several else "", hover=hover(reading))
-    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high, widest)), SHOWN.get(kind, "")]
+    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high, widest)), shown]
 
 
 def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:
@@ -64,6 +64,6 @@ def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:
 
 
 def _whisker(reading: Reading, low: float, high: float, widest: float) -> Whisker:
-    """Return the places of bounds and value as shares of the plot's width; the ideal value is at one half."""
+    """Return the positions of bounds and value as shares of the plot's width; the ideal value is at one half."""
     ideal = reading.ideal or 0.0
     return Whisker(*(min(1.0, max(0.0, 0.5 + (place - ideal) / (2 * widest))) for place in (low, reading.value, high)))

@@ -1,4 +1,4 @@
-"""Building blocks of every report: blocks hold the content, and templates/ the presentation.
+"""Building blocks of all reports; blocks hold the content, and templates/ defines the presentation.
 
 ``templates/page.html`` is the frame, ``templates/blocks.html`` has a macro for each kind of block, and
 ``templates/page.css`` is the style sheet. All content of a block is text: the templates escape it.
@@ -24,7 +24,7 @@ SIGNS = {BETTER: "▲", WORSE: "▼"}
 
 @dataclass(frozen=True)
 class Whisker:
-    """Interval of a forest plot and its centre, as shares of the plot's width from the left."""
+    """Interval and centre of a line in a forest plot, as shares of the plot's width from the left."""
 
     low: float
     centre: float
@@ -33,17 +33,17 @@ class Whisker:
 
 @dataclass(frozen=True)
 class PageCell:
-    """Cell of a table, or head of a column.
+    """Cell of a table, or heading of a column.
 
     Attributes:
         text: Text of the cell.
         small: Second line in small type, such as an interval.
         hover: Meaning of the text, shown on hover.
-        tone: ``better`` or ``worse``, shown in colour; the text must say so too.
-        heat: Depth of the background, 0 to 1; None leaves it plain.
-        forest: Line of a forest plot, or ``scale`` (nearer, farther) or ``ideal`` (below, above) for the head of such a
-            column; replaces the text.
-        folded: Additional text, shown on a click.
+        tone: ``better`` or ``worse``, shown in colour; the text must express this too.
+        heat: Intensity of the background, 0 to 1; None for a plain background.
+        forest: Line of a forest plot, shown instead of the text; for the heading of such a column, ``scale`` (nearer,
+            farther) or ``ideal`` (below, above).
+        folded: Additional text, shown after a click.
     """
 
     text: str
@@ -56,7 +56,7 @@ class PageCell:
 
     @property
     def classes(self) -> str:
-        """CSS classes of the cell: numbers are right-aligned and never wrap."""
+        """Return the CSS classes of the cell; numbers are right-aligned and never wrap."""
         number = not self.forest and not self.folded and is_number(self.text)
         return " ".join(filter(None, ("number" if number else "", "" if self.forest else self.tone)))
 
@@ -83,7 +83,7 @@ class PageTable:
 
     @property
     def numeric(self) -> list[bool]:
-        """Whether each column contains only numbers."""
+        """Return whether each column contains only numbers."""
         rows = [row for row in self.rows if not isinstance(row, Heading)]
         return [all(is_number(_text(row[k])) for row in rows) for k in range(len(self.columns))]
 
@@ -107,7 +107,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Label:
-    """Label that no reader should miss."""
+    """Prominent label."""
 
     kind: ClassVar[str] = "label"
     text: str
@@ -123,7 +123,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Main result in a sentence, and the lines that support it."""
+    """Main result in one sentence, with supporting lines."""
 
     kind: ClassVar[str] = "verdict"
     sentence: str
@@ -170,7 +170,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Terms:
-    """Names and their meanings, folded."""
+    """Names with their meanings, shown after a click."""
 
     kind: ClassVar[str] = "terms"
     terms: Sequence[tuple[str, str]]
@@ -178,7 +178,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks shown on a click."""
+    """Blocks shown after a click."""
 
     kind: ClassVar[str] = "fold"
     title: str
@@ -215,7 +215,7 @@ def page(title: str, heading: str, lead: Sequence[Block], sections: Sequence[Sec
         title: Title of the browser window.
         heading: Heading of the page.
         lead: Blocks before the first section.
-        sections: Sections of the page in order.
+        sections: Sections of the page, in order.
     """
     shown = [
         replace(section, anchor=f"part-{number}") for number, section in enumerate(filter(None, sections), start=1)

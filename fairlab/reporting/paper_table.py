@@ -1,9 +1,9 @@
 """Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for differences beyond chance.
 
-Daggers compare a trained model with the model it started from, over the items that both were measured on and over
-seeds: the mean difference is divided by the root of its variance over seeds, plus that over items, which is taken from
-the intervals of the paired differences in the records. With one seed, or seeds that agree, the p-value is that of the
-paired bootstrap. The p-values of a column are adjusted by Holm's method.
+Daggers compare a trained model with the model it started from, over seeds and over the items that both were measured
+on. The mean difference is divided by the root of the sum of its variance over seeds and its variance over items; the
+latter is derived from the intervals of the paired differences in the records. With one seed, or seeds that agree, the
+p-value is from the paired bootstrap. The p-values of a column are adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
-from fairlab.reporting.tables.grouping import identity, over_seeds, settings_of
+from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
+from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
+from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import FairlabError
 
 Spread = Literal["interval", "deviation", "none"]
@@ -36,9 +38,11 @@ SPREADS = {
     "none": "",
 }
 STRONG = 0.01  # p-value of a double dagger
-UNSAID = ("default", "none", "None", "")  # values of settings that a name leaves out
+UNSAID = ("default", "none", "None", "")  # setting values that names leave out
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
-MOST = {"interval": 3, "deviation": 4, "none": 6}  # readings in one table; further ones go into another
+SMALL = 0.1  # value below which a column has three significant digits instead of three decimals
+LONGEST = 60  # letters of the settings that tell rows of the same name apart; beyond, their folders do
+MOST = {"interval": 3, "deviation": 4, "none": 5}  # readings in one table; further ones go into another
 
 
 @dataclass
@@ -47,9 +51,9 @@ class PaperRow:
 
     Attributes:
         name: Short name.
-        sides: Its model in every run.
+        sides: The method's model in every run.
         readings: Readings of every run, by place.
-        changes: Changes from the model that the runs started from, by place.
+        changes: Changes from the starting model, by place.
     """
 
     name: str
@@ -57,9 +61,18 @@ class PaperRow:
     readings: dict[Place, list[Reading]] = field(default_factory=dict)
     changes: dict[Place, list[Comparison]] = field(default_factory=dict)
 
+    def point(self, place: Place) -> Point | None:
+        """Return a reading over the runs, with its interval and marks; None if no run has it."""
+        return point_over([(side.record, side.readings[place]) for side in self.sides if place in side.readings])
+
+    def judged(self, place: Place) -> bool:
+        """Return whether the row has a reading over enough items for a verdict."""
+        point = self.point(place)
+        return point is not None and FEW_ITEMS not in point.marks
+
     @property
     def marks(self) -> tuple[str, ...]:
-        """Warnings about the readings of the row."""
+        """Return the warnings about the readings of the row."""
         found = {
             mark: None
             for place in self.readings
@@ -72,15 +85,16 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Rows of methods and columns of readings, printed for a paper.
+    """Table for a paper, with methods in rows and readings in columns.
 
     Attributes:
-        rows: Rows in the order of the runs, the baseline first.
+        rows: Rows in the order of the runs, with the baseline first.
         places: Readings of the columns.
-        best: For each reading, the name of the row that is better than every other beyond chance, if any.
+        best: Name of the row that is better than every other beyond chance, if any, by reading.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
         spread: Value printed next to a mean.
-        decimals: Number of decimals; None takes two for values of 10 and more, else three.
+        decimals: Number of decimals; None takes two for values of 10 and more, three for values of
+            0.1 and more, and three significant digits for smaller ones.
     """
 
     rows: Sequence[PaperRow]
@@ -92,7 +106,7 @@ class PaperTable:
 
     @property
     def caption(self) -> str:
-        """Caption that says items, seeds, tests and adjustment."""
+        """Return a caption that states items, seeds, tests and adjustment."""
         seeds = sorted({len(row.sides) for row in self.rows if row.changes or len(self.rows) == 1} or {1})
         runs = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
         items = "; ".join(f"{title(self._first(place))}, n = {self._first(place).n:,}" for place in self.places)
@@ -115,7 +129,7 @@ class PaperTable:
         """Return the table in LaTeX (package booktabs), in parts of a few readings each.
 
         Args:
-            caption: Caption in place of :attr:`caption`.
+            caption: Caption that replaces :attr:`caption`.
         """
         most = MOST[self.spread]
         made = []
@@ -144,15 +158,15 @@ class PaperTable:
         ]
 
     def _shown(self, row: PaperRow, place: Place) -> str:
-        point = over_seeds(row.readings.get(place, []))
+        point = row.point(place)
         if point is None:
             return "–"
         values = [reading.value for reading in row.readings[place]]
         digits = self._digits(place)
         text = f"{point.value:.{digits}f}"
         if self.spread == "interval":
-            known = math.isfinite(point.low)
-            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]" if known else " (two seeds)"
+            bounds = f"[{point.low:.{digits}f}, {point.high:.{digits}f}]"
+            text += f" {bounds}" if point.interval else " (two seeds)" if TWO_SEEDS in point.marks else " (few items)"
         elif self.spread == "deviation" and point.n > 1:
             text += f" ± {np.std(values, ddof=1):.{digits}f}"
         p = self.p_values.get((row.name, place), 1.0)
@@ -162,7 +176,9 @@ class PaperTable:
         if self.decimals is not None:
             return self.decimals
         largest = max(abs(r.value) for row in self.rows for r in row.readings.get(place, []))
-        return 2 if largest >= 10 else 3
+        if largest >= 10:
+            return 2
+        return 3 if largest >= SMALL or not largest else min(2 - math.floor(math.log10(largest)), 9)
 
 
 def paper_table(
@@ -173,25 +189,25 @@ def paper_table(
     spread: Spread = "interval",
     decimals: int | None = None,
 ) -> PaperTable:
-    """Return the table of finished runs; runs that differ only in their seed are one row.
+    """Return a table of finished runs; runs that differ only in their seed share one row.
 
     Args:
         records: Records of runs.
         readings: Keys ``benchmark/subset/quantity`` of the columns; None selects all headline readings.
-        baseline: Whether the model that trainings started from is the first row, and daggers compare with it.
+        baseline: Whether the first row is the model that training started from, with which daggers compare.
         spread: ``interval``, ``deviation`` or ``none``.
-        decimals: Number of decimals; None chooses it by the size of the values of a column.
+        decimals: Number of decimals, or None to choose it by the size of the values in a column.
 
     Raises:
-        FairlabError: No run has finished, none has such a reading, or a value is wrong.
+        FairlabError: No run has finished, no run has such a reading, or a value is wrong.
     """
-    if spread not in SPREADS:
-        raise FairlabError(f"spread must be {', '.join(SPREADS)}, not '{spread}'")
-    if decimals is not None and not 0 <= decimals <= 9:
-        raise FairlabError(f"decimals must be 0 to 9, not {decimals}")
+    if spread not in list(SPREADS):  # of any type
+        raise FairlabError(f"spread must be {', '.join(SPREADS)}, not {spread!r}")
+    if decimals is not None and decimals not in range(10):
+        raise FairlabError(f"decimals must be 0 to 9, not {decimals!r}")
     done = [record for record in records if record.status == "finished"]
     if not done:
-        raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
+        raise FairlabError(f"none of the {len(records)} runs has finished; let at least one finish")
     rows = _rows(done, baseline)
     places = wanted([side for row in rows for side in row.sides], readings)
     for row in rows:
@@ -209,20 +225,21 @@ def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
     for record, settings in zip(records, settings_of(records), strict=True):
         started = [Side(record, "before")] if baseline and "before" in record.phases else []
         for side in [*started, *sides_of(record)]:
-            before = side.phase == "before"
-            name = _model(record) if before else short_name(record, side)
-            key = ("before", name) if before else (side.phase, *map("=".join, sorted(identity(record).items())))
+            start = _model(record) if side.phase == "before" else ""
+            key = ("before", start) if start else (side.phase, *map("=".join, sorted(identity(record).items())))
             seeds = [one.record.config.get("seed") for one in grouped[key].sides] if key in grouped else []
             if key not in grouped:
-                grouped[key], own[key] = PaperRow(name, [side]), {} if before else settings
-            elif not before and record.config.get("seed") not in seeds:
+                grouped[key], own[key] = PaperRow(start, [side]), {} if start else settings
+            elif not start and record.config.get("seed") not in seeds:
                 grouped[key].sides.append(side)
+    for row in grouped.values():
+        row.name = row.name or short_name(row.sides)
     _tell_apart([(row, own[key]) for key, row in grouped.items()])
     return _distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
 
 
 def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
-    """Add to rows with the same name the settings in which they differ, except those at their default."""
+    """Add the settings in which rows with the same name differ, except settings at their default."""
     names = [row.name for row, _ in rows]
     for name in {name for name in names if names.count(name) > 1}:
         alike = [(row, settings) for row, settings in rows if row.name == name]
@@ -230,14 +247,26 @@ def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
         differing = [key for key in keys if len({settings.get(key) for _, settings in alike}) > 1]
         for row, settings in alike:
             told = [_setting(key, settings[key]) for key in differing if settings.get(key) not in (None, *UNSAID)]
-            row.name = f"{name} ({', '.join(told)})" if told else name
+            said = ", ".join(told)
+            said = said if len(said) <= LONGEST else _place_of(row.sides[0].record)
+            row.name = f"{name} ({said})" if said else name
 
 
 def _setting(key: str, value: str) -> str:
-    """Return a setting in short: a class by its name, any other value after the last part of its key."""
+    """Return a short form of a setting: the name of a class, or the last part of the key with the value."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
-    return f"{key.rpartition('.')[2]} {value.rstrip('/').rpartition('/')[2] if key.endswith('path') else value}"
+    if key == "results":  # the file of another tool
+        return "/".join(Path(value).parts[-2:])
+    return (
+        f"{key.rpartition('.')[2]} {Path(value).name if key.endswith('path') or Path(value).is_absolute() else value}"
+    )
+
+
+def _place_of(record: Record) -> str:
+    """Return the name of a run's folder, or of a file of results with the folder that it is in."""
+    file = results_file(record)
+    return "/".join(file.parts[-2:]) if file else record.folder.name
 
 
 def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
@@ -248,23 +277,25 @@ def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
     return list(rows)
 
 
-def short_name(record: Record, side: Side) -> str:
-    """Return the short name of a model: its label, the run's name, its method's, or that of the model measured."""
-    if side.phase not in ("", "after"):
-        return side.phase
-    if record.name:
-        return record.name
+def short_name(sides: Sequence[Side]) -> str:
+    """Return the short name of a model over its seeds: the runs' name, its label, its method, or the model measured."""
+    record, label = sides[0].record, sides[0].phase.removeprefix("after")
+    if called := model_called([side.record for side in sides], label):
+        return called
+    if label:
+        return label
     if method := record.provenance.get("method", {}).get("title"):
         found = SHORT.search(method)
         return found[1] if found else str(method)
     if target := (record.config.get("method") or {}).get("_target_"):
         return str(target).rpartition(".")[2]
-    return _model(record)
+    return _model(record) or record.folder.name
 
 
 def _model(record: Record) -> str:
-    name = model_given(record) or record.folder.name
-    return Path(str(name)).name if not isinstance(name, dict | list) else record.folder.name
+    """Return the last part of the name of a run's only model; empty if it has none, or several."""
+    name = model_given(record)
+    return Path(str(name)).name if name and not isinstance(name, dict | list) else ""
 
 
 def _change(side: Side, place: Place) -> Comparison | None:
@@ -281,22 +312,26 @@ def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
     """Return the p-values of all changes from the baseline, adjusted among the rows of a column."""
     found: dict[tuple[str, Place], float] = {}
     for place in dict.fromkeys(place for row in rows for place in row.changes):
-        raw = {(row.name, place): change_p(row.changes[place]) for row in rows if row.changes.get(place)}
+        raw = {
+            (row.name, place): change_p(row.changes[place])
+            for row in rows
+            if row.changes.get(place) and row.judged(place)
+        }
         tested = {key: p for key, p in raw.items() if not math.isnan(p)}
         found |= dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
     return found
 
 
 def change_p(changes: Sequence[Comparison]) -> float:
-    r"""Return the two-sided p-value of no change over items and seeds, from the changes of the seeds' runs.
+    r"""Return the two-sided p-value of no change over items and seeds, from the change in each seed's run.
 
-    With S changes of mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`: s is the deviation of the changes, and e the mean
-    standard error over the items, which the seeds share. Degrees of freedom are S - 1, the fewest. Changes that agree
-    are one computation, whose own p-value counts.
+    With S changes of mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`, where s is the standard deviation of the changes and
+    e the mean standard error over the items, which the seeds share. The degrees of freedom are S - 1, a conservative
+    choice. Changes that agree count as one computation, and its own p-value is used.
     """
     if len({(one.difference, one.low, one.high) for one in changes}) == 1:
         return changes[0].p
-    from scipy.stats import t  # a second to import, which --help need not take
+    from scipy.stats import t  # takes a second to import, which would slow down --help
 
     differences = np.array([one.difference for one in changes])
     error = float(np.mean([(one.high - one.low) / (2 * Z) for one in changes]))
@@ -314,7 +349,8 @@ def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]
             for row in rows
             if place in row.readings and not row.marks
         }
-        if len(column) < 2 or any(math.isnan(one.distance) for one in column.values()):
+        few = any(one.few or len(set(one.values.values())) == 2 for one in column.values())
+        if len(column) < 2 or few or any(math.isnan(one.distance) for one in column.values()):
             continue
         first = min(column, key=lambda name: column[name].distance)
         p_values = pairwise(column)
@@ -325,5 +361,5 @@ def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]
 
 
 def _direction(reading: Reading) -> str:
-    """Return the ideal value, which says the direction without a word."""
+    """Return the ideal value as text, which shows the direction."""
     return "" if reading.ideal is None else f"({reading.ideal:g})"

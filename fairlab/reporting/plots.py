@@ -19,7 +19,7 @@ BARS_PER_LINE = 4
 
 
 def laid_out(figure: go.Figure, height: int) -> go.Figure:
-    """Apply the common layout to a figure and return it."""
+    """Apply the common layout to a figure, and return the figure."""
     figure.update_layout(
         height=height,
         template="plotly_white",
@@ -31,7 +31,7 @@ def laid_out(figure: go.Figure, height: int) -> go.Figure:
 
 
 def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
-    """Draw headline readings of every model or phase with their 95 % intervals, each reading on its own axis."""
+    """Draw the headline readings of every model or phase with 95 % intervals, each reading on its own axis."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
@@ -69,7 +69,7 @@ def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
 
 
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:
-    """Draw the loss and its parts over training steps, training as lines and validation as points."""
+    """Draw the loss and its parts over training steps, with lines for training and points for validation."""
     import plotly.graph_objects as go
 
     figure = go.Figure()

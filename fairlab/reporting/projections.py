@@ -17,10 +17,10 @@ from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
 from fairlab.types import NEUTRAL
 
-HELD_OUT, DISTANCE = "held_out_", "distance_"  # of a set of groups held out of training; of an attribute's distance
+HELD_OUT, DISTANCE = "held_out_", "distance_"  # prefixes of a set of held-out groups, and of an attribute's distance
 MAX_PROJECTED = 150
 MOST_REMAINING = 8
-MOST_DRAWN = 2_000  # maximum number of groups with a point each, which a browser draws in a second
+MOST_DRAWN = 2_000  # maximum number of groups drawn as points; a browser draws so many in a second
 Array = NDArray[np.floating]
 
 
@@ -31,8 +31,8 @@ class Embedded:
     Attributes:
         subset: Name of the set in readings.
         attributes: Names of the A versions except the neutral one.
-        texts: Text of each version of the N groups, the neutral one first.
-        before, after: Embeddings (N, 1 + A, D), the neutral version first.
+        texts: Text of each version of the N groups, with the neutral version first.
+        before, after: Embeddings (N, 1 + A, D), with the neutral version first.
     """
 
     subset: str
@@ -43,7 +43,7 @@ class Embedded:
 
 
 def embedded(record: Record) -> Embedded | None:
-    """Return the embeddings to draw: held-out groups of the trained axis, else the first set; None without any."""
+    """Return the embeddings to draw: held-out groups of the trained axis, or else the first set, or None."""
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
         return None
@@ -62,7 +62,7 @@ def embedded(record: Record) -> Embedded | None:
 
 
 def _of_axis(record: Record, subset: str, before: Mapping[str, Array], after: Mapping[str, Array]) -> Embedded | None:
-    """Return a set of groups held out of training, whose texts the run does not store, with the axis' attributes."""
+    """Return a set of held-out groups with the attributes of the axis; the run does not store their texts."""
     distances_of = [
         one.quantity.removeprefix(DISTANCE)
         for one in record.readings
@@ -77,7 +77,7 @@ def _of_axis(record: Record, subset: str, before: Mapping[str, Array], after: Ma
 
 
 def tsne_figure(record: Record) -> Figure | None:
-    """Return one t-SNE map of embeddings before and after together, or None if there are no embeddings."""
+    """Return a joint t-SNE map of the embeddings before and after, or None if there are no embeddings."""
     found = embedded(record)
     if found is None:
         return None
@@ -130,14 +130,14 @@ def distance_figure(attributes: Sequence[str], before: Array, after: Array, text
 
 
 def offsets(before: Array, after: Array) -> tuple[Array, Array]:
-    """Project f(S^a) - f(S^n) on its first two principal components, fitted before, applied to both: (N, 1 + A, 2)."""
+    """Project f(S^a) - f(S^n) before and after on its first two principal components before, (N, 1 + A, 2) each."""
     centred = [embeddings - embeddings[:, :1] for embeddings in (before, after)]
     _, _, directions = np.linalg.svd(centred[0].reshape(-1, before.shape[-1]), full_matrices=False)
     return centred[0] @ directions[:2].T, centred[1] @ directions[:2].T
 
 
 def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
-    """Compute one t-SNE map of the embeddings before and after together, as in figure 2 of the CCD paper."""
+    """Compute a joint t-SNE map of the embeddings before and after, as in figure 2 of the CCD paper."""
     from sklearn.manifold import TSNE
 
     stacked = np.concatenate([before, after])
@@ -148,7 +148,7 @@ def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
 
 
 def projection(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[Sequence[str]]) -> Figure:
-    """Draw points (N, 1 + A, 2) before and after in two panels on one scale: a colour per version, text on hover."""
+    """Draw points (N, 1 + A, 2) before and after in two panels on one scale, with a colour per version."""
     flat = np.concatenate([before, after]).reshape(-1, 2)
     scale = {"x_held": flat[:, 0].tolist(), "y_held": flat[:, 1].tolist()}
     names = [NEUTRAL, *attributes]

@@ -1,4 +1,4 @@
-"""Questions that readings answer, the readings for each, and whether a change is for the better."""
+"""Questions that readings answer, and whether a change is for the better."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import Named, description, few_compared, judging_rules, key, represents, title, too_few
 from fairlab.reporting.page import BETTER, WORSE, Whisker
+from fairlab.reporting.tables.marks import is_spoiled, marks_beside
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
 CHANGE = "change"  # phase of comparisons of one model before and after its training
 
-QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then questions of other benchmarks
+QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in display order, followed by questions of other benchmarks
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
+SIDEWAYS = "changed beyond chance, and shown neither nearer to the ideal value nor farther from it"
 FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
-MOST_NAMED = 4  # readings named in one line of a verdict
-# States of a change and how a sentence counts those that are neither better nor worse: of a change, of two models.
+MOST_NAMED = 4  # maximum number of readings named in one line of a verdict
+# Sentences that count changes that are neither better nor worse, by state: for a trained model, and for two models.
 STATES = {
     BETTER: ("", ""),
     WORSE: ("", ""),
     FELL_BY_COLLAPSE: ("fell by collapse alone",) * 2,
     WITHIN: ("stayed within the margin that its benchmark states", "alike within the margin that its benchmark states"),
+    SIDEWAYS: ("changed beyond chance without a direction", "differ beyond chance without a direction"),
     NOT_SHOWN: ("showed neither a change nor its absence", "showed neither a difference nor its absence"),
     TOO_FEW: ("had too few items to tell",) * 2,
 }
@@ -35,9 +38,10 @@ OF_MODELS = {
     BETTER: "nearer to the ideal value",
     WORSE: "farther from the ideal value",
     WITHIN: "alike within the margin",
+    SIDEWAYS: "different beyond chance, and shown neither nearer to the ideal value nor farther from it",
     NOT_SHOWN: "neither a difference nor its absence is shown",
 }
-WIDEST = 1.5  # clip of forest plots: maximum change as a share of the distance to the ideal
+WIDEST = 1.5  # forest plots are cut off at this change, as a share of the distance to the ideal
 
 
 def question(named: Named) -> str:
@@ -62,6 +66,7 @@ class Shift:
         comparison: The change.
         before, after: Readings before and after the change.
         collapsed: Whether the change is that of a gap which fell by collapse alone, which is not for the better.
+        is_spoiled: Whether the later model did not train, or says nothing of bias, which makes no change a good one.
         few_parts: Whether every part that a mean of absolute values is taken over has too few items.
     """
 
@@ -70,27 +75,29 @@ class Shift:
     after: Reading
     collapsed: bool = False
     few_parts: bool = False
+    is_spoiled: bool = False
 
     @property
     def headline(self) -> bool:
-        """Whether the change belongs to the verdict."""
+        """Return whether the change counts for the verdict."""
         return represents(self.comparison)
 
     @property
     def changed(self) -> bool:
-        """Whether one model was changed by training; otherwise two models are compared."""
+        """Return whether the comparison is of one model before and after training, instead of two models."""
         return self.comparison.phase == CHANGE
 
     @property
     def significant(self) -> bool:
-        """Whether the change is beyond chance, by the adjusted p-value if there is one."""
+        """Return whether the change is beyond chance, by the adjusted p-value if there is one."""
         return (self.comparison.p if self.comparison.p_holm is None else self.comparison.p_holm) < ALPHA
 
     @property
     def span(self) -> tuple[float, float, float] | None:
-        """Change of the distance to the ideal value with its interval, as shares of the distance before.
+        """Return the change in distance to the ideal value and its interval, as shares of the distance before.
 
-        -1 means that no distance is left, 0 no change; None if there is no ideal value, or no distance before.
+        A value of -1 means that no distance is left, and 0 that nothing changed. The result is None if there is no
+        ideal value or no distance before.
         """
         ideal = self.before.ideal
         if ideal is None or not abs(self.before.value - ideal):
@@ -103,25 +110,32 @@ class Shift:
 
     @property
     def tone(self) -> str:
-        """``better`` or ``worse`` if the reading moved beyond chance, towards or away from its ideal value.
+        """Return ``better`` or ``worse`` if the reading moved towards or away from its ideal value beyond chance.
 
-        A gap that fell by collapse alone, and a change over too few items, are neither.
+        A gap that fell only because embeddings collapsed, or a change over too few items, is neither.
         """
-        if self.span is None or not self.significant or self.collapsed or self.few:
+        if self.before.ideal is None or not self.significant or self.collapsed or self.few:
             return ""
+        if self.span is None:  # at the ideal value before
+            return WORSE
         low, _, high = self.span
         return BETTER if high < 0 else WORSE if low > 0 else ""
 
     @property
+    def colour(self) -> str:
+        """The tone as a page may show it: none of a spoiled model."""
+        return "" if self.is_spoiled else self.tone
+
+    @property
     def few(self) -> bool:
-        """Whether the items are too few for a verdict, be it those of the parts over which a reading is averaged."""
+        """Return whether there are too few items for a verdict, in total or in the averaged parts."""
         return self.few_parts or few_compared(self.comparison)
 
     @property
     def kept(self) -> bool:
-        """Whether the change is shown to be within the margin that the benchmark states.
+        """Return whether the change is shown to be within the benchmark's margin.
 
-        Both ends of the 95 % interval are within it, which is two one-sided tests, each at 2.5 %.
+        Both ends of the 95 % interval must be within it, which amounts to two one-sided tests at 2.5 % each.
         """
         info, c = judging_rules(self.comparison), self.comparison
         within = info is not None and info.margin is not None and max(abs(c.low), abs(c.high)) < info.margin
@@ -129,30 +143,32 @@ class Shift:
 
     @property
     def state(self) -> str:
-        """``better``, ``worse``, ``kept`` within the margin, or the reason why none is shown."""
+        """Return ``better``, ``worse``, ``kept`` within the margin, or the reason why none of these is shown."""
         if self.tone:
             return self.tone
         if self.collapsed:
             return FELL_BY_COLLAPSE
-        return TOO_FEW if self.few else WITHIN if self.kept else NOT_SHOWN
+        if self.few:
+            return TOO_FEW
+        return WITHIN if self.kept else SIDEWAYS if self.significant else NOT_SHOWN
 
     @property
     def drawn(self) -> Whisker | None:
-        """The change in a forest plot, whose centre means no change and whose left side means nearer to the ideal."""
+        """Return the change as a line of a forest plot: the centre is no change, the left is nearer to the ideal."""
         if self.span is None:
             return None
         return Whisker(*((max(-WIDEST, min(WIDEST, value)) / WIDEST + 1) / 2 for value in self.span))
 
     @property
     def said(self) -> str:
-        """``−76 %`` of the distance to the ideal, or the plain difference if there is no such distance."""
+        """Return the change as ``−76 %`` of the distance to the ideal, or as a difference without such a distance."""
         if self.span is None:
             return f"{self.comparison.difference:+.3g} {self.comparison.unit}".strip()
         return f"{self.span[1]:+.0%} of its distance to {self.before.ideal:g}".replace("%", " %")
 
 
 def shifts(record: Record) -> list[Shift]:
-    """Return the comparisons of a record with both their readings, headlines first, otherwise in the record's order."""
+    """Return a record's comparisons with their two readings; headlines come first, otherwise the order is kept."""
     by_key = {reading.key: reading for reading in record.readings}
     collapsed = collapsed_readings(record)
     found = []
@@ -162,12 +178,13 @@ def shifts(record: Record) -> list[Shift]:
         if before is not None and after is not None:
             info = judging_rules(comparison)
             few = info is not None and info.folded and too_few(record, after)
-            found.append(Shift(comparison, before, after, collapsed=after.key in collapsed, few_parts=few))
+            spoiled = is_spoiled(marks_beside(record, after))
+            found.append(Shift(comparison, before, after, after.key in collapsed, few, spoiled))
     return found
 
 
 def phases_of(change: str) -> tuple[str, str]:
-    """Return the earlier and the later model of a comparison's phase: ``change``, or ``B less A``."""
+    """Return the earlier and the later model of a comparison's phase, ``change`` or ``B less A``."""
     if change == CHANGE:
         return "before", "after"
     later, _, earlier = change.rpartition(" less ")
@@ -189,13 +206,13 @@ def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, li
 
 
 def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """Summarise headline changes: one sentence for all of them, and a line per question and state.
+    """Summarise headline changes in one sentence, with a line per question and state.
 
-    Two models of an evaluation differ; only a model that was trained has changed.
+    The wording distinguishes models that differ from a trained model, which has changed.
 
     Args:
         found: Changes; only those of headline readings are summarised.
-        marks: Warnings about the later model, which become part of the sentence.
+        marks: Warnings about the later model, which the sentence includes.
     """
     told = [one for one in found if one.headline]
     pairs: dict[str, list[Shift]] = {}
@@ -203,10 +220,9 @@ def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, lis
         pairs.setdefault(one.comparison.phase, []).append(one)
     spoiled = f" of a model that {', '.join(marks)}" if marks else ""
     if len(pairs) == 1:
-        readings = "reading" if len(told) == 1 else "readings"
-        sentence = f"Of {len(told)} headline {readings}{spoiled}, {_counted(told)}."
+        sentence = f"Of {_headlines(told)}{spoiled}, {_counted(told)}."
     else:
-        sentence = "; ".join(f"of {len(some)} headline readings{spoiled}, {_counted(some)}" for some in pairs.values())
+        sentence = "; ".join(f"of {_headlines(some)}{spoiled}, {_counted(some)}" for some in pairs.values())
         sentence = f"{sentence[0].upper()}{sentence[1:]}."
     lines = []
     for phase, some in pairs.items():
@@ -216,8 +232,12 @@ def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, lis
     return sentence, lines
 
 
+def _headlines(some: Sequence[Shift]) -> str:
+    return f"{len(some)} headline reading{'s' * (len(some) != 1)}"
+
+
 def _counted(some: Sequence[Shift]) -> str:
-    """Return how many readings are in each state, for one pair of models."""
+    """Return the numbers of readings in each state, as text, for one pair of models."""
     count = {state: sum(one.state == state for one in some) for state in STATES}
     better, worse = count[BETTER] or "none", count[WORSE] or "none"
     earlier, later = phases_of(some[0].comparison.phase)
@@ -235,7 +255,7 @@ def _counted(some: Sequence[Shift]) -> str:
 
 
 def _lines(some: Sequence[Shift]) -> list[str]:
-    """Return lines per state, each with a few readings; those of one benchmark stand together."""
+    """Return lines for each state with a few readings each, grouped by benchmark."""
     lines = []
     for state in STATES:
         by_benchmark: dict[str, list[Shift]] = {}
@@ -253,10 +273,14 @@ def _lines(some: Sequence[Shift]) -> list[str]:
 
 
 def _told(one: Shift) -> str:
-    """Return a reading with both values if it changed, with the interval of its difference if no change is shown."""
+    """Return a text on a reading: both values if it changed, the interval of the difference if no change is shown."""
     c, info = one.comparison, judging_rules(one.comparison)
     if one.state in (BETTER, WORSE):
-        return f"{title(c)} ({one.before.value:.3g} to {one.after.value:.3g}, {one.said})"
+        margin = f", within the margin of ±{info.margin:g}" if one.kept and info is not None else ""
+        return f"{title(c)} ({one.before.value:.3g} to {one.after.value:.3g}, {one.said}{margin})"
+    if one.state == SIDEWAYS:
+        values = f"{one.before.value:.3g} to {one.after.value:.3g}"
+        return f"{title(c)} ({values}, {c.difference:+.3g} [{c.low:+.3g}, {c.high:+.3g}])"
     if one.state == WITHIN and info is not None and info.margin is not None:
         return f"{title(c)} (±{info.margin:g})"
     if one.state == NOT_SHOWN and not math.isnan(c.low):

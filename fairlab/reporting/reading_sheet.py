@@ -1,4 +1,4 @@
-"""Sheet on which a person judges perturbed rows.
+"""Sheet for a person's judgements of perturbed rows.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix J, table 9.
 """
@@ -19,17 +19,17 @@ from fairlab.text.fields import join_fields
 
 SHEET = "reading_sheet.csv"
 FORMER = "audit.csv"  # name of the sheet before version 0.2
-EXAMPLES = 25  # appendix J: per task
+EXAMPLES = 25  # rows per task, as in appendix J
 TAGS = ("factuality change", "incomplete or incorrect", "wrong selection", "typos and naturalness", "unperturbed")
 LABEL, JUDGED = "label", "label of the perturbed text"
 
 
 def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
-    """Write ``reading_sheet.csv`` with 25 perturbed rows, chosen evenly by a hash, unless the folder has a sheet.
+    """Write ``reading_sheet.csv`` with 25 perturbed rows, chosen by a hash, unless the folder already has a sheet.
 
     A person fills in the label that the perturbed text seems to have, and puts an x under each tag of table 9 that
-    holds: a fact changed, the rewrite is incomplete or wrong, the selected word does not belong to the axis, there is a
-    typo or an unnatural phrase, a word that should have been perturbed was not.
+    applies: a fact changed, the rewrite is incomplete or wrong, the selected word does not belong to the axis, there is
+    a typo or an unnatural phrase, or a word that should have been perturbed was not.
 
     Returns:
         Path of the sheet, or None if no row was perturbed.

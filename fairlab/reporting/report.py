@@ -12,7 +12,7 @@ import yaml
 
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import DATA, Reading, Record
+from fairlab.record import DATA, TRAINING, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.curves import training_curves
@@ -40,11 +40,11 @@ from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
-from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training, training_notes
-from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up
+from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_beside, said_of_training, training_notes
+from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
 PUBLISHED = Path(__file__).parent / "papers"
-MANY = 12  # number of rows above which a table is folded
+MANY = 12  # largest number of rows of a table that is not folded
 
 
 def write_report(record: Record) -> Path:
@@ -73,12 +73,12 @@ def write_report(record: Record) -> Path:
 
 
 def name_of(record: Record) -> str:
-    """Return the name of a run: its own, its folder's, or the parent folder's if that is a date or a number."""
+    """Return the name of a run or of its folder; if that is a date or number, the name of the parent folder."""
     return record.name or (record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name)
 
 
 def _lead(record: Record) -> list[Block]:
-    """Return a description of the run, the verdict, and the notes to read first; an answer comes before them."""
+    """Return the answer if there is one, a description of the run, the verdict, and the notes to read first."""
     about = _about_training(record) if "method" in record.config else _about_evaluation(record)
     lead = [_verdict(record), *about] if record.provenance.get("answers") else [*about, _verdict(record)]
     return [*lead, *_heed(record)]
@@ -117,38 +117,43 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 
 def _verdict(record: Record) -> Verdict:
-    """Return the overall result: of the changes if there are any, else of single readings."""
+    """Return the overall result, from the changes if there are any and otherwise from single readings."""
     told = [f"Of the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
-        return Verdict(f"{whose} say nothing of bias.", [*(text for texts in failed.values() for text in texts), *told])
+        reasons = [text for texts in failed.values() for text in texts]
+        sound = [one for one in reading_verdicts(record) if one.reading.phase not in failed]
+        others = [f"Of the other models: {summed_up(sound)}", *verdict_lines(sound)] if sound else []
+        return Verdict(f"{whose} say nothing of bias.", [*reasons, *told, *others])
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)
     if any(one.headline for one in found):
-        sentence, lines = verdict(found, [note.mark for note in training_notes(record) if note.mark])
+        marks = [note.mark for note in [*training_notes(record), *record.notes] if note.benchmark == TRAINING]
+        sentence, lines = verdict(found, list(dict.fromkeys(filter(is_untrained, marks))))
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     judged = reading_verdicts(record)
     if not judged:
         return Verdict("No reading has an ideal value of bias.", [*told, *collapse_verdicts(record)])
-    sentences = [one.sentence for one in judged]
-    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [*told, *sentences])
+    alone = " There is no other model to compare with." if len(record.phases) == 1 else ""
+    return Verdict(f"{summed_up(judged)}{alone}", [*told, *verdict_lines(judged)])
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
-    """Return the answers of an audit: that of the only model, or one per model."""
+    """Return the answers of an audit, one per model."""
     of = {label: f"{label}: " if label else "" for label in answers}
     first, *others = [f"{of[label]}{one['sentence']}" for label, one in answers.items()]
-    return Verdict(first, [*others, *(f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"])])
+    lines = [f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"]]
+    return Verdict(first, [line for line in dict.fromkeys([*others, *lines]) if line != first])
 
 
 def _heed(record: Record) -> list[Block]:
-    """Return notes on whole benchmarks and on the run, and the number of readings that could not be taken."""
-    lines = [f"The run is {record.status}: {record.reason or 'its numbers are not all there'}."]
+    """Return notes on whole benchmarks and the run, and the number of readings that could not be measured."""
+    lines = [f"The run is {record.status}: {record.reason or 'some of its numbers are missing'}."]
     lines = [] if record.status == "finished" else lines
     lines += dict.fromkeys(f"{note.benchmark}{_of(note.phase)}: {note.text}" for note in record.notes if not note.item)
     missing = {(entry.benchmark, entry.subset) for entry in record.not_run}
-    lines += [f"{len(missing)} of the readings asked for could not be taken; see Not run."] if missing else []
+    lines += [f"{len(missing)} of the requested readings could not be measured; see Not run."] if missing else []
     return [Heed("Before reading the numbers", lines)] if lines else []
 
 
@@ -157,7 +162,7 @@ def _of(phase: str) -> str:
 
 
 def _readings(record: Record) -> Section:
-    """Return every reading by question; a long list of readings that are not headlines is folded."""
+    """Return every reading by question, with long lists of non-headline readings folded."""
     rows = [row for row in record.table() if DATA not in row]
     of_data = [row for row in record.table() if DATA in row]
     headline = [row for row in rows if represents(next(iter(row.values())))]
@@ -171,8 +176,8 @@ def _readings(record: Record) -> Section:
     terms |= {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
         "95 % intervals in brackets, widened for few items (Student's t) and corrected if absolute values are "
-        "averaged. p: the benchmark's own test of the value, in parentheses adjusted for its other "
-        "tests of the kind (Holm). Point at a name to see what it means."
+        "averaged. p: the benchmark's own test of the value; in parentheses, adjusted for its other "
+        "tests of this kind (Holm). Point to a name to see what it means."
     )
     found: list[Block] = [
         *blocks,
@@ -184,7 +189,7 @@ def _readings(record: Record) -> Section:
 
 
 def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequence[str]) -> PageTable:
-    """Return a table of readings for every phase or model with their ideal value, by question."""
+    """Return a table of readings by question, with the ideal value and a column for every phase or model."""
     present = [phase for phase in phases if any(phase in row for row in rows)]
     lines: list[Row | Heading] = []
     for question, some in by_question(rows, lambda row: next(iter(row.values()))).items():
@@ -218,12 +223,12 @@ def _notes(record: Record) -> Section | None:
 
 
 def _published(record: Record) -> list[Block]:
-    """Return the table of the method's paper and our own, each with its setting."""
+    """Return the table of the method's paper and our table, each with its setting."""
     if any(reading.benchmark == "mb_index" for reading in record.readings):
         return _published_language_models(record)
     file = PUBLISHED / f"{record.config['method']['_target_'].split('.')[-2]}.yaml"
     if not file.is_file():
-        return [Text("No published numbers of this method are on file.")]
+        return [Text("No published numbers are available for this method.")]
     table_6 = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]
     gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
@@ -239,7 +244,7 @@ def _published(record: Record) -> list[Block]:
         Heading("Ours"),
         Text(
             f"{backbone}, {record.config['scale']['name']} scale, held-out groups. Distances depend on the model's "
-            "embedding scale, so compare falls, not values.",
+            "embedding scale, so compare relative decreases, not values.",
             "note",
         ),
         PageTable(["held-out set", "before", "after"], ours),
@@ -247,7 +252,7 @@ def _published(record: Record) -> list[Block]:
 
 
 def _published_language_models(record: Record) -> list[Block]:
-    """Return table 2 of the biasers paper, and the readings of this run under the same columns."""
+    """Return table 2 of the biasers paper, and the readings of this run in the same columns."""
     table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
     published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
     found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
@@ -255,8 +260,9 @@ def _published_language_models(record: Record) -> list[Block]:
     ours = ["ours", *(_value(found[column], record) if column in found else "" for column in columns)]
     named = [PageCell(title(found[c]), hover=hover(found[c])) if c in found else in_words(c) for c in columns]
     said = (
-        f"Published ({table_2['where']}): {table_2['setting']}. The stereotype score is nearer to 0 the better, by the "
-        "authors; the mb-index falls with the number of entries alone; normalised is among several models."
+        f"Published ({table_2['where']}): {table_2['setting']}. According to the authors, a stereotype score is "
+        "better the nearer it is to 0. The mb-index falls as the number of entries rises; normalised values compare "
+        "several models."
     )
     return [Text(said), PageTable(["model", *named], [*published, ours])]
 
@@ -267,13 +273,13 @@ def _is_cced_gap(reading: Reading) -> bool:
 
 def _not_run(record: Record) -> Block:
     if not record.not_run:
-        return Text("Everything asked for was run.")
+        return Text("All requested benchmarks were run.")
     rows = [[entry.phase, f"{entry.benchmark} {entry.subset}", entry.reason] for entry in record.not_run]
     return PageTable(["model", "benchmark", "reason"], rows)
 
 
 def provenance(record: Record) -> list[Block]:
-    """Return the command, and the run's provenance and configuration, folded."""
+    """Return the command, with the run's provenance and configuration folded."""
 
     def code(content: Any) -> Code:
         return Code(json.dumps(content, indent=1, ensure_ascii=False))

@@ -29,11 +29,11 @@ from fairlab.reporting.safety_files import read_largest_gaps, read_overview
 
 PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"
 OF = "acv_change_of_"  # prefix before the name of another model
-LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
+LEAST = 0.05  # source scores with a smaller share are left out of figure 4, as in the paper
 
 
 def safety_sections(record: Record) -> list[Section]:
-    """Return tables 3 and 6 next to the printed ones, figures 3 to 5, and the sets with the largest gaps."""
+    """Return tables 3 and 6 next to the published ones, figures 3 to 5, and the sets with the largest gaps."""
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
     sections = [
         Section("Published numbers", _beside(record)),
@@ -50,7 +50,7 @@ def safety_sections(record: Record) -> list[Section]:
 
 
 def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
-    """Return the debiased model, its controls and its rivals with their change from the baseline, in per cent.
+    """Return the debiased model, its controls and its rivals, each with its change from the baseline in per cent.
 
     Args:
         record: Record of a run that measured the benchmark.
@@ -80,7 +80,7 @@ def _rivals(record: Record, harms: list[str]) -> list[Section]:
         if len(candidates) > 1:
             front = [one.name for one in pareto_front(candidates)]
             drawn = {"candidates": [vars(one) for one in candidates], "front": front, "chosen": "debiased"}
-            note = Text("Changes from the baseline on the test folds; no model beats one on the front.", "note")
+            note = Text("Changes from the baseline on the test folds; no model beats a model on the front.", "note")
             sections.append(Section(f"Controls and rivals, {harm}", [note, pareto_plot(drawn)]))
     return sections
 
@@ -98,7 +98,7 @@ def _beside(record: Record) -> list[Block]:
         ]
         blocks.append(Text(f"{printed['where']}: {printed['title']}. Printed: {printed['setting']}."))
         blocks.append(PageTable(["what was measured", "printed", "ours"], rows))
-    note = "Other sources, other texts: a direction to compare, not a value. Brackets are 95 % intervals."
+    note = "Sources and texts differ, so compare directions, not values. Brackets are 95 % intervals."
     return [*blocks, Text(note, "note")]
 
 
@@ -107,7 +107,7 @@ def _percent(reading: Reading) -> PageCell:
 
 
 def _heat_maps(of_harm: dict[str, Any]) -> list[Block]:
-    """Return figure 3: a row for each source score and model, a column for each subgroup of a category."""
+    """Return figure 3, with source scores and models in rows and the subgroups of a category in columns."""
     blocks: list[Block] = []
     for category, averages in of_harm["averages"].items():
         rows = [[name, *map(_warm, values)] for name, values in zip(averages["rows"], averages["values"], strict=True)]
@@ -136,7 +136,7 @@ def _contributions(of_harm: dict[str, Any]) -> PageTable:
 
 
 def _gaps(of_harm: dict[str, Any]) -> list[Block]:
-    """Return figure 5: mean over categories of the largest gap of each source score, and of the models."""
+    """Return figure 5: the largest gap of each source score and model, averaged over categories."""
     of_models = [(f"the model, {phase}", of_harm["gaps"][phase]) for phase in ("before", "after")]
     of_sources = zip(of_harm["features"], of_harm["gaps"]["features"], strict=True)
     rows = [
@@ -147,8 +147,8 @@ def _gaps(of_harm: dict[str, Any]) -> list[Block]:
 
 
 def _largest(by_subgroup: dict[str, list[dict[str, Any]]]) -> list[Block]:
-    """Return the texts of each subgroup that are furthest from the mean of their set; a click shows a text."""
-    blocks: list[Block] = [Text("Texts may be harmful; they are shown on a click only.", "note")]
+    """Return the texts of each subgroup that are furthest from the mean of their set, shown after a click."""
+    blocks: list[Block] = [Text("Texts may be harmful; they are shown only after a click.", "note")]
     for subgroup, entries in by_subgroup.items():
         rows = [
             [
@@ -161,6 +161,6 @@ def _largest(by_subgroup: dict[str, list[dict[str, Any]]]) -> list[Block]:
             for entry in entries
         ]
         blocks.append(
-            Fold(subgroup, [PageTable(["set", "truth", "before", "after", "after, less its set's mean"], rows)])
+            Fold(subgroup, [PageTable(["set", "truth", "before", "after", "after, minus its set's mean"], rows)])
         )
     return blocks

@@ -16,7 +16,7 @@ from fairlab.reporting.card import citation_lines
 from fairlab.reporting.charts import Marks, Panel, drawn
 from fairlab.reporting.safety_files import read_overview
 
-MEASURED = "safety"  # the benchmark on the test folds
+MEASURED = "safety"  # name of the benchmark on the test folds
 STYLE = (
     "text{font:12px sans-serif;fill:#555}.grid{stroke:#ddd}.axis{stroke:#888}.line{fill:none;stroke-width:2}"
     ".k0{stroke:#1764ab}.grey{stroke:#999}.dashed{stroke-dasharray:5 4}.dot{stroke:none}.dot.k0{fill:#1764ab}"
@@ -26,7 +26,7 @@ AT_THRESHOLD = ("threshold", "recall_at_threshold", "precision_at_threshold", "f
 
 
 def write_safety_card(record: Record) -> None:
-    """Write ``README.md`` and one diagram per harm into the ``model`` folder of a run that has an overview.
+    """Write ``README.md`` and one diagram per harm to the ``model`` folder of a run that has an overview.
 
     Args:
         record: Record of the run, with its readings.
@@ -42,18 +42,19 @@ def write_safety_card(record: Record) -> None:
 
 
 def _averaged(description: Mapping[str, Any]) -> str:
-    """Return what averaging over reference groups means for a reader; empty if scores are not averaged."""
+    """Return a paragraph on averaging over reference groups; empty if scores are not averaged."""
     if "references" not in description:
         return ""
     return (
-        " A text that names a listed identity is scored as the mean of its turns to four reference groups: the score "
-        "does not show which of the listed groups is named. What is true of one group alone is lost, words that are "
-        "not listed keep their difference, and such a text takes five times as long. This is no part of the paper."
+        " The score of a text that names a listed identity is the mean over its versions for four reference groups: it "
+        "does not show which of the listed groups is named. Differences that are real for one group are lost, words "
+        "that are not listed keep their effect, and such a text takes five times as long. This is not part of the "
+        "paper."
     )
 
 
 def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
-    """Return a self-contained SVG of the share of unsafe texts over the mean score, by tenths of the texts."""
+    """Return a self-contained SVG of the share of unsafe texts against the mean score, by tenths of the texts."""
     marks = [
         Marks("", [0, 1], [0, 1], colour=None, dashed=True),
         Marks("", predicted, observed, kind="both", colour=0),
@@ -85,7 +86,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         f"{provenance['method']['title']}, trained by fairlab {provenance['versions']['fairlab']} on "
         f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
-        f"a text holds a harm; a model for each harm reads the scores of the sources below.{_averaged(description)}",
+        f"a text contains a harm; for each harm, a model reads the sources' scores.{_averaged(description)}",
         "",
         "## Harms and thresholds",
         "",
@@ -95,7 +96,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         *_odds(description["harms"], found),
         "## Reliability",
         "",
-        "Mean score and share of unsafe texts in tenths of the seeds, on the test folds; a calibrated model is on "
+        "Mean score and share of unsafe texts in each tenth of the seeds, on the test folds; a calibrated model is on "
         "the dashed line.",
         "",
         *(f"![{harm}]({file})" for harm, file in drawings.items()),
@@ -108,13 +109,13 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         *(f"- {source.title}: {source.limits}" for source in sources),
         "",
-        "Sources of other versions are refused. Files from elsewhere are searched in `sources/` next to this "
+        "Other versions of the sources are refused. Files from elsewhere are looked up in `sources/` next to this "
         "card, or at the path of `+sources.NAME.SETTING=`.",
         "",
         "## Licence",
         "",
         "fairlab is under Apache-2.0. The licence of these models depends on the licences of the data above and of the "
-        "sources, which are not stated here; look them up before you hand the models on.",
+        "sources, which are not stated here; look them up before you share the models.",
         "",
         "## Limits",
         "",
@@ -142,7 +143,7 @@ def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], target: Any) -> list[str]:
-    """Return one row per harm; values from the test folds have 95 % intervals."""
+    """Return one row per harm, with 95 % intervals for values from the test folds."""
     if not target:
         return [
             "| harm | average precision |",
@@ -160,20 +161,20 @@ def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], 
         *(f"| {' | '.join(row)} |" for row in rows),
         "",
         f"Thresholds are the lowest that meet {json.dumps(dict(target))} on the validation seeds. The other numbers "
-        "were measured on the test folds with models that saw no version of a text; in brackets 95 % intervals.",
+        "were measured on the test folds with models that saw no version of a text; 95 % intervals are in brackets.",
     ]
 
 
 def _skill(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
-    """Return skill and counterfactual variance by harm, side by side: a score without skill is fair and useless."""
+    """Return skill and counterfactual variance by harm, because a score without skill can be fair but useless."""
     names = ("auc", "average_precision", "base_rate", "acv", "acv_change", "flip_rate")
     rows = [[harm, *(_value(found.get((harm, name))) for name in names)] for harm in harms]
     return [
         "## Skill and fairness",
         "",
-        "On the test folds. An AUC of 0.5 and an average precision of the base rate are a guess's; the counterfactual "
-        "variance (ACV) is the variance of a text's score over its versions for other subgroups, and its change is in "
-        "per cent of a model of the seeds alone.",
+        "On the test folds. A guess has an AUC of 0.5 and an average precision equal to the base rate; the "
+        "counterfactual variance (ACV) is the variance of a text's score over its versions for other subgroups, and "
+        "its change is in per cent of a model trained on the seeds alone.",
         "",
         "| harm | AUC | average precision | base rate | ACV | change of ACV, % | sets with both labels, % |",
         "|---|---|---|---|---|---|---|",
@@ -192,7 +193,7 @@ def _odds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> lis
     ]
     if not rows:
         return []
-    said = "Equalised odds: the larger of the gaps between subgroups in true and in false positive rate; 0 is fair."
+    said = "Equalised odds: the larger of the gaps between subgroups in true- and false-positive rate; 0 is fair."
     return [said, "", "| harm and category | from | gap |", "|---|---|---|", *rows, ""]
 
 

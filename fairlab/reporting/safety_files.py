@@ -1,4 +1,4 @@
-"""Files that a run of the safety ensemble leaves for its pages: numbers by harm, and texts by subgroup."""
+"""Files that a safety-ensemble run writes for its report pages: numbers by harm, and texts by subgroup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Number = float | None
 
 
 class Averages(TypedDict):
-    """Sliced averages of a category: a row of ``values`` for each of ``rows``, a column for each subgroup."""
+    """Sliced averages of a category; ``values`` has a row for each of ``rows`` and a column for each subgroup."""
 
     subgroups: list[str]
     rows: list[str]
@@ -30,7 +30,7 @@ class Reliability(TypedDict):
 
 
 class Gaps(TypedDict):
-    """Mean over categories of the largest gap of each source score, and of both models."""
+    """Largest gap of each source score and of both models, averaged over categories."""
 
     features: list[Number]
     before: Number
@@ -38,7 +38,7 @@ class Gaps(TypedDict):
 
 
 class Contributions(TypedDict):
-    """Contribution of each source score to both models; empty if a model has none."""
+    """Contribution of each source score to both models; empty if a model has no contributions."""
 
     before: list[float]
     after: list[float]
@@ -66,7 +66,7 @@ class LargestGap(TypedDict):
 
 
 def read_overview(folder: Path) -> dict[str, Any]:
-    """Return the numbers of a run by harm, or an empty dict if it left none.
+    """Return the numbers of a run by harm, or an empty dict if it wrote none.
 
     Raises:
         FairlabError: The file is damaged, or does not have the layout of :class:`HarmOverview`.
@@ -87,7 +87,7 @@ def read_overview(folder: Path) -> dict[str, Any]:
 
 
 def read_largest_gaps(folder: Path) -> dict[str, Any]:
-    """Return texts by harm and subgroup, or an empty dict if a run left none.
+    """Return texts by harm and subgroup, or an empty dict if the run wrote none.
 
     Raises:
         FairlabError: The file is damaged, or does not have the layout of :class:`LargestGap`.

@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
-FEWEST = 30  # numbers that a column needs in both files; with fewer, only a distance above 0.35 would be significant
+FEWEST = 30  # minimum count of a column in both files; with fewer, only a distance above 0.35 would be significant
 
 
 @dataclass
@@ -42,10 +42,10 @@ def read_scores(path: Path) -> ScoreFile:
 
     Raises:
         DataUnavailable: The file does not exist.
-        FairlabError: A line is not the score of a row with an id, or no line contains a number.
+        FairlabError: A line is not a scored row with an id, or no line contains a number.
     """
     if not path.is_file():
-        raise DataUnavailable(f"{path} is no file of scores; give one that fairlab score wrote")
+        raise DataUnavailable(f"{path} is not a file of scores; give one written by fairlab score")
     found = ScoreFile()
     for number, line in enumerate(text_lines(path), start=1):
         try:
@@ -53,14 +53,14 @@ def read_scores(path: Path) -> ScoreFile:
         except ValueError as error:
             raise FairlabError(f"{path}, line {number} is not JSON ({error}); score the texts again") from error
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-            raise FairlabError(f"{path}, line {number} has no id; give a file that fairlab score wrote")
+            raise FairlabError(f"{path}, line {number} has no id; give a file written by fairlab score")
         found.rows += 1
         found.bad += "error" in row
         found.missing += MISSING in row
         for name, value in _numbers(row):
             found.columns.setdefault(name, array("d")).append(value)
     if not found.columns:
-        raise FairlabError(f"{path} holds no scores; give a file that fairlab score wrote")
+        raise FairlabError(f"{path} holds no scores; give a file written by fairlab score")
     return found
 
 
@@ -114,12 +114,12 @@ def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreSh
             "|---|---|---|---|---|---|---|---|---|---|",
             *rows,
             "",
-            "Distance is Kolmogorov and Smirnov's: 0 if no score moved, 1 if all did. Two samples of these sizes "
-            "stay below *by chance* 95 times in 100 if no score moved; a true distance of *detectable* is found "
-            f"beyond chance at least 8 times in 10, and a smaller one may be missed. {ACV} is the mean variance of the "
-            "scores of a text and its versions for other subgroups. In brackets 95 % intervals.",
-            *(["", f"Of fewer than {FEWEST} numbers in a file, and left out: {', '.join(few)}."] if few else []),
-            *(["", f"In one file alone: {', '.join(only)}."] if only else []),
+            "Distance is the Kolmogorov-Smirnov distance: 0 if no score moved, 1 if all did. Two samples of these "
+            "sizes stay below *by chance* 95 times in 100 if no score moved; a true distance of *detectable* is "
+            f"recognised as beyond chance at least 8 times in 10, and a smaller one may be missed. {ACV} is the mean "
+            "variance of the scores of a text and its versions for other subgroups. Brackets are 95 % intervals.",
+            *(["", f"Left out, with fewer than {FEWEST} numbers in a file: {', '.join(few)}."] if few else []),
+            *(["", f"In only one file: {', '.join(only)}."] if only else []),
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Page of a dataset's shortcuts: n-grams that predict labels, their positions in texts, and the shortcut scores."""
+"""Report page on a dataset's shortcuts: n-grams that predict labels, their positions, and shortcut scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BINS = 40
 
 
 def shortcuts(record: Record) -> list[Section]:
-    """Return a section per measured dataset, after comparing the first with the others; empty if there are none."""
+    """Return a comparison of the first dataset with the others, then a section per dataset; empty if there are none."""
     found = {
         phase: read_tensors(file)
         for phase in dict.fromkeys(reading.phase for reading in record.readings if reading.benchmark == NAME)
@@ -48,12 +48,12 @@ def _one(phase: str, items: Items) -> Section:
             for gram, (value, share, count) in _grams(items, label).items()
         ]
         shown = PageTable([PageCell("n-gram"), "LMI, x 1e6", "of them with the label", "occurrences"], rows)
-        blocks += [Heading(label), shown if rows else Text("No n-gram goes with it.")]
+        blocks += [Heading(label), shown if rows else Text("No n-gram is associated with it.")]
     blocks += [
         Text(
             "Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). The maps show "
             "the position of a word in a text, counted from 1, and the share of its occurrences there with the label. "
-            "Below, shortcut scores of documents by label: 1 less the mean cosine to documents of other labels.",
+            "Below, shortcut scores of documents by label: 1 minus the mean cosine to documents with other labels.",
             "note",
         ),
         *(block for label in _labels(items) for block in _map(label, items)),
@@ -63,7 +63,7 @@ def _one(phase: str, items: Items) -> Section:
 
 
 def _map(label: str, items: Items) -> list[Block]:
-    """Return the share with the label by word and position; empty if the words never occur at these positions."""
+    """Return the share of the label by word and position; empty if the words never occur at these positions."""
     start = f"map/{label}/"
     words = [gram for gram in _grams(items, label) if start + gram in items]
     if not words:
@@ -83,7 +83,7 @@ def _at(share: float, count: float) -> PageCell | str:
 
 
 def _gammas(items: Items) -> Figure:
-    """Draw the distribution of shortcut scores by label, as shares of its documents."""
+    """Draw the distribution of shortcut scores by label, as shares of the label's documents."""
     values = {label: items[f"gamma/{label}"] for label in _labels(items)}
     edges = np.histogram_bin_edges(np.concatenate(list(values.values())), BINS)
     middles = ((edges[:-1] + edges[1:]) / 2).tolist()

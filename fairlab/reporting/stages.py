@@ -9,7 +9,7 @@ from fairlab.reporting.page import Block, Fold, PageTable, Section
 
 
 def stage_section(record: Record) -> Section | None:
-    """Return a bar of the stages' seconds, with a folded row per stage; None for an older record without stages."""
+    """Return a bar of the stages' seconds and a folded table of the stages; None for an older record without stages."""
     stages = stages_of(record)
     if not stages:
         return None
@@ -30,7 +30,7 @@ def _row(taken: Stage, on_gpu: bool) -> list[str]:
 
 
 def _grouped(stages: dict[str, Stage]) -> dict[str, float]:
-    """Return seconds per part in the order begun, merging a phase's benchmarks, and the shortest parts if too many."""
+    """Return seconds per part in order, merging a phase's benchmarks and, if there are too many, the shortest parts."""
     seconds: dict[str, float] = {}
     for name, taken in stages.items():
         phase = name.rpartition("/")[0]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairlab.checks.escapes import print_escaped
-from fairlab.metrics.significance import ALPHA
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.collapse import collapse_verdicts
-from fairlab.reporting.headlines import few_compared, key, represents, title
+from fairlab.reporting.headlines import key, represents, title
+from fairlab.reporting.questions import Shift, shifts
 from fairlab.reporting.tables.marks import marked, marks_beside
 from fairlab.reporting.verdicts import TOO_FEW, interval_text
 
@@ -23,7 +23,7 @@ def print_summary(record: Record) -> None:
 
 
 def summary_lines(record: Record) -> list[str]:
-    """Return a line per headline reading, then changes, collapse verdicts, notes and benchmarks that were not run."""
+    """Return lines with headline readings, then changes, collapse verdicts, notes and benchmarks that were not run."""
     headline = [row for row in record.table() if represents(next(iter(row.values()))) and DATA not in row]
     answers = record.provenance.get("answers", {})
     lines = [f"{label}: {one['sentence']}" if label else one["sentence"] for label, one in answers.items()]
@@ -34,7 +34,8 @@ def summary_lines(record: Record) -> list[str]:
         )
         for row in headline
     ]
-    lines += [moved_line(comparison) for comparison in record.comparisons if moved(comparison)]
+    moved = filter(_moved, shifts(record))
+    lines += [marked(moved_line(one.comparison), marks_beside(record, one.after)) for one in moved]
     lines += collapse_verdicts(record)
     lines += dict.fromkeys(f"note{_on(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
     lines += dict.fromkeys(f"not run{_on(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
@@ -47,16 +48,16 @@ def _on(phase: str) -> str:
 
 
 def line(record: Record, row: Mapping[str, Reading]) -> str:
-    """Format ``SEAT mean absolute effect size, all tests: 0.9576 (0.7907..1.31), n 6``, and the key, for each model."""
+    """Format a line like ``SEAT mean absolute effect size, all tests: 0.9576 (0.7907..1.31), n 6``, plus the key."""
     first = next(iter(row.values()))
     values = [f"{phase} {r.value:.4g} ({interval_text(record, r)})".strip() for phase, r in row.items()]
     return f"{title(first)}: {'; '.join(values)}, n {first.n} [{key(first)}]"
 
 
 def change_line(record: Record, before: Reading, after: Reading) -> str:
-    """Format ``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``, and the key.
+    """Format a line like ``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``.
 
-    The change is relative if the ideal is 0, else a difference.
+    The key follows. The change is relative if the ideal is 0, and a difference otherwise.
     """
     relative = before.ideal == 0 and before.value
     change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
@@ -66,17 +67,13 @@ def change_line(record: Record, before: Reading, after: Reading) -> str:
     return f"{title(before)}: {values}, {interval}, n {after.n} [{key(before)}]"
 
 
-def moved(comparison: Comparison) -> bool:
-    """Check whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05.
-
-    A difference over too few items shows nothing.
-    """
-    judged = represents(comparison) and not few_compared(comparison)
-    return judged and comparison.p_holm is not None and comparison.p_holm < ALPHA
+def _moved(one: Shift) -> bool:
+    """Check whether a headline reading differs between two models beyond chance; over too few items none is shown."""
+    return one.headline and not one.few and one.comparison.p_holm is not None and one.significant
 
 
 def moved_line(comparison: Comparison) -> str:
-    """Format a comparison as a line about a change, or a difference of two models, beyond chance.
+    """Format a change, or a difference of two models, that is beyond chance as a line.
 
     ``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003 adjusted``
     """

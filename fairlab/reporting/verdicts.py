@@ -1,16 +1,17 @@
-"""Verdicts on single readings: how large, then whether chance could give it, then whether it is shown to be even.
+"""Verdicts on single readings: their size, whether chance could explain it, and whether they are shown to be fair.
 
 The rules, which pages state:
 
 - Fewer than :data:`fairlab.metrics.bootstrap.FEWEST_ITEMS` items give neither an interval nor a verdict.
-- A reading with values on both sides of its ideal is *off* it if a test rejects the ideal: the benchmark's own, else
-  Student's t with the standard error of the reading's bootstrap interval.
-- An absolute value of estimates is above 0 for every model; only its own test says whether chance could give it. In
-  records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts stands for it.
-- A mean of distances, a share of changed items or a cost has no such test: its size is said, and no more.
+- A reading with values on both sides of its ideal is *off* it if a test rejects the ideal. The test is the benchmark's
+  own or, without one, Student's t with the standard error of the reading's bootstrap interval.
+- An absolute value of estimates is above 0 for every model; only a test of its own shows whether chance could explain
+  it. In records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts is used
+  instead.
+- A mean of distances, a share of changed items or a cost has no such test, so only its size is reported.
 - P-values are adjusted by Holm's method for all headline readings of a model.
-- A reading is *even* only if its 95 % interval is within the margin of the ideal value, which the benchmark's class
-  states: two one-sided tests, each at 2.5 %. A p-value above .05 alone is *not shown*.
+- A reading is *even* only if its 95 % interval is within a margin of the ideal value, which the benchmark's class
+  defines. This amounts to two one-sided tests at 2.5 % each. A p-value above .05 does not show evenness.
 
 The coverage of the intervals and the false-positive rates are simulated by ``experiments/judge/coverage.py``.
 
@@ -26,19 +27,22 @@ from dataclasses import dataclass, replace
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
-from fairlab.reporting.headlines import judging_rules, represents, title, too_few
+from fairlab.reporting.headlines import benchmark_title, judging_rules, represents, title, too_few
 from fairlab.reporting.questions import question
 from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
-WHOLE = ("", "all", "average")  # subsets of readings over all parts of a benchmark
+WHOLE = ("", "all", "average")  # subset names of readings over all parts of a benchmark
 TOO_FEW = "too few for an interval"
+MOST_FEW = 3  # readings over too few items that have a sentence each
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
-    "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
-    "their own can say that chance could not give them. Even: the whole 95 % interval is within the margin that the "
-    f"benchmark states. Fewer than {FEWEST_ITEMS} items give neither. Else nothing is shown, which is not evenness."
+    "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so only a test of "
+    "their own can show that they are not due to chance. Even: the whole 95 % interval is within the margin that the "
+    f"benchmark states. Fewer than {FEWEST_ITEMS} items allow neither. Otherwise nothing is shown, which does not "
+    "mean even."
 )
 
 
@@ -48,9 +52,10 @@ class ReadingVerdict:
 
     Attributes:
         reading: Reading that is judged.
-        low, high: Bounds of its 95 % interval, corrected for few items or for folding; nan with too few items.
+        low, high: Bounds of its 95 % interval, corrected for few items or for folding;
+            nan with too few items.
         p: P-value of the ideal value; nan if there is no test.
-        margin: Largest distance from the ideal value that counts as none; None if no margin is set.
+        margin: Largest distance from the ideal value that still counts as even; None if no margin is set.
         marks: Warnings about the model or the reading.
     """
 
@@ -63,10 +68,12 @@ class ReadingVerdict:
 
     @property
     def kind(self) -> str:
-        """``off``, ``even``, ``open`` (neither is shown), ``size`` (no test exists) or ``few`` (too few items)."""
+        """Return ``off``, ``even``, ``open`` (neither is shown), ``size`` (no test) or ``few`` (too few items)."""
         ideal = self.reading.ideal
         if ideal is None or math.isnan(self.low):
             return SIZE if ideal is None else FEW
+        if self.low == self.high:
+            return SIZE
         if self.margin is not None and ideal - self.margin < self.low and self.high < ideal + self.margin:
             return EVEN
         if math.isnan(self.p):
@@ -75,7 +82,7 @@ class ReadingVerdict:
 
     @property
     def sentence(self) -> str:
-        """Answer in one sentence: value, distance and interval, then the verdict, then caveats."""
+        """Return one sentence with value, distance and interval, followed by the verdict and caveats."""
         r, kind = self.reading, self.kind
         ideal, margin = f"{r.ideal:g}", "no margin is set" if self.margin is None else f"{self.margin:g}"
         interval = "" if kind == FEW else f" [{self.low:.4g}, {self.high:.4g}]"
@@ -87,14 +94,16 @@ class ReadingVerdict:
             OFF: f"off it beyond chance ({p})",
             OPEN: f"chance could give this ({p}), and it is not shown to be even"
             + (f", within {margin}" if self.margin is not None else f": {margin}"),
-            SIZE: "how far off is all that can be said, as no model can be expected to reach it",
+            SIZE: "its items do not vary, so that nothing can be tested"
+            if self.low == self.high
+            else "how far off is all that can be said, as no model can be expected to reach it",
         }[kind]
         spoiled = f". Of this model: {'; '.join(self.marks)}" if self.marks else ""
         return f"{size}: {said}{spoiled}."
 
 
 def reading_verdicts(record: Record) -> list[ReadingVerdict]:
-    """Return the verdicts on the headline readings of a record that have an ideal value other than best usefulness."""
+    """Return the verdicts on a record's headline readings whose ideal value is about fairness, not usefulness."""
     judged = [
         r for r in record.readings if represents(r) and r.phase != DATA and r.ideal is not None and question(r) != KEPT
     ]
@@ -115,12 +124,25 @@ def summed_up(found: Sequence[ReadingVerdict]) -> str:
         f"{count[EVEN] or 'none'} {_is(count[EVEN])} shown to be even",
     ]
     parts += [f"{count[OPEN]} {_is(count[OPEN])} not shown to be either"] if count[OPEN] else []
-    parts += [f"{count[SIZE]} can only be said in size"] if count[SIZE] else []
+    parts += [f"{count[SIZE]} can only be judged by size"] if count[SIZE] else []
     parts += [f"{count[FEW]} {_is(count[FEW])} over too few items"] if count[FEW] else []
     spoiled = list(dict.fromkeys(mark for one in found for mark in one.marks))
     of = f" ({'; '.join(spoiled)})" if spoiled else ""
     several = "reading" if len(found) == 1 else "readings"
     return f"Of {len(found)} headline {several} of bias{of}, {', '.join(parts[:-1])} and {parts[-1]}."
+
+
+def verdict_lines(found: Sequence[ReadingVerdict]) -> list[str]:
+    """Return a sentence per verdict; readings over too few items share one, by benchmark."""
+    lines = [one.sentence for one in found if one.kind != FEW]
+    few: dict[str, list[int]] = {}
+    for one in found:
+        if one.kind == FEW:
+            few.setdefault(benchmark_title(one.reading), []).append(one.reading.n)
+    if sum(map(len, few.values())) <= MOST_FEW:
+        return [one.sentence for one in found]
+    said = [f"{name}, {len(ns)} reading{'s' * (len(ns) > 1)} of at most {max(ns)} items" for name, ns in few.items()]
+    return [*lines, f"Too few items for an interval or a verdict: {'; '.join(said)}."]
 
 
 def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
@@ -130,7 +152,7 @@ def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
 
 
 def interval_text(record: Record, reading: Reading, to: str = "..") -> str:
-    """Return the interval to print for a reading, ``0.71..1.25``, or that its items are too few for one."""
+    """Return the interval to print for a reading, such as ``0.71..1.25``, or a text that there are too few items."""
     low, high = corrected_interval(record, reading)
     return TOO_FEW if math.isnan(low) else f"{low:.4g}{to}{high:.4g}"
 
@@ -148,25 +170,27 @@ def _finding(record: Record, reading: Reading) -> ReadingVerdict:
 
 
 def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
-    """Return the corrected interval and the p-value of the ideal value, each nan if it does not exist."""
+    """Return the corrected interval and the p-value of the ideal value; each is nan if it does not exist."""
     info = judging_rules(reading)
     if too_few(record, reading):
         return math.nan, math.nan, math.nan
+    if results_file(record):  # Student's t already, over clusters of items
+        return reading.low, reading.high, math.nan
     if info is not None and info.folded:
         p = _own_p(record, reading)
         low, high = folded_interval(reading.value, reading.low, reading.high, p)
         return low, high if info.high is None else max(reading.value, min(high, info.high)), p
     low, high = expanded_interval(reading.value, reading.low, reading.high, reading.n)
-    if info is not None:  # a correction leads to no value that cannot be
+    if info is not None:  # a correction must not lead to impossible values
         low = low if info.low is None else max(low, info.low)
         high = high if info.high is None else min(high, info.high)
     if not two_sided_ideal(reading):
-        return low, high, math.nan
+        return low, high, math.nan if reading.p is None else reading.p
     return low, high, reading.p if reading.p is not None else _t_test(reading)
 
 
 def _own_p(record: Record, reading: Reading) -> float:
-    """Return the p-value of a folded reading, or the smallest adjusted one of its parts; nan if neither exists."""
+    """Return the p-value of a folded reading, or the smallest adjusted p-value of its parts; nan if neither exists."""
     if reading.p is not None:
         return reading.p
     place = (reading.phase, reading.benchmark)
@@ -178,7 +202,7 @@ def _own_p(record: Record, reading: Reading) -> float:
 
 def _t_test(reading: Reading) -> float:
     """Return the p-value of the ideal value, by Student's t with the standard error of the reading's interval."""
-    from scipy.stats import t  # a second to import, which --help need not take
+    from scipy.stats import t  # takes a second to import, which would slow down --help
 
     if reading.ideal is None:
         return math.nan

@@ -1,1 +1,1 @@
-"""Rewriters: text changes on request."""
+"""Rewriters, which change people or other content in texts on request."""

@@ -1,4 +1,4 @@
-"""Replacing one biaser of a text, wherever it is mentioned, by every other member of its set.
+"""Replacement of one biaser of a text, wherever it is mentioned, by every other member of its set.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.1. "Bias producer" is the axis, "biaser" an attribute of it.
@@ -23,7 +23,7 @@ from fairlab.text.view import Edit, View
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
-# Axes whose members are NORP for spaCy's entity recognition (nationalities, religious and political groups).
+# Axes whose members spaCy tags as NORP (nationalities, religious and political groups).
 BY_ENTITIES = ("ethnicity", "nationality", "race")
 GROUP, LANGUAGE = "NORP", "LANGUAGE"
 # Endings and list of names of peoples; the recogniser returns many other words (*Hemispheric*, *Marines*).
@@ -47,7 +47,7 @@ _POLITICAL = frozenset(
 _ONE = frozenset("a an this that another every each one some no".split())
 _FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
-_POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # and their plurals
+_POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # also in the plural
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,10 @@ class BiaserRewriter:
         FairlabError: The value of ``names`` is unknown.
     """
 
-    title = "members of a set in place of one another"
+    title = "replacement of a member of a set by another member"
     limits = (
-        "Listed English words of one axis; grammar around the word follows rules, and facts about the member do not."
+        "Listed English words of one axis; "
+        "rules adapt the grammar around a word, but facts about the member are unchanged."
     )
     citation = """@article{mondal2024mitigating,
   title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
@@ -151,7 +152,7 @@ class BiaserRewriter:
             FairlabError: Always.
         """
         del texts
-        raise FairlabError("rewriter=biasers is for the augmentation biasers alone; use rewriter=rules")
+        raise FairlabError("rewriter=biasers works only with the augmentation biasers; use rewriter=rules")
 
     def swapped(self, texts: Sequence[str]) -> list[Any]:
         """Raise: this rewriter does not support swaps; see :meth:`groups`."""
@@ -203,7 +204,7 @@ class BiaserRewriter:
         return replace(mention, sense=Sense(mention.sense.attribute, self.people["people"]))
 
     def _unlisted(self, text: str, syntax: Syntax, listed: Sequence[Mention]) -> Iterator[tuple[int, int, str, Entry]]:
-        """Yield unlisted peoples: start, end, a name for the biaser, and the row of its form here."""
+        """Yield unlisted peoples: start, end, name of the biaser, and row of its form here."""
         taken = [(mention.start, mention.end) for mention in listed] + protected_spans(text)
         for entity in syntax.doc.ents:
             words = [token for token in entity if token.lower_ != "the"]
@@ -221,7 +222,7 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Return whether a group is, by its name, not a people: political, religious, or with another listed sense."""
+        """Return whether a group's name shows that it is not a people: political, religious or another listed sense."""
         last = found.split()[-1]
         one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
         named = one in _PEOPLES or one.endswith(_ENDINGS)
@@ -232,7 +233,7 @@ class BiaserRewriter:
 
 
 def _precedes_verb(token: Any) -> bool:
-    """Return whether a finite verb follows a word; *left* before no noun is one, which the parser often misses."""
+    """Return whether a finite verb follows a word, including *left* without a noun, which the parser often misses."""
     after, then = (token.doc[token.i + step : token.i + step + 1] for step in (1, 2))
     if len(after) and after[0].lower_ == "left":
         return not len(then) or (then[0].tag_[:2] not in ("NN", "JJ", "VB") and then[0].text != "-")

@@ -1,9 +1,8 @@
-"""Next-token decoding of rewritings by an encoder-decoder or a decoder-only model.
+"""Next-token decoding of rewrites by an encoder-decoder or a decoder-only model.
 
 A decoder-only model reads ``INPUT <PERT_SEP> REWRITING`` as one sequence that ends with its tokenizer's end token.
 Positions are counted over non-padding tokens in both parts, so padding may be between them.
-Shape letters: N texts, S tokens of the longest input, T of the longest rewriting, M tokens of all rewritings, V
-vocabulary.
+Shape letters: N texts, S tokens of the longest input, T of the longest rewrite, M tokens of all rewrites, V vocabulary.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.scoring import apply_head
 
-PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the second one joins the fields of a task
+PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # markers added to the tokenizer; the second joins the fields of a task
 IGNORED = -100  # label that the loss ignores
 
 
@@ -36,7 +35,7 @@ def is_decoder_alone(model: PreTrainedModel) -> bool:
 
 
 def longest(backbone: Backbone) -> int:
-    """Return the maximum tokens of an input, and of a rewriting; a decoder-only model must fit both into its input."""
+    """Return the maximum tokens of an input and of a rewrite; a decoder-only model must fit both into its input."""
     most = getattr(backbone.model.config, "max_position_embeddings", None)
     if most is None or not is_decoder_alone(backbone.model):
         return backbone.max_length
@@ -44,9 +43,9 @@ def longest(backbone: Backbone) -> int:
 
 
 def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[int]]:
-    """Return the token ids of rewritings, cut at :func:`longest`, with the end token.
+    """Return the token ids of rewrites, cut at :func:`longest`, with the end token.
 
-    For a decoder-only model, the ids are those inside its input: after a blank.
+    For a decoder-only model, these are the ids of the text after a space, as within its input.
     """
     if not is_decoder_alone(backbone.model):
         return backbone.tokenize(texts)
@@ -56,14 +55,14 @@ def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[i
 
 
 def start(backbone: Backbone) -> int:
-    """Return the token that precedes a rewriting."""
+    """Return the token that precedes a rewrite."""
     if is_decoder_alone(backbone.model):
         return backbone.tokenizer.get_vocab()[PERT_SEP]
     return int(backbone.model.generation_config.decoder_start_token_id)
 
 
 def ends(backbone: Backbone) -> list[int]:
-    """Return the tokens that end a rewriting."""
+    """Return the tokens that end a rewrite."""
     if is_decoder_alone(backbone.model):
         return [int(backbone.tokenizer.eos_token_id)]
     found = backbone.model.generation_config.eos_token_id
@@ -84,15 +83,15 @@ def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
 def target_logits(
     backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, targets_NT: Tensor, given_M: Tensor | None = None
 ) -> Tensor:
-    """Return the logits (M, V) of non-padding targets, row by row, each given its input and the targets before it.
+    """Return the logits (M, V) of non-padding targets, row by row, each given its input and the earlier targets.
 
     Args:
         backbone: Encoder-decoder or causal LM.
         input_ids_NS: Token ids of the inputs.
         mask_NS: Mask of the inputs, 0 at padding.
         targets_NT: Token ids, with :data:`IGNORED` at padding.
-        given_M: Place of each non-padding target in the flattened (N * T,) targets; None finds them, for which the
-            process waits for the device.
+        given_M: Index of each non-padding target in the flattened (N * T,) targets; None to find them, which makes the
+            process wait for the device.
     """
     model, given_NT = backbone.model, targets_NT != IGNORED
     if given_M is None:

@@ -1,4 +1,4 @@
-"""Rewriters with one interface: from texts to all their versions."""
+"""Rewriters with a common interface, which make all versions of texts."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ class WordSwapGroups:
 
     Args:
         lexicon: Words of the axis, and its attributes.
-        seed: Unused, because swapping is deterministic; accepted because every rewriter is built with a seed.
+        seed: Unused, because swapping is deterministic; every rewriter is built with a seed.
     """
 
     title = "exchange of listed words"
-    limits = "Words are exchanged without syntax: grammar and names around them can come out wrong."
+    limits = "Words are exchanged without regard to syntax, so grammar and names around them can be wrong."
     citation = "This rewriter is fairlab's own."
 
     def __init__(self, *, lexicon: Lexicon, seed: int = 0) -> None:
@@ -120,7 +120,7 @@ class RuleGroups:
     """Versions by rules; see :class:`fairlab.rewriting.english.rules.RuleRewriter` for the arguments."""
 
     title = "rules of English with the grammar around words"
-    limits = "Who is meant is guessed by rules; texts in which that fails are left as they are or come out wrong."
+    limits = "Rules infer which person is meant; if this fails, texts stay unchanged or are rewritten wrongly."
     citation = "This rewriter is fairlab's own."
 
     def __init__(
@@ -140,7 +140,7 @@ class RuleGroups:
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return the versions of every text, or the word of it that is joined to others."""
+        """Return the versions of every text, or a failure with the word that is joined to others."""
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [
             _refusal(made) if isinstance(made, Unaligned) else Versions(dict(zip(targets, made, strict=True)))
@@ -148,11 +148,11 @@ class RuleGroups:
         ]
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Return every text with the two attributes swapped, or the word of it that is joined to others."""
+        """Return every text with the two attributes swapped, or a failure with the word that is joined to others."""
         return [_refusal(made) if isinstance(made, Unaligned) else made for made in self.rewriter.exchanges(texts)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Return every text with the person meant by its selected word rewritten, or the reason for failure.
+        """Return every text with the selected word's person rewritten, or the reason for failure.
 
         With ``mode="lexical"``, which has no coreference, all words of the selected word's attribute are rewritten.
         """
@@ -176,26 +176,26 @@ class LLMGroups:
 
     Args:
         lexicon: Words of the axis, and its attributes.
-        seed: Unused, because greedy decoding is deterministic; accepted because every rewriter is built with a seed.
+        seed: Unused, because greedy decoding is deterministic; every rewriter is built with a seed.
         llm: Language model with its ledger; required.
         prompt: Name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
-        examples: Examples shown to the model, each with ``text`` and every version; None uses the prompt file's.
+        examples: Examples shown to the model, each with ``text`` and every version; None for those of the prompt file.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         stage: Name under which the ledger sums calls, tokens, seconds and dollars.
         unanswered: Treatment of texts that the server repeatedly fails to answer: ``stop`` ends the run, which can be
             restarted; ``reject`` excludes them with the reason.
         facts: Whether a version that loses a number or a name of its text is rejected; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
-        log_probabilities: Whether the probability of an answer's tokens is requested as its confidence; without it the
-            model's own word is taken.
+        log_probabilities: Whether to request the probability of an answer's tokens as its confidence; otherwise the
+            model's stated confidence is used.
 
     Raises:
         FairlabError: There is no language model, or the value of ``unanswered`` is unknown.
     """
 
     title = "language model asked for all versions"
-    limits = "The model may change more than was requested; the checks do not find every error."
+    limits = "The model may change more than was requested, and the checks do not find every error."
     citation = """@misc{deng2024llm,
   title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
   author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
@@ -220,7 +220,7 @@ class LLMGroups:
         log_probabilities: bool = True,
     ) -> None:
         if llm is None:
-            raise FairlabError("rewriter=llm asks a language model; add llm=local, openai, gemini, vllm or replay")
+            raise FairlabError("rewriter=llm needs a language model; add llm=local, openai, gemini, vllm or replay")
         if unanswered not in ("stop", "reject"):
             raise FairlabError(f"rewriter.unanswered must be stop or reject, not {unanswered}")
         self.unanswered = unanswered
@@ -241,7 +241,7 @@ class LLMGroups:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the model, and the hash of the whole prompt before the text."""
+        """Return the model and the hash of the prompt without the text."""
         return {"rewriter": "llm", "model": self.llm.name, "prompt_sha256": self.prompt_sha256(self.examples)}
 
     def prompt_sha256(self, examples: Sequence[dict[str, str]] | None) -> str:
@@ -253,7 +253,7 @@ class LLMGroups:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return the versions of every text, or the reason why the model gave no version."""
+        """Return the versions of every text, or the reason why the model returned none."""
         made = self.rewriter.groups(
             texts,
             axis=self.lexicon.axis,
@@ -278,11 +278,11 @@ class LLMGroups:
         return self._with_facts(texts, made)
 
     def agreed(self, made: Sequence[tuple[str, Versions]], samples: int) -> list[Versions]:
-        """Return versions of texts with the share of sampled answers that agree as their confidence.
+        """Return versions of texts, with the share of sampled answers that agree as the confidence.
 
         Args:
-            made: Texts with the versions that :meth:`groups` gave.
-            samples: Number of further answers per text.
+            made: Texts with the versions from :meth:`groups`.
+            samples: Number of additional answers per text.
         """
         return with_agreement(
             self.rewriter,
@@ -307,7 +307,7 @@ class LLMGroups:
         return [NotRewritten(FACT_LOST, fault) if fault else one for fault, one in zip(lost, made, strict=True)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Return every text with the person meant by its selected word rewritten, or the reason for failure."""
+        """Return every text with the selected word's person rewritten, or the reason for failure."""
         asked = [
             Target(text, one.word, NON_BINARY if one.target == NEUTRAL else one.target)
             for text, one in zip(texts, selections, strict=True)
@@ -327,7 +327,7 @@ class LLMGroups:
         if lost and self.unanswered == "stop":
             raise FairlabError(
                 f"{len(lost)} of {len(made)} calls got no answer ({lost[0].outcome}: {lost[0].reason}); run the same "
-                "command again to ask for these alone, or leave the texts out with rewriter.unanswered=reject"
+                "command again to request only these, or leave the texts out with rewriter.unanswered=reject"
             )
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:

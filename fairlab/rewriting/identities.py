@@ -1,4 +1,4 @@
-"""Identities in any text: the text with identities neutralised, and its versions for every other subgroup."""
+"""Identities in any text: neutralised texts, and versions for every other subgroup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.types import FairlabError
 
 BLANKS = re.compile(r"(?<=\S) {2,}(?=\S)")
 SUBGROUPS = "subgroups"  # name of the lexicons of Sturman et al. 2024, table 2
-# The files of these lexicons. Gender is last, because a text about another identity often holds a pronoun as well.
+# Files of these lexicons. Gender is last, because a text about another identity often has a pronoun as well.
 FILES = ("race_ethnicity", "religion", "sexual_orientation", "gender_identity")
 
 
@@ -20,11 +20,11 @@ def identity_lexicons(names: Sequence[str] = (SUBGROUPS,)) -> list[Lexicon]:
     """Return the lexicons of identity categories.
 
     Args:
-        names: Names of axes, paths of lexicon files, and ``subgroups``, which stands for the four categories of table 2
-            of Sturman et al. 2024.
+        names: Names of axes, paths of lexicon files, and ``subgroups`` for the four categories of table 2 of Sturman et
+            al. 2024.
 
     Raises:
-        FairlabError: There is no name, a lexicon does not exist, or two lexicons are of one category.
+        FairlabError: There are no names, a lexicon does not exist, or two lexicons have the same category.
     """
     found = []
     for name in names:
@@ -52,7 +52,8 @@ class Identities:
     def named(self, text: str) -> str:
         """Return the subgroup that a text is about, as ``category:subgroup``; empty if that is not clear.
 
-        It is the only subgroup that the text names of a category; of several such categories, the first one counts.
+        A subgroup is clear if the text names no other subgroup of its category; with several such categories, the first
+        one counts.
         """
         for axis, swap in zip(self.axes, self.swaps, strict=True):
             found = {swap.marks[span.term] for span in swap.finder.find(text)}

@@ -1,4 +1,4 @@
-"""Perturbable words of a text: the candidates of algorithm 1, and their number (equation 2)."""
+"""Perturbable words of a text: the candidates of algorithm 1, and the score of equation 2."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class PerturbableWords:
     """Finder of the words that mark an attribute in texts, on several axes at once.
 
     The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
-    its gender, and its race unless that is the commonest one, because most names have that race regardless of who
-    bears them. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
-    gendered word; *they* never does, because it usually means several people or things.
+    its gender. It also marks its race, except the commonest race, which most names have regardless of their bearers. A
+    neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a gendered word;
+    *they* never counts, because it usually refers to several people or things.
 
     Args:
         lexicons: Lexicons of the axes, one each.
-        mode: Method of finding words: ``syntax`` parses every text that has a listed word; ``lexical`` uses
-            neighbouring words only.
+        mode: Method of finding words: ``syntax`` parses every text that has a listed word; ``lexical`` uses only
+            neighbouring words.
 
     Raises:
         FairlabError: The mode is unknown, or two lexicons have the same axis.
@@ -102,9 +102,9 @@ class PerturbableWords:
         return any(finder.asks_entities(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
-        """Return K of every text: each distinct word, at its first occurrence, with every other attribute of its axis.
+        """Return K for every text: each distinct word, at its first occurrence, with every other attribute of its axis.
 
-        A target without a form of the word in the lexicon is omitted. Arguments as for :meth:`mentions`.
+        Targets for which the lexicon has no form of the word are omitted. The arguments are those of :meth:`mentions`.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
         """
@@ -153,7 +153,7 @@ def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
 
 
 def _counts(mention: Mention) -> bool:
-    """Return whether a word marks an attribute: a name of the commonest race does not."""
+    """Return whether a word marks an attribute, which a name of the commonest race does not."""
     return mention.sense.attribute not in (NEUTRAL, COMMONEST if mention.sense.pos == "name" else NEUTRAL)
 
 
@@ -162,7 +162,7 @@ _PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |
 
 
 def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
-    """Return the selectable words: those that mark an attribute, or neutral nouns if there are no such words."""
+    """Return the selectable words: words that mark an attribute or, without such words, neutral nouns."""
     if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
         paired = _paired(marked, text)
         return [mention for mention in marked if _counts(mention) and mention.start not in paired]
@@ -175,7 +175,7 @@ def _whole(mentions: Sequence[Mention], people: People) -> list[Mention]:
 
 
 def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
-    """Return the offsets of adjacent words of two attributes: rewriting one of *men and women* is not informative."""
+    """Return the offsets of adjacent words of two attributes, as in *men and women*, which must change together."""
     found = set[int]()
     for one, two in pairwise(mentions):
         kinds = {one.sense.pos, two.sense.pos}
@@ -203,7 +203,7 @@ def _stands_by_neutral(mention: Mention, text: str) -> bool:
 def perturbability(
     words: PerturbableWords, texts: Sequence[str], *, m0: float, m1: float, entities: bool
 ) -> list[float]:
-    r"""Return a score of how likely each text is to have demographic information.
+    r"""Return a score of how likely each text is to contain demographic information.
 
     .. math:: \frac{m_0 \operatorname{NER}(s) + m_1 |s \cap D|}{|s|}
 

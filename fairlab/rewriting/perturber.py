@@ -22,11 +22,11 @@ from fairlab.text.difference import stretches
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
 
-TOKENS_AT_ONCE = 8192  # padded input tokens decoded together
+TOKENS_AT_ONCE = 8192  # maximum number of padded input tokens decoded together
 WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|\w+|[^\w\s]")
-ROOM = 16  # maximum number of tokens by which a rewriting may exceed its text
+ROOM = 16  # maximum number of tokens by which a rewrite may exceed its text
 
-# Attributes by PANDA's name, with their axis, and as written in table 1 and section 2 of the paper.
+# Attributes by PANDA's name, as written with their axis in table 1 and section 2 of the paper.
 NAMES = {
     "man": "gender:man",
     "woman": "gender:woman",
@@ -53,7 +53,7 @@ FORMATS: dict[str, Callable[[str, str, str], str]] = {
 
 
 class Selected(Protocol):
-    """Selected word of a text and the target of the person it means; ``neutral`` means non-binary."""
+    """Selected word of a text and the target of its person; ``neutral`` means non-binary."""
 
     @property
     def word(self) -> str:
@@ -98,8 +98,8 @@ class Perturber:
 
     Args:
         backbone: Encoder-decoder or causal LM that was trained as a perturber.
-        format: Name of the input's format, one of :data:`FORMATS`; None uses the format of the model's training.
-        budget: Number of padded input tokens in a batch.
+        format: Name of the input's format, one of :data:`FORMATS`; None for the format of the model's training.
+        budget: Maximum number of padded input tokens in a batch.
 
     Attributes:
         cut: Number of texts left unchanged so far because they exceed the model's maximum length; see
@@ -113,7 +113,7 @@ class Perturber:
     def __init__(self, backbone: Backbone, *, format: str | None = None, budget: int = TOKENS_AT_ONCE) -> None:
         if not can_rewrite(backbone.model):
             name = type(backbone.model).__name__
-            raise CannotScore(f"{name} is no encoder-decoder and no causal LM; take a perturber")
+            raise CannotScore(f"{name} is neither an encoder-decoder nor a causal LM; give a perturber")
         format = format or getattr(backbone.model.config, "perturber_format", None)
         if format is None:
             raise CannotScore(
@@ -129,13 +129,13 @@ class Perturber:
     def rewrite(
         self, texts: Sequence[str], words: Sequence[str], targets: Sequence[str], *, progress: str = ""
     ) -> list[str]:
-        """Return every text with the person meant by its word rewritten to its target, in order.
+        """Return every text with the selected word's person rewritten to the target, in order.
 
         Args:
             texts: Any number of texts.
             words: Selected word of each text.
             targets: Target attribute of each text, by PANDA's name, or ``neutral``.
-            progress: Title of a progress bar, shown on a terminal only.
+            progress: Title of a progress bar, which is shown only on a terminal.
 
         Raises:
             FairlabError: There is no such attribute.
@@ -174,7 +174,7 @@ class Perturber:
 def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the greedily decoded tokens of every input, as from ``generate`` without beams or sampling.
 
-    Every step runs the decoder on the unfinished sequences only.
+    Every step runs the decoder only on unfinished sequences.
 
     Args:
         backbone: Encoder-decoder or causal LM with its tokenizer.
@@ -202,7 +202,7 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
             if not going:
                 break
             next_N1 = next_N[:, None]
-            # Removing rows copies the cache, so wait until a quarter of them are finished.
+            # Removing rows copies the cache, so this waits until a quarter of them are finished.
             if len(going) <= 0.75 * len(rows):
                 kept = torch.tensor(going, device=device)
                 rows = [rows[k] for k in going]
@@ -218,7 +218,7 @@ def _ended(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
 
 
 def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) -> str:
-    """Return a lower-case rewriting with the case and spacing of the original, from which most of it was copied.
+    """Return a lower-case rewrite with the case and spacing of the original, from which most of it was copied.
 
     Args:
         original: Text before rewriting.
@@ -252,9 +252,9 @@ class PerturberWords:
     """Perturber as the rewriter of an augmentation.
 
     Args:
-        lexicon: Words of the axis. Unused; accepted because every rewriter is built with a lexicon.
+        lexicon: Words of the axis, which are unused; every rewriter is built with a lexicon.
         model: Folder or hub name of a perturber, such as the ``model`` of a run of ``+experiment=perturber``.
-        format: Name of the input's format, one of :data:`FORMATS`; None uses the one that fairlab trained it with.
+        format: Name of the input's format, one of :data:`FORMATS`; None for the format that fairlab trained it with.
         dtype: Torch name of the weights' number format; ``auto`` is bfloat16 on a GPU that supports it, else float32.
         seed: Unused, because greedy decoding is deterministic; accepted because every rewriter is built with a seed.
 
@@ -263,7 +263,7 @@ class PerturberWords:
     """
 
     title = "trained perturber"
-    limits = "It rewrites texts like its training pairs well; it can change words that should stay."
+    limits = "It works well for texts like its training pairs, but can change words that should stay."
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
   author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
@@ -280,7 +280,7 @@ class PerturberWords:
         self.provenance: dict[str, Any] = {"rewriter": "perturber", "model": model, "format": self.perturber.format}
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selected]) -> list[str]:
-        """Return every text with the person meant by its selected word rewritten; a text that is too long is kept."""
+        """Return every text with the selected word's person rewritten; texts that are too long stay unchanged."""
         words, targets = [one.word for one in selections], [one.target for one in selections]
         return self.perturber.rewrite(texts, words, targets)
 
@@ -291,7 +291,9 @@ class PerturberWords:
             FairlabError: Always.
         """
         del texts
-        raise FairlabError("rewriter=perturber turns one selected person; use rewriter=rules or llm for whole groups")
+        raise FairlabError(
+            "rewriter=perturber rewrites one selected person; use rewriter=rules or llm for whole groups"
+        )
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
         """Raise: this rewriter does not support swaps.
@@ -305,7 +307,7 @@ class PerturberWords:
 
 @cache
 def load_perturber(model: str, format: str | None, dtype: str) -> Perturber:
-    """Load the perturber of a folder or hub name, on a GPU if there is one; once for all axes."""
+    """Load the perturber of a folder or hub name once for all axes, on a GPU if there is one."""
     gpu = torch.cuda.is_available()
     if dtype == "auto":
         dtype = "bfloat16" if gpu and torch.cuda.is_bf16_supported(including_emulation=False) else "float32"

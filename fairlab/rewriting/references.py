@@ -1,4 +1,4 @@
-"""Texts with every listed identity turned into the same few groups, so that texts about different groups become alike.
+"""Rewriting of every listed identity to the same few groups, which makes texts about different groups alike.
 
 The groups, and words that other lexicons do not list, are in ``fairlab/lexicons/subgroups/references.yaml``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import yaml
 
@@ -17,19 +17,20 @@ from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
 
 LISTED = FOLDER / SUBGROUPS / "references.yaml"
-ADJECTIVES, PEOPLE = ("adjectives", "terms"), "people"  # sections of lexicons whose words are turned
-SEVERAL = re.compile(r"(?:people|children|s)$")  # end of a neutral form for several persons
+ADJECTIVES, PEOPLE = ("adjectives", "terms"), "people"  # sections of lexicons whose words are rewritten
+SEVERAL = re.compile(r"(?:people|children|s)$")  # ending of a neutral form for several persons
 PERSONS, PERSON = ("people", "folk", "folks"), ("person",)  # nouns that an identity's adjective may precede
 BLANKS = re.compile(r"[\s-]+")
 NO_NOUN = r"(?=\W*$|\s*[.,;:!?]|\s+(?:is|are|was|were|and|or|in|on|at|to|should|must|can|will|who)\b)"
 ALONE = re.compile(NO_NOUN)
+ADJECTIVE_FORM, PERSON_FORM, PEOPLE_FORM = range(3)  # places of a group's forms
 
 
 class References:
     """Rewriter of the identities in a text: each becomes the adjective, the person or the people of a reference group.
 
-    An adjective before a noun for persons is turned together with it (*deaf women*). A word with another common sense
-    is turned only next to such a noun, or where no noun follows.
+    An adjective before a noun for persons is rewritten together with it (*deaf women*). A word with another common
+    sense is rewritten only next to such a noun, or if no noun follows.
 
     Args:
         names: Names of lexicons of identities, see :func:`fairlab.rewriting.identities.identity_lexicons`.
@@ -68,29 +69,43 @@ class References:
 
     def versions(self, text: str) -> list[str]:
         """Return the text turned to each reference group; the text alone if it names no listed identity."""
-        if not self.pattern.search(text):
+        found = [(match, self._form(match)) for match in self.pattern.finditer(text)]
+        if not found:
             return [text]
-        return list(dict.fromkeys(self.pattern.sub(partial(self._turned, group), text) for group in self.groups))
+        return list(dict.fromkeys(_turned(text, found, group) for group in self.groups))
 
-    def _turned(self, group: tuple[str, str, str], found: re.Match[str]) -> str:
-        adjective, person, people = group
-        form = adjective
+    def _form(self, found: re.Match[str]) -> int:
+        """Return which form of a group replaces a match: the adjective, the person or the people."""
         if found["several"] or found["people"]:
-            form = people
-        elif found["single"] or (found["person"] and self._is_noun(found)):
-            form = person
-        written = f"{article(form)} {form}" if found["article"] else form
-        return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
+            return PEOPLE_FORM
+        if found["single"] or (found["person"] and self._is_noun(found)):
+            return PERSON_FORM
+        return ADJECTIVE_FORM
 
     def _is_noun(self, found: re.Match[str]) -> bool:
-        """Return whether a word for a person is no adjective here: *a Mexican*, but not *a Mexican car*."""
+        """Return whether a word for a person is not an adjective here: *a Mexican*, but not *a Mexican car*."""
         if BLANKS.sub(" ", found["person"].casefold()) not in self.also_adjectives:
             return True
         return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None
 
 
+def _turned(text: str, found: Sequence[tuple[re.Match[str], int]], group: Sequence[str]) -> str:
+    """Return a text with each match replaced by its form of a group."""
+    pieces, end = [], 0
+    for match, form in found:
+        pieces += [text[end : match.start()], _written(group[form], match)]
+        end = match.end()
+    return "".join([*pieces, text[end:]])
+
+
+def _written(form: str, found: re.Match[str]) -> str:
+    """Return a form with the article of its match, and with its capital at the start of the text."""
+    written = f"{article(form)} {form}" if found["article"] else form
+    return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
+
+
 def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
-    """Yield the kind of each turned form of a lexicon, and the form, case-folded."""
+    """Yield each form of a lexicon that is rewritten, case-folded, with its kind."""
     for entry in lexicon.entries:
         for form in filter(None, entry.forms[1:]):
             if entry.section in ADJECTIVES:
@@ -100,11 +115,11 @@ def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
 
 
 def _any(forms: Iterable[str]) -> str:
-    """Return a pattern of any of the forms, the longest first."""
+    """Return a pattern that matches any of the forms, the longest first."""
     ordered = sorted(forms, key=lambda form: (-len(form), form))
     return "|".join(map(_spaced, ordered))
 
 
 def _spaced(form: str) -> str:
-    """Return a pattern of a form, whose blanks and hyphens stand for each other."""
+    """Return a pattern for a form in which spaces and hyphens are interchangeable."""
     return r"[\s-]+".join(map(re.escape, BLANKS.split(form)))

@@ -1,4 +1,4 @@
-"""Versions of a text as lists of changed words: each word with its replacement in every version."""
+"""Versions of a text as lists of changed words, each with its replacement in every version."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CONTRACTED = ("s", "re", "ve")
 
 
 def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[str]]:
-    """Return the spans of a text that change in some version, in order, without words that repeat an earlier line.
+    """Return the spans of a text that change in any version, in order, without repetitions of an earlier line.
 
     Args:
         text: Original text.
         versions: Versions of the text, by name.
 
     Returns:
-        Lines of the words of the text and their replacement in each version, in order.
+        Lines with words of the text and their replacement in each version, in order.
 
     Example:
         >>> replacements_between("She saw her.", {"neutral": "They saw them.", "man": "He saw him."})
@@ -46,8 +46,8 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
     """Return the versions of a text that result from lines of words and replacements.
 
     Lines are in the order of the text. A line also applies to further occurrences of its words, up to the next line
-    that begins with the same words. Capitals are those of the text. *a*, *an* and an extra blank are corrected, and so
-    are the verbs of *he* or *she* that became *they*, or the reverse.
+    that begins with the same words. Capitals are those of the text. *a*, *an*, extra spaces, and the verbs of *he* or
+    *she* that became *they* (or the reverse) are corrected.
 
     Args:
         text: Original text.
@@ -65,7 +65,7 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
     for place, (word, *news) in enumerate(lines):
         spans = [match.span() for match in _occurrences(text, word)]
         if not spans:
-            raise ValueError(f"'{word}' does not stand in the text")
+            raise ValueError(f"'{word}' is not in the text")
         again = sum(line[0].casefold() == word.casefold() for line in lines[place + 1 :])
         first = taken.get(word.casefold(), 0)
         mine = spans[first : first + 1] if again else spans[first:]
@@ -112,7 +112,7 @@ def _words(text: str) -> list[str]:
 
 
 def _between(text: str, start: int, end: int) -> str:
-    """Return the text from one word to another, by their numbers."""
+    """Return the text from one word to another, given by number."""
     spans = [match.span() for match in PIECE.finditer(text) if not match.group().isspace()]
     return text[spans[start][0] : spans[end - 1][1]] if start < end else ""
 
@@ -155,7 +155,8 @@ def _single(line: Sequence[str]) -> list[list[str]]:
     for word, *news in zip(*split, strict=True):
         if word.casefold() in ARTICLES:  # corrected automatically
             continue
-        if single and sum(new == word for new in news) >= len(news) - 1:  # grammar belongs to the word that requires it
+        # a grammatical change belongs to the word that requires it
+        if single and sum(new == word for new in news) >= len(news) - 1:
             single[-1] = [f"{part} {more}" for part, more in zip(single[-1], (word, *news), strict=True)]
         else:
             single.append([word, *news])

@@ -1,4 +1,4 @@
-"""Verifiers of counterfactual rewrites: each describes a fault in the versions of a text, if there is one."""
+"""Verifiers of counterfactual rewrites, each of which describes a fault in the versions of a text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TextVerifier(ABC):
     """Verifier of the versions of texts.
 
     Attributes:
-        name: Rejection reason of a row.
+        name: Reason for rejection that is reported for a row.
     """
 
     name: str
@@ -86,7 +86,7 @@ class PolarityVerifier(TextVerifier):
 
 
 class WordsVerifier(TextVerifier):
-    """Check that only words of the axis change, and the grammar that depends on them.
+    """Check that only words of the axis, and the grammar that depends on them, change.
 
     Source and version are aligned word by word. On the source's side, every span that differs must consist only of
     words of the lexicon, first names, articles and verbs whose form changed. If words are only added, this applies to
@@ -122,9 +122,9 @@ def _folded_words(text: str) -> list[str]:
 
 
 class KindsVerifier(TextVerifier):
-    """Check that a pronoun becomes a pronoun of its case, and a name or noun does not: *They Smith*, *for he wife*.
+    """Check that a pronoun becomes a pronoun of its case, and that other words do not: *They Smith*, *for he wife*.
 
-    Polarity does not detect this, because the wrong pronoun counts as well as the right one. The case of *her* and
+    Polarity does not detect this, because it counts wrong pronouns like right ones. The case of *her* and
     *his* is inferred from the words after them.
     """
 
@@ -176,7 +176,7 @@ class SeparatorVerifier(TextVerifier):
 
 
 class HarmVerifier(TextVerifier):
-    """Check that versions do not turn a phrase into a slur against another group, or another group into an oppressor.
+    """Check that versions do not make a phrase a slur against another group, or another group an oppressor.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix E; the words are in ``harms.yaml``.
     """
@@ -210,9 +210,9 @@ def _harms() -> frozenset[str]:
 
 
 class SimilarityVerifier(TextVerifier):
-    """Check that versions mean nearly the same as their source: cosine of sentence embeddings by the embedded encoder.
+    """Check that versions mean nearly the same as their source, by the cosine of embeddings of the embedded encoder.
 
-    Of the 1,860 embedded groups, written by people, the lowest cosine between two versions is 0.56.
+    In the 1,860 embedded groups, which people wrote, the lowest cosine between two versions is 0.56.
     """
 
     name = "meaning changed"
@@ -222,7 +222,7 @@ class SimilarityVerifier(TextVerifier):
         self.encoder = embedded_encoder()
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return the version that is too far and its cosine, with all rows embedded in one pass."""
+        """Return the version that is too dissimilar and its cosine, embedding all rows in one pass."""
         texts = [text for row, versions in zip(rows, made, strict=True) for text in (row.text, *versions.values())]
         embedded = iter(self.encoder.embed(texts)) if texts else iter(())
         faults: list[str | None] = []
@@ -235,12 +235,12 @@ class SimilarityVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the version that is too far and its cosine."""
+        """Return the version that is too dissimilar and its cosine."""
         return self.check([Row("", source, {}, "", 0)], [versions])[0]
 
 
 class LabelVerifier(TextVerifier):
-    """Check by a language model that the row's ``label`` is right for every version; rows without one pass.
+    """Check with a language model that the row's ``label`` is right for every version; rows without a label pass.
 
     Args:
         llm: Language model that judges.
@@ -253,7 +253,7 @@ class LabelVerifier(TextVerifier):
         self.prompt = load_prompt("label_check")
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return the version that lost the label and why, or that there is no verdict; send all requests together."""
+        """Return the version that lost the label with the reason, or that there is no verdict, in one batch."""
         asked = [
             (k, name, text)
             for k, (row, versions) in enumerate(zip(rows, made, strict=True))
@@ -270,7 +270,7 @@ class LabelVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return None: a text alone has no label."""
+        """Return None, because a text alone has no label."""
         return None
 
     def _request(self, original: str, rewritten: str, label: object) -> Request:
@@ -285,7 +285,7 @@ class LabelVerifier(TextVerifier):
 
 
 def _json_of(example: Mapping[str, str], *keys: str) -> str:
-    """Return as JSON the keys of an example whose values are already JSON."""
+    """Return some keys of an example as JSON; their values are already JSON."""
     return "{" + ", ".join(f"{json.dumps(key)}: {example[key]}" for key in keys) + "}"
 
 
@@ -314,7 +314,7 @@ def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = Non
     for name in names:
         if name == LABEL:
             if llm is None:
-                raise FairlabError("the verifier 'label' asks a language model; add llm=local or another, see --help")
+                raise FairlabError("the verifier 'label' needs a language model; add llm=local or another, see --help")
             verifiers.append(LabelVerifier(llm))
         elif name in VERIFIERS:
             verifiers.append(VERIFIERS[name](lexicon))

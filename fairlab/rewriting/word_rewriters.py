@@ -1,4 +1,4 @@
-"""Rewriters of one person: a text, a word of it that means a person, and the target attribute."""
+"""Rewriters of one person, given by a text, a word for the person in it, and the target attribute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 
 @dataclass(frozen=True)
 class Selection:
-    """Word of a text and a target for the person it means: an element of K in algorithm 1.
+    """Word of a text and a target for its person, an element of K in algorithm 1.
 
     Attributes:
         start: Offset of the word's first character.

@@ -1,1 +1,1 @@
-"""Hydra's part of fairlab: composing, folders, checkpoints, loggers, sweeps and processes of a run."""
+"""Execution of runs with Hydra: configuration, folders, checkpoints, loggers, sweeps and processes."""

@@ -1,4 +1,4 @@
-"""Settings of how a device runs the model in training; none of them lasts beyond it."""
+"""Settings that change how a device runs the model during training; all of them are undone afterwards."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fairlab.backbones.blocks import Recomputation, keep_blocks, recompute_block
 
 
 class Acceleration(Callback):
-    """Attention, recomputation and compilation of a model in training; the plain model is measured and exported.
+    """Attention, recomputation and compilation during training; the plain model is measured and exported.
 
     Args:
-        encoder: Backbone whose model is changed; methods may have changed it by the time training begins.
-        attention: Implementation of attention as transformers name it, such as ``sdpa``; None leaves the method's.
-        recompute: Values that blocks recompute in the backward pass, see
+        encoder: Backbone whose model is changed; a method may already have changed it when training begins.
+        attention: Name of an attention implementation of transformers, such as ``sdpa``, or None to keep the method's.
+        recompute: Values that blocks recompute in the backward pass; see
             :func:`fairlab.backbones.blocks.recompute_blocks`.
         compiled: Whether each block is compiled (``torch.compile``). Blocks share their code, so it is compiled once.
     """
@@ -41,7 +41,7 @@ class Acceleration(Callback):
             set_attention(model, self.attention, "trainer.attention")
         recompute_blocks(model, self.recompute)
         for block in transformer_blocks(model) if self.compiled else ():
-            block.compile()  # the first batch of another shape compiles for shapes of any size
+            block.compile()  # the first batch with another shape triggers one compilation for all shapes
 
     def on_fit_end(self, *_: Any) -> None:
         """Restore the model."""

@@ -28,15 +28,15 @@ LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other callbacks, so it stores their state
     """Writer of ``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss.
 
-    It also stops training early. If a validation coincides with a ``last.ckpt``, the checkpoint is taken afterwards and
-    includes its outcome, so that a continued run repeats an uninterrupted one. A file is written under a temporary name
-    and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the disk loses the
-    newer file. With weights in shards ``last.ckpt`` is a folder, written while training continues; the next one waits
-    for it.
+    It also stops training early. If a validation coincides with a ``last.ckpt``, the checkpoint is saved afterwards and
+    includes the result, so that a resumed run is identical to an uninterrupted one. A file is written under a temporary
+    name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the disk loses the
+    newer file. With sharded weights, ``last.ckpt`` is a folder that is written while training continues; the next
+    checkpoint waits until it is complete.
 
     Args:
         folder: Folder for ``last.ckpt`` and ``best.ckpt``.
-        every: Number of training steps between two ``last.ckpt``.
+        every: Number of training steps between two writes of ``last.ckpt``.
         monitor: Name of the logged validation value; the lowest value is best.
         patience: Number of validations without a new lowest value after which training stops; None disables early
             stopping.
@@ -54,7 +54,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Stop immediately if the continued run was already due to stop."""
-        # With Lightning's own handler, every process would communicate immediately, from any point.
+        # Lightning's own signal handler would make every process communicate at once, at arbitrary points.
         signal.signal(signal.SIGTERM, self._note_sigterm)
         self._stop_when_done(trainer)
 
@@ -77,7 +77,8 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
 
     def _between_steps(self, trainer: lightning.Trainer) -> None:
         """Save ``last.ckpt`` when due, or if a process received SIGTERM; all processes then end after this step."""
-        if batches_done(trainer) % trainer.accumulate_grad_batches:  # a checkpoint does not hold gradients
+        # a checkpoint does not contain accumulated gradients
+        if batches_done(trainer) % trainer.accumulate_grad_batches:
             return
         ends = bool(sum_over_ranks(torch.tensor(int(self.told_to_end))))
         if ends or trainer.global_step % self.every == 0:
@@ -94,7 +95,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
         """Wait for a checkpoint that is still being written."""
         if isinstance(trainer.strategy, Sharded):
             trainer.strategy.writer.wait()
-            trainer.strategy.barrier()  # before the barrier, other processes would not find it under its name
+            trainer.strategy.barrier()  # without the barrier, other processes might not find it under its name
 
     def _save_last(self, trainer: lightning.Trainer) -> None:
         if not isinstance(trainer.strategy, Sharded):
@@ -135,7 +136,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
 
 
 def replace_last(new: Path, last: Path) -> None:
-    """Give a new checkpoint the name of the last one, which becomes the previous one."""
+    """Rename the last checkpoint to the previous one, and give a new checkpoint the name of the last."""
     if os.path.lexists(last):
         previous = last.with_name(PREVIOUS)
         remove(previous)
@@ -174,9 +175,9 @@ def checkpoint_is_intact(path: Path) -> bool:
 
 
 def check_checkpoint(path: Path) -> None:
-    """Refuse a checkpoint to resume from that declares more than it stores.
+    """Refuse to resume from a checkpoint that declares larger tensors than it stores.
 
     Raises:
         FairlabError: See :func:`fairlab.checks.tensor_archive.check_tensor_archive`.
     """
-    check_tensor_archive(path / STATE if path.is_dir() else path)  # safetensors cannot
+    check_tensor_archive(path / STATE if path.is_dir() else path)  # files of safetensors cannot do this

@@ -21,7 +21,7 @@ def command(commands: Sequence[str]) -> None:
 
 
 def offered(line: str, commands: Sequence[str]) -> list[str]:
-    """Return the completions of a line's last word; after ``=`` or a comma, of the part that follows it.
+    """Return the completions of a line's last word or, after ``=`` or a comma, of the part that follows.
 
     Example:
         >>> offered("fairlab tr", ["train", "view"]), offered("fairlab train backbone=mini", ["train", "view"])

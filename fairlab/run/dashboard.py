@@ -1,6 +1,6 @@
 """``python -m fairlab.run.dashboard TEAM/PROJECT``: create a Weights & Biases workspace for the runs of a project.
 
-``--dry-run`` prints the layout and needs neither a network nor a key. See ``docs/loggers.md``.
+``--dry-run`` only prints the layout, which needs no network and no key. See ``docs/loggers.md``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``fairlab doctor``: installed packages, data and models, and the missing ones.
+"""``fairlab doctor``: installed and missing packages, data and models.
 
-It only reads this installation: packages of each extra, devices, benchmark data, models, disk space. No
-host is asked.
+It examines only this installation: packages of each extra, devices, benchmark data, models and disk space. It does not
+contact any server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EPILOG = "Example:\n  fairlab doctor"
 
 
 def examine() -> dict[str, list[str]]:
-    """Return the available and the missing parts: lines of text by topic."""
+    """Return lines of text on the available and missing parts, by topic."""
     return {
         "fairlab": installation(),
         "devices": devices_here(),
@@ -53,14 +53,14 @@ def devices_here() -> list[str]:
     found = [f"CPU: {os.cpu_count()} cores, {torch.get_num_threads()} threads of torch"]
     for number in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(number)
-        found.append(f"GPU {number}: {facts.name}, {facts.total_memory / 2**30:.0f} GiB; take it with trainer=gpu")
+        found.append(f"GPU {number}: {facts.name}, {facts.total_memory / 2**30:.0f} GiB; use it with trainer=gpu")
     if len(found) == 1:
-        found.append("no GPU: torch sees none, so everything runs on the CPU")
+        found.append("no GPU: torch finds none, so everything runs on the CPU")
     return found
 
 
 def declared() -> list[str]:
-    """Return the requirements in the metadata of the installed package; none of a checkout that is not installed."""
+    """Return the requirements in the metadata of the installed package; empty for a checkout that is not installed."""
     try:
         return requires("fairlab") or []
     except PackageNotFoundError:
@@ -75,7 +75,7 @@ def extras(requirements: Sequence[str]) -> list[str]:
             ``'rouge-score>=0.1.2; extra == "metrics"'``.
     """
     if not requirements:
-        return ["unknown, as fairlab runs from a checkout that is not installed; pip install -e ."]
+        return ["unknown, because fairlab runs from a checkout that is not installed; pip install -e ."]
     missing: dict[str, list[str]] = {}
     for name, requirement in by_extra(requirements):
         missing.setdefault(name, [])
@@ -105,7 +105,7 @@ def is_met(requirement: Requirement) -> bool:
 
 
 def benchmark_data() -> list[str]:
-    """Return the number of published files that are here, and the source of the others."""
+    """Return the number of published files on this machine, and where the others come from."""
     import pooch
 
     from fairlab.data.published.download import FILES
@@ -151,7 +151,7 @@ def as_text(found: Mapping[str, Sequence[str]]) -> str:
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the state of the installation; bad input ends in one sentence."""
+    """Print the state of the installation; on bad input, print one sentence and exit."""
     parser = Arguments(
         prog="fairlab doctor",
         description=__doc__,

@@ -12,19 +12,19 @@ from fairlab.types import FairlabError
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the table; bad input ends in one sentence."""
+    """Print the table of changes; on bad input, print one sentence and exit."""
     from fairlab.reporting.score_drift import drift_json, drift_table, drifts, read_scores
 
     parser = cli.Arguments(
         prog="fairlab drift", description=__doc__, epilog="Example: fairlab drift monday.jsonl friday.jsonl"
     )
     parser.add_argument("earlier", metavar="EARLIER", type=Path, help="scores that fairlab score wrote")
-    parser.add_argument("later", metavar="LATER", type=Path, help="scores by the same ensemble of later texts")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the numbers as JSON too")
+    parser.add_argument("later", metavar="LATER", type=Path, help="scores of later texts by the same ensemble")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="also write the numbers as JSON")
     with cli.one_sentence_without_hydra():
         given = parser.parse_args(arguments)
         if given.output and given.output.exists():
-            raise FairlabError(f"{given.output} is there already; give another output")
+            raise FairlabError(f"{given.output} already exists; give another output")
         files = read_scores(given.earlier), read_scores(given.later)
         found = drifts(*files)
         if given.output:

@@ -8,15 +8,16 @@ import math
 class EarlyStopping:
     """Count of validations since the lowest value.
 
-    It is queried during a validation, between saving the best weights and the checkpoint to resume from, so that a
-    resumed run stops at the same step as an uninterrupted one. A separate callback would run before or after both.
+    It is queried during a validation, after the best weights are saved and before the checkpoint to resume from. A
+    resumed run therefore stops at the same step as an uninterrupted one. A separate callback would run before or after
+    both.
 
     Args:
         patience: Number of validations without a new lowest value after which training stops, or None to never stop.
 
     Attributes:
         lowest: Lowest value so far; infinity before the first validation.
-        waited: Number of validations since then.
+        waited: Number of validations since the lowest value.
     """
 
     def __init__(self, patience: int | None) -> None:
@@ -40,5 +41,5 @@ class EarlyStopping:
 
     @property
     def is_due(self) -> bool:
-        """True if training should stop."""
+        """Return whether training should stop."""
         return self.patience is not None and self.waited >= self.patience

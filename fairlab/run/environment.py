@@ -1,4 +1,4 @@
-"""Environment of a run: revision, versions, machine."""
+"""Environment of a run: revision of fairlab, versions of its dependencies, and the machine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _processor() -> str:
 
 @cache
 def _git_revision() -> str:
-    """Return the commit of fairlab's checkout, marked if files differ from it; empty for an installed wheel."""
+    """Return the commit of fairlab's checkout, marked if files have changed since; empty for an installed wheel."""
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / ".git").exists():
         return ""

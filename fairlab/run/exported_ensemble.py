@@ -1,4 +1,4 @@
-"""Loading of an exported ensemble from its folder, to score texts."""
+"""Loading of an exported ensemble from its folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load_with_sources(folder: str, cache: str | None = None, given: Given | None
     Args:
         folder: Folder of the ensemble.
         cache: File that stores source scores; None stores no scores.
-        given: Settings of its sources by name that override the stored ones, such as their addresses.
+        given: Settings by source name, such as addresses, which override the stored ones.
 
     Raises:
         FairlabError: the ensemble does not exist, or it names a class that may not be built.

@@ -1,4 +1,4 @@
-"""Run folders: new folders, and the folders of continued runs."""
+"""Folders of new and continued runs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.redaction import without_secrets
-from fairlab.files import check_folder, holds_run, write_whole
+from fairlab.files import check_folder, holds_run, read_bounded, write_whole
 from fairlab.record import Record
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")
 MULTIRUN = Path("multirun")
-AUGMENTED = OUTPUTS / "augmented"  # training data that runs generated from texts, in folders named by their content
-SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its runs finished
-# Settings of a sweep's execution, which do not change its results.
+AUGMENTED = OUTPUTS / "augmented"  # training data that runs generated from texts, in folders named by a hash
+SWEEP = "sweep.json"  # file in a sweep's folder with its overrides and whether all its runs have finished
+# Settings that control how a sweep is run and do not change its results.
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
-# Settings that may differ in a continued run: its speed and location, not its results.
+# Settings that may differ in a continued run, because they change its speed or location but not its results.
 NOT_COMPARED = re.compile(
     r"(name|ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
-    r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|probe_above|total_timeout|price|budget"
+    r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|retries|probe_above|total_timeout|price|budget"
     r"|batch|ledger))(\.|$)"
 )
 
@@ -52,8 +52,8 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
     Args:
         experiment: Name of the experiment, and of the folder between ``outputs`` and the run.
         now: Time stamp of a new run.
-        ckpt: Run to continue: None starts a new run; ``last`` continues the newest unfinished run of the experiment;
-            any other value is the folder of the run to continue.
+        ckpt: Run to continue: None for a new run, ``last`` for the newest unfinished run of the experiment, or the
+            folder of a run.
         _root_: Composed configuration, passed in by OmegaConf.
 
     Raises:
@@ -102,7 +102,7 @@ def sweep_of(folder: Path) -> str | None:
 
 
 def sweep_overrides(overrides: Sequence[str]) -> list[str]:
-    """Return the overrides that affect results; a sweep may be continued by another launcher."""
+    """Return the overrides that affect results; for example, a sweep may be continued with another launcher."""
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
 
 
@@ -115,7 +115,7 @@ def write_sweep_state(
         folder: Folder of the sweep.
         overrides: Hydra overrides given on the sweep's command line.
         status: ``running`` until all of its runs are finished.
-        chosen: Settings that are best by validation, if any.
+        chosen: Settings with the best validation result, if any.
     """
     content: dict[str, Any] = {"overrides": sweep_overrides(overrides), "status": status}
     if chosen:
@@ -123,15 +123,13 @@ def write_sweep_state(
     write_whole(folder / SWEEP, json.dumps(content, indent=1) + "\n")
     hydra = folder / "multirun.yaml"
     if hydra.is_file():
-        write_whole(hydra, without_secrets(hydra.read_text(encoding="utf-8")))
+        write_whole(hydra, without_secrets(read_bounded(hydra)))
 
 
 def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
-    """Raise if a sweep was given a run to continue, or the folder of one of its runs holds another run."""
+    """Raise if ``ckpt`` was given to a sweep, or if the folder of one of its runs holds another run."""
     if config.get("ckpt") is not None:
-        raise FairlabError(
-            "ckpt continues one run and cannot be used with -m; a sweep continues when its command is given again"
-        )
+        raise FairlabError("ckpt continues one run and cannot be used with -m; to continue a sweep, repeat its command")
     if holds_run(place) and (key := changed_key(Record.load(place), config)):
         raise FairlabError(f"{place} holds another run ({key}); choose another hydra.sweep.dir")
 
@@ -144,7 +142,7 @@ def is_finished(folder: Path) -> bool:
 def newest_unfinished(folder: Path) -> Path:
     """Return the newest interrupted run in ``folder``; if there is no such run, the newest failed one.
 
-    A run that failed because of an error would fail again, and must not hide an older one that was only interrupted.
+    A run that failed because of an error would fail again, so an older run that was only interrupted takes precedence.
     Unreadable records are skipped with a message.
     """
     failed: Path | None = None
@@ -152,7 +150,7 @@ def newest_unfinished(folder: Path) -> Path:
         try:
             status = Record.load(record.parent).status
         except FairlabError as error:
-            print_escaped(f"fairlab: passed over: {error}", error=True)
+            print_escaped(f"fairlab: skipped: {error}", error=True)
             continue
         if status in ("running", "interrupted"):
             return record.parent
@@ -160,11 +158,11 @@ def newest_unfinished(folder: Path) -> Path:
             failed = failed or record.parent
     if failed is not None:
         return failed
-    raise FairlabError(f"there is no unfinished run in {folder}; leave ckpt out to start one")
+    raise FairlabError(f"there is no unfinished run in {folder}; leave ckpt out to start a new one")
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """Return a run's resolved configuration as plain containers, without its launcher; a missing value is ``???``."""
+    """Return a run's resolved configuration as plain containers without its launcher; missing values are ``???``."""
     if "hydra" in config:
         config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     values: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)  # type: ignore[assignment]
@@ -172,7 +170,7 @@ def plain_config(config: DictConfig) -> dict[str, Any]:
 
 
 def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
-    """Raise unless ``folder`` holds an unfinished run of the same configuration."""
+    """Raise unless ``folder`` holds an unfinished run with the same configuration."""
     if not holds_run(folder):
         raise FairlabError(f"{folder} holds no run to continue (no record.json); give a run folder or ckpt=last")
     record = Record.load(folder)
@@ -194,27 +192,27 @@ def changed_key(record: Record, config: dict[str, Any]) -> str:
 
 
 def output_folder(*, _root_: DictConfig) -> str:
-    """Return the folder that an augmentation writes to: a new one, or one with the same augmentation to continue.
+    """Return the folder that an augmentation writes to: a new one, or one with the same augmentation, to continue it.
 
     Raises:
         FairlabError: no folder was given, or it has other content; no file is written.
     """
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
-        raise FairlabError("output has no value; give the folder to write into, output=DIR")
+        raise FairlabError("output has no value; give the folder to write to, output=DIR")
     folder = Path(str(_root_.output))
     if file := next((above for above in folder.parents if above.is_file()), None):
-        raise FairlabError(f"{file} is a file, below which there can be no folder; choose another output")
+        raise FairlabError(f"{file} is a file, so it cannot contain folders; choose another output")
     if folder.is_dir():
         check_folder(folder)
     if holds_run(folder):
         refuse_other_augmentation(folder, plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
-        raise FairlabError(f"{folder} is there already and holds no augmentation; choose another output")
+        raise FairlabError(f"{folder} already exists and does not contain an augmentation; choose another output")
     return str(folder)
 
 
 def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
-    """Raise unless ``folder`` holds an augmentation, finished or not, of the same configuration."""
+    """Raise unless ``folder`` holds a finished or unfinished augmentation with the same configuration."""
     if key := changed_key(Record.load(folder), config):
         raise FairlabError(
             f"{folder} already holds another run ({key}); choose another output, or repeat the same configuration"
@@ -234,5 +232,5 @@ def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
     return {prefix[:-1]: tree}
 
 
-for _resolver in (run_folder, sweep_folder, output_folder):  # resolvers used by the configurations of the entry points
+for _resolver in (run_folder, sweep_folder, output_folder):  # resolvers used in the configurations of the entry points
     OmegaConf.register_new_resolver(_resolver.__name__, _resolver, replace=True)

@@ -1,6 +1,6 @@
 """Methods that follow another one in the same run, each applied to the output of the previous ones.
 
-``then=[inlp]`` uses the settings of a method's file; ``then=[{ccd_linear: {lean: 1}}]`` overrides some of them.
+``then=[inlp]`` uses the settings in the method's file; ``then=[{ccd_linear: {lean: 1}}]`` overrides some of them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
     Args:
         config: Composed configuration.
         encoder: Model that the run's method changes.
-        data: Training data, used by all of them.
+        data: Training data, which all methods use.
 
     Raises:
-        FairlabError: the method does not exist, lacks the setting or trains in steps, or the data is not counterfactual
-            groups.
+        FairlabError: a method does not exist, lacks a setting or trains in steps, or the data does not consist of
+            counterfactual groups.
     """
     if not config.get("then"):
         return []
@@ -45,14 +45,16 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
             known = ", ".join(key for key in settings if key != TARGET)
             raise FairlabError(f"then={name} has no setting {min(unknown)}; there are {known}")
         if not issubclass(target_of(settings), Fitted):
-            raise FairlabError(f"then={name} cannot follow another method, as it trains in steps; give it as method=")
+            raise FairlabError(
+                f"then={name} cannot follow another method, because it trains in steps; give it as method="
+            )
         groups_of(data)
         found.append(build({**settings, **changed}, encoder, seed=config.seed))
     return found
 
 
 def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
-    """Return a method's name, and the settings that ``then`` gives it."""
+    """Return a method's name and its settings in ``then``."""
     if not isinstance(one, Mapping):
         return str(one), {}
     if len(one) != 1 or not isinstance(next(iter(one.values())), Mapping):
@@ -62,7 +64,7 @@ def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
-    """Fit each method on the output of the previous ones; return the facts about them for the record, as ``then``."""
+    """Fit each method on the output of the previous ones; return the facts for the record under the key ``then``."""
     facts = []
     for method in methods:
         method.fit(data)

@@ -17,9 +17,9 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor
 
 NAME = "history.jsonl"
-WARM_UP = 5  # batches whose time is not counted if others follow: they compile, allocate and fill caches
-WAIT_EVERY = 50  # batches between two reads of values from the device, for which the process waits
-MOST_ROWS = 10_000  # training rows, and validation rows, that a record holds
+WARM_UP = 5  # first batches, not timed if others follow, because they compile, allocate and fill caches
+WAIT_EVERY = 50  # batches between two reads of values from the device, each of which makes the process wait
+MOST_ROWS = 10_000  # maximum number of training rows, and of validation rows, in a record
 
 Row = dict[str, float]
 
@@ -27,21 +27,22 @@ Row = dict[str, float]
 class History(Callback):
     """Loss of every optimizer step and metrics of every validation, appended to a file of JSON lines.
 
-    Values stay on the device and are read together, at most every ``WAIT_EVERY`` batches. A row of a step that is taken
-    in several parts holds the means of the parts. A checkpoint stores the length of the file, to which a resumed run
-    cuts it, so neither memory nor checkpoints grow with the number of steps. Rank 0 alone writes.
+    Values stay on the device and are read together, at most every ``WAIT_EVERY`` batches. If a step is processed in
+    several parts, its row holds the means over the parts. A checkpoint stores only the length of the file, and a
+    resumed run truncates the file to that length. Memory use and the size of checkpoints therefore do not grow with the
+    number of steps. Only rank 0 writes.
 
     Args:
         folder: Folder for the file.
 
     Attributes:
-        figures: Function from trainer, method and batches per second to figures by name, which go to the loggers with
-            the latest row; None gives none.
+        figures: Function from trainer, method and batches per second to figures by name, which the loggers receive with
+            the latest row; None for no figures.
         live: Latest figures; empty before the first ones.
         last: Latest row; empty before the first one.
-        seconds: Wall time of the training batches of this process, without validation and checkpoints; the first ones
-            are left out if others follow.
-        batches: Number of these batches.
+        seconds: Wall time of this process's training batches, without validation and checkpoints. The first batches are
+            not counted if others follow.
+        batches: Number of the batches timed in ``seconds``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -51,7 +52,7 @@ class History(Callback):
         self.last: Row = {}
         self.seconds = 0.0
         self.batches = 0
-        self._trained: Row = {}  # of the latest training row
+        self._trained: Row = {}  # values of the latest training row
         self._bytes = 0
         self._is_cut = False
         self._parts: list[dict[str, Tensor]] = []
@@ -62,11 +63,11 @@ class History(Callback):
 
     @property
     def rows(self) -> list[Row]:
-        """Return the rows so far, thinned as in :func:`read_history`; empty where this process does not write."""
+        """Return the rows so far, thinned as in :func:`read_history`; empty if this process does not write them."""
         return read_history(self.file)
 
     def on_train_batch_start(self, *_: Any) -> None:
-        """Start the clock, which a read of the values stops."""
+        """Start the clock; reading the values stops it."""
         if self._started is None:
             self._started = time.perf_counter()
 
@@ -97,9 +98,9 @@ class History(Callback):
         self.read(trainer)
 
     def on_save_checkpoint(self, trainer: lightning.Trainer, module: Any, checkpoint: dict[str, Any]) -> None:
-        """Write the rows of the steps before the checkpoint, which then counts them."""
+        """Write the rows of the steps so far, so that the checkpoint counts them."""
         self.read(trainer)
-        if "callbacks" in checkpoint:  # Lightning asked for the state before this hook
+        if "callbacks" in checkpoint:  # Lightning collected the state before it called this hook
             checkpoint["callbacks"][self.state_key] = self.state_dict()
 
     def read(self, trainer: lightning.Trainer) -> None:
@@ -151,9 +152,10 @@ class History(Callback):
             self._append("".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def _append(self, content: bytes) -> None:
-        """Append to the file, which the first call cuts to the rows of the checkpoint that the run resumes from.
+        """Append to the file; the first call truncates it to the rows of the checkpoint that the run resumes from.
 
-        Lightning has no hook for that: shards restore the length late, and a run may resume after its last step.
+        Lightning has no hook for this: sharded checkpoints restore the length late, and a run may resume after its last
+        step.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -170,16 +172,16 @@ class History(Callback):
         return {"bytes": self._bytes, "last": self.last, "trained": self._trained}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the values of the continued run; the history of a run of 0.1.0 starts from scratch."""
+        """Restore the values of the continued run; runs of version 0.1.0 start a new history."""
         self._bytes, self.last = state_dict.get("bytes", 0), state_dict.get("last", {})
         self._trained = state_dict.get("trained", {})
 
 
 def read_history(file: Path, most: int = MOST_ROWS) -> list[Row]:
-    """Return the rows of a history in order, at most about ``most`` of training and as many of validation.
+    """Return the rows of a history in order: at most about ``most`` training rows and ``most`` validation rows.
 
-    Longer histories are thinned: of each kind every k-th row is returned, and the last one. Memory use depends on
-    ``most`` alone. A missing file gives no rows.
+    Longer histories are thinned: every k-th row of each kind is returned, and the last one. Memory use depends only on
+    ``most``. For a missing file, the list is empty.
     """
     if not file.is_file():
         return []

@@ -1,4 +1,4 @@
-"""One run of an entry point: its folder, its record and its outcome."""
+"""Execution of one run of an entry point, with its folder, its record and its final status."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_file
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.checks.redaction import without_secrets
 from fairlab.distributed import rank
-from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, remove_unfinished, write_whole
+from fairlab.files import (
+    check_folder,
+    holds_run,
+    no_space_is_one_sentence,
+    read_bounded,
+    remove_unfinished,
+    write_whole,
+)
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
@@ -44,14 +51,14 @@ def job(
     body: Callable[[DictConfig, Record], None],
     announce: Callable[[DictConfig], None] | None = None,
 ) -> None:
-    """Run the work of an entry point with a record that states the outcome in every case.
+    """Run the work of an entry point, and record its final status in every case.
 
     Args:
         entry: Name of the entry point, as in ``python -m fairlab.<entry>``.
         config: Composed configuration.
         body: Function that does the work and sets the record's status to ``finished``.
-        announce: Function that first prints what the run will do, because checking the values imports torch, which
-            takes seconds.
+        announce: Function that prints what the run will do before the values are checked, because that imports torch,
+            which takes seconds.
     """
     from fairlab.reporting.summary import print_summary
 
@@ -72,7 +79,7 @@ def job(
 
 @contextmanager
 def accounted(record: Record) -> Iterator[None]:
-    """Guard the work of a run: in every case, its record states the outcome and the duration."""
+    """Run the body so that, in every case, the record states the final status and the duration."""
     started, busy = time.perf_counter(), processor_seconds()
     try:
         yield
@@ -83,7 +90,7 @@ def accounted(record: Record) -> Iterator[None]:
     except ReviewNeeded as error:
         record.status, record.reason = "interrupted", str(error)
         raise
-    except NotPushed:  # the work itself is done
+    except NotPushed:  # the work itself is finished
         raise
     except BrokenPipeError as error:
         unread = nobody_reads()
@@ -106,7 +113,7 @@ def processor_seconds() -> float:
 
 
 def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
-    """Run the work in the configured number of processes; ``record`` then holds the output of rank 0."""
+    """Run the work in the configured number of processes, and update ``record`` with the output of rank 0."""
     count = process_count(config)
     refuse_other_count(count)
     with parsing_with(config.get("spacy")):
@@ -158,7 +165,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
 
 @contextmanager
 def temporary_copy(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder with a copy of a run's items and a link to its checkpoints, which all processes read."""
+    """Yield a temporary folder with a copy of a run's item files and a link to its checkpoints for all processes."""
     with tempfile.TemporaryDirectory() as place:
         own = Path(place)
         if (folder / "items").is_dir():
@@ -168,13 +175,13 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
 
 
 def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
-    """Lock a run folder for this process and remove what a killed process was writing there.
+    """Lock a run folder for this process, and remove files that a killed process left half-written.
 
-    The lock is released when the process ends in any way.
+    The lock is released when the process ends, whatever the reason.
 
     Args:
         folder: Folder to lock.
-        other: Setting that names another folder, for the message.
+        other: Setting that the message suggests, to choose another folder.
 
     Raises:
         FairlabError: another process holds the lock, or a link in the folder leads out of it.
@@ -190,7 +197,7 @@ def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
 
 
 def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
-    """Return the record of this run: a new one, or the continued run's with its readings so far.
+    """Return the record of this run: a new one, or the record of the continued run with its readings so far.
 
     An entry point without ``ckpt`` continues its own earlier run if the folder holds one.
     """
@@ -209,25 +216,25 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
         record = Record(folder, config=plain, command=command_line(entry))
     record.save()
     for file in (folder / ".hydra").glob("*.yaml"):  # Hydra's copies of the configuration
-        write_whole(file, without_secrets(file.read_text(encoding="utf-8")))
+        write_whole(file, without_secrets(read_bounded(file)))
     return record
 
 
 def began(record: Record) -> bool:
-    """Return whether a run got past loading; an earlier failure leaves no results that a new run would overwrite."""
+    """Return whether a run got past loading; a run that failed before has no results that could be overwritten."""
     done = record.readings or record.history or stages_of(record).keys() - {LOADING}
     return record.status != "failed" or bool(done)
 
 
 def command_line(entry: str) -> str:
     """Return the command of this run, as a user would type it."""
-    hydra = HydraConfig.get()  # a process of Hydra's own launchers has another command
+    hydra = HydraConfig.get()  # processes started by Hydra's launchers have a different command line
     given = sys.argv[1:] if hydra.mode == RunMode.RUN else hydra.overrides.task
     return shlex.join(["python", "-m", f"fairlab.{entry}", *given])
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise if a continued run's data or weights, or files read by benchmarks, have changed since its start.
+    """Raise if the data, the weights or the benchmark files of a continued run have changed since its start.
 
     Raises:
         FairlabError: a file changed; the message names it.

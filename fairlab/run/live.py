@@ -1,6 +1,6 @@
-"""Figures of a training while it runs: speed, share of the device's peak, memory, time left; and a trace of some steps.
+"""Live figures of a training run: speed, share of the device's peak, memory and time left; and a trace of some steps.
 
-They stand in the progress bar and go to the loggers.
+The figures are shown in the progress bar and sent to the loggers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SKIPPED = 3  # batches before a trace, in which devices warm up
 
 @dataclass(frozen=True)
 class Figures:
-    """Meaning of batches per second for one run.
+    """Conversion of batches per second to other figures for one run.
 
     Attributes:
-        tokens: Average number of tokens of a batch, over all processes; 0 if the data does not say.
+        tokens: Average number of tokens of a batch over all processes; 0 if unknown.
         batches: Number of batches of the run.
     """
 
@@ -44,9 +44,9 @@ class Figures:
             rate: Batches per second.
 
         Returns:
-            ``seconds_left`` of training without validations; if known, ``tokens_per_second`` over all processes,
-            ``memory_gb``, the peak on this process's GPU, and ``share_of_peak``, by 6 FLOP per parameter and token and
-            the maker's peak for the precision.
+            ``seconds_left`` of training, without validations; and, if known, ``tokens_per_second`` over all processes,
+            ``memory_gb``, the peak memory on this process's GPU, and ``share_of_peak``, computed from 6 FLOP per
+            parameter and token and the maker's peak performance for the precision.
         """
         found = {"seconds_left": (self.batches - batches_done(trainer)) / rate}
         if self.tokens:
@@ -111,19 +111,19 @@ class Trace(Callback):
         self._profiler: torch.profiler.profile | None = None
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Begin to count batches, in rank 0 alone."""
+        """Begin to count batches, only on rank 0."""
         if trainer.is_global_zero:
             schedule = torch.profiler.schedule(wait=SKIPPED - 1, warmup=1, active=self.batches, repeat=1)
             self._profiler = torch.profiler.profile(schedule=schedule, on_trace_ready=self._write)
             self._profiler.start()
 
     def on_train_batch_end(self, *_: Any) -> None:
-        """Count a batch."""
+        """Count a batch, and start or stop the trace when due."""
         if self._profiler is not None:
             self._profiler.step()
 
     def on_train_end(self, *_: Any) -> None:
-        """Stop."""
+        """Stop the trace."""
         if self._profiler is not None:
             self._profiler.stop()
             self._profiler = None

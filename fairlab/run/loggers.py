@@ -1,6 +1,6 @@
 """Loggers of numbers in addition to ``record.json``, the authoritative record.
 
-A logger can neither stop a run nor lose its record.
+An error in a logger neither stops a run nor affects its record.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairlab.types import FairlabError, missing_extra, need_extra
 
 WORDS = ("what was measured", "what it means")
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
-SAID = 200  # characters of a logger's error
+SAID = 200  # maximum number of characters shown of a logger's error
 DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", "high", "unit", "p", "p_holm", "n")
 
 
@@ -29,7 +29,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
 
     Args:
         nodes: Configuration of each logger, by its name.
-        record: Record of the run; it stores the run's Weights & Biases id for continuation.
+        record: Record of the run, which stores the run's Weights & Biases id so that the run can be continued.
         sweep: Name of the sweep that the run belongs to; None if it is not part of a sweep.
 
     Raises:
@@ -47,10 +47,10 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
     for name, logger in zip(nodes, loggers, strict=True):
         try:
             logger.log_hyperparams(redacted(record.config))
-        except Exception as error:  # some loggers start only now; their errors are of any type
+        except Exception as error:  # some loggers start only now, and can raise any type of error
             said = without_secrets(" ".join(str(error).split()))[:SAID]
             raise FairlabError(
-                f"logger={name} cannot begin ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' installs "
+                f"logger={name} cannot start ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' installs "
                 "its packages, or leave it out"
             ) from error
         logger.log_metrics = _passing_over_errors(logger)
@@ -58,7 +58,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
 
 
 def _passing_over_errors(logger: Any) -> Callable[..., None]:
-    """Return a logger's ``log_metrics`` that reports only its first error, so that training continues."""
+    """Return a version of a logger's ``log_metrics`` that reports only its first error, so that training continues."""
     log_metrics = logger.log_metrics
     failed: list[Exception] = []
 
@@ -76,7 +76,8 @@ def _passing_over_errors(logger: Any) -> Callable[..., None]:
 def _say(logger: Any, error: Exception) -> None:
     text = without_secrets(" ".join(str(error).split()))
     print_escaped(
-        f"fairlab: {type(logger).__name__} fails ({text}); the run continues, and record.json has all", error=True
+        f"fairlab: {type(logger).__name__} fails ({text}); the run continues, and record.json has all values",
+        error=True,
     )
 
 
@@ -135,7 +136,7 @@ def wandb_logger(
     }
     run = _wandb_run(common, offline)
     for link in Path(save_dir, "wandb").glob("*/logs/debug-core.log"):
-        link.unlink()  # leads to a cache of the user: a run's folder holds all that is its own
+        link.unlink()  # leads to a cache of the user, but a run's folder must contain all of its own files
     run.define_metric("trainer/global_step")
     run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
     return WandbLogger(experiment=run, save_dir=save_dir)
@@ -153,7 +154,7 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
         ) from error
     except wandb.errors.Error as error:
         print_escaped(
-            f"fairlab: wandb's server cannot be reached ({type(error).__name__}); the run is kept in "
+            f"fairlab: wandb's server cannot be reached ({type(error).__name__}); the run is stored in "
             f"{settings['dir']}/wandb: "
             "send it with 'wandb sync' later",
             error=True,
@@ -163,9 +164,9 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
 
 
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
-    """Send the final readings to the loggers, for Weights & Biases also tables, figures and the model; then close them.
+    """Send the final readings to the loggers and close them; Weights & Biases also gets tables, figures and the model.
 
-    Errors are printed and otherwise ignored: the run is finished by then.
+    Errors are printed and otherwise ignored, because the run is already finished.
     """
     for logger in loggers:
         try:
@@ -201,7 +202,7 @@ def _finish_wandb(run: Any, record: Record) -> None:
 
 
 def _in_words(entry: Reading | Comparison, columns: Sequence[str]) -> list[Any]:
-    """Return a row of a table: title and meaning of the number, and its parts."""
+    """Return a table row: title and meaning of the number, followed by its fields."""
     from fairlab.reporting.headlines import meaning, title
 
     return [title(entry), meaning(entry), *(getattr(entry, column) for column in columns)]

@@ -13,8 +13,8 @@ from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 
 TABLE = (
-    "A table for a paper, of runs of fairlab or results of lm-evaluation-harness, inspect, HELM, MTEB or Every Eval "
-    "Ever. Runs that differ only in their seed are one row, after the model they started from."
+    "Make a table for a paper from runs of fairlab or results of lm-evaluation-harness, inspect, HELM, MTEB or Every "
+    "Eval Ever. Runs that differ only in their seed share one row, below the model they started from."
 )
 TABLE_EXAMPLES = """examples:
   fairlab table multirun/ccd --latex
@@ -25,21 +25,21 @@ CITE = "Print citations of runs (methods, benchmarks, data, models and fairlab) 
 
 
 def table(arguments: Sequence[str]) -> None:
-    """Print the table of the runs below folders, or write it to a file; bad input ends in one sentence."""
+    """Print a table of all runs below some folders, or write it to a file."""
     parser = cli.Arguments(
         prog="fairlab table",
         description=TABLE,
         epilog=TABLE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="a folder with runs or results at any depth")
-    parser.add_argument("--latex", action="store_true", help="LaTeX for the package booktabs; else Markdown")
+    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="folder with runs or results at any depth")
+    parser.add_argument("--latex", action="store_true", help="write LaTeX for the package booktabs instead of Markdown")
     parser.add_argument("--readings", nargs="+", metavar="KEY", help="keys as in metrics.json, without the phase")
     parser.add_argument("--spread", default="interval", metavar="WHAT", help="interval (default), deviation or none")
-    parser.add_argument("--decimals", type=int, metavar="N", help="decimals of all values; by default 2 or 3")
-    parser.add_argument("--no-baseline", action="store_true", help="without the model that trainings started from")
-    parser.add_argument("--caption", default="", help="caption instead of the one that says n, seeds and tests")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="a new file for the table")
+    parser.add_argument("--decimals", type=int, metavar="N", help="number of decimals of all values; 2 or 3 by default")
+    parser.add_argument("--no-baseline", action="store_true", help="leave out the model that training started from")
+    parser.add_argument("--caption", default="", help="caption that replaces the default one with n, seeds and tests")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="new file for the table")
     with cli.one_sentence_without_hydra():
         chosen = parser.parse_args(arguments)
         from fairlab.reporting.paper_table import paper_table
@@ -51,9 +51,9 @@ def table(arguments: Sequence[str]) -> None:
 
 
 def cite(arguments: Sequence[str]) -> None:
-    """Print BibTeX of runs, or a paragraph on how they were made, or write it; bad input ends in one sentence."""
+    """Print the BibTeX entries of runs, or a paragraph on how they were made; or write either to a file."""
     parser = cli.Arguments(prog="fairlab cite", description=CITE, epilog="Example: fairlab cite outputs/ccd_bert/NAME")
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a folder of a run, or of runs")
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="folder of a run, or of several runs")
     parser.add_argument("--methods", action="store_true", help="LaTeX on how the runs were made, with command lines")
     parser.add_argument("--output", type=Path, metavar="FILE", help="a new file")
     with cli.one_sentence_without_hydra():
@@ -69,7 +69,7 @@ def _records(folders: Sequence[Path], output: Path | None) -> list[Record]:
     from fairlab.reporting.tables.grouping import records_below
 
     if output and output.exists():
-        raise FairlabError(f"{output} is there already; give another --output")
+        raise FairlabError(f"{output} already exists; give another --output")
     return [record for folder in folders for record in records_below(folder)]
 
 

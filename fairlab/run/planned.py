@@ -1,4 +1,4 @@
-"""``dry_run=true`` of an entry point: the plan of a command, without a run folder made by Hydra."""
+"""``dry_run=true`` of an entry point: it prints the plan of a command, and Hydra creates no run folder."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SHORT = 50_000_000  # maximum size in bytes of the data that is read for a plan
 
 
 def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
-    """Print the plan of the command line, or one sentence if the run would be refused; no file is written.
+    """Print the plan of the command, or one sentence if the run would be refused; write no file.
 
     Args:
         entry: Name of the entry point.
-        rehearse: Function that prepares a run up to its work, and raises the errors of a run. It is called
-            if models and data are available and small.
+        rehearse: Function that prepares a run without doing its work, and raises the errors that the run would raise.
+            It is called only if models and data are available and small.
     """
     try:
         given = with_quoted_addresses(sys.argv[1:])
@@ -57,12 +57,12 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
 
 
 def calibrates(given: Sequence[str]) -> bool:
-    """Return whether this machine should be timed."""
+    """Return whether the speed of this machine should be measured."""
     return not any(re.fullmatch(r"\+*calibrate=(false|0|no|off)", one.casefold()) for one in given)
 
 
 def devices(*, calibrate: bool) -> tuple[list[Device], str]:
-    """Return the devices for which hours are estimated, and the reason if this machine could not be timed."""
+    """Return the devices for which hours are estimated, and the reason if this machine could not be measured."""
     if not calibrate:
         return gpus(), ""
     try:
@@ -81,7 +81,7 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
 def is_cheap(entry: str, config: DictConfig) -> bool:
     """Return whether the models and data of a run are available and small enough to be built for its plan.
 
-    A file or folder that does not fit the run counts as available: building it raises the error.
+    A file or folder that does not fit the run counts as available, because building it raises the error.
     """
     values = settings_to_plan(entry, config)
     if not all(need.there or Path(need.name).exists() for need in needs_of(values)):
@@ -106,15 +106,15 @@ def planned(
     times: int = 1,
     made: dict[str, ModelSize] | None = None,
 ) -> RunPlan:
-    """Return the plan of a command; if its configuration cannot be composed, the plan holds the reason.
+    """Return the plan of a command, or the reason why its configuration cannot be composed.
 
     Args:
         entry: Name of the entry point.
         title: Name of the run.
         given: Overrides of the run.
         commands: Commands of the run, as in :func:`fairlab.run.planning.plan.plan_of_run`.
-        times: Number of seeds, as there.
-        made: Sizes of models made by other runs, as there.
+        times: Number of seeds, as in that function.
+        made: Sizes of models made by other runs, as in that function.
     """
     try:
         composition = composition_of(entry, given)
@@ -126,13 +126,13 @@ def planned(
 
 
 def settings_to_plan(entry: str, composition: DictConfig) -> dict[str, Any]:
-    """Return a composed configuration as plain containers, with the settings of the models of an evaluation."""
+    """Return a composed configuration as plain containers, including the settings of an evaluation's models."""
     values = plain_config(composition)
     return values | {"models": models_of(values)} if entry == "evaluate" else values
 
 
 def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
-    """Return the composed configuration of a command without ``ckpt``, whose folder other runs may make first."""
+    """Return the composed configuration of a command without ``ckpt``, whose folder may not exist yet."""
     overrides = [one for one in given if not one.startswith("ckpt=")]
     composition = composed(entry, overrides, {})
     return from_model(composition, overrides) if entry == "train" else composition

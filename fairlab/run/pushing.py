@@ -1,4 +1,4 @@
-"""Pushes to the hub with the user's token; the token is never written or shown."""
+"""Uploads to the hub with the user's token, which is never written or shown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fairlab.types import FairlabError, NotPushed
 
 PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 NAME = re.compile(rf"{PART}/{PART}")
-LONGEST = 96  # characters of a name
-SHOWN = 200  # characters of the hub's own message
+LONGEST = 96  # maximum number of characters of a name
+SHOWN = 200  # maximum number of characters shown of the hub's message
 HOW = "set HF_TOKEN, or run hf auth login"
 
 
 def refuse_push(name: str | None) -> None:
-    """Raise before any work is done if its result could not be pushed; None disables the push.
+    """Raise, before any work is done, if the result could not be pushed; do nothing if ``name`` is None.
 
     Args:
         name: ``USER/NAME``, of the token's owner or one of the owner's organisations.
@@ -31,18 +31,20 @@ def refuse_push(name: str | None) -> None:
     if name is None:
         return
     if len(name) > LONGEST or not NAME.fullmatch(name) or ".." in name or "--" in name:
-        raise FairlabError("push must be USER/NAME, of letters, digits, '-', '_' and '.', as the hub names it")
+        raise FairlabError("push must be USER/NAME, with only letters, digits, '-', '_' and '.'")
     from huggingface_hub import HfApi, constants, get_token
 
     if get_token() is None:
-        raise FairlabError(f"push={name} needs a token of the hub, which is missing; {HOW}")
+        raise FairlabError(f"push={name} needs a token for the hub, which is missing; {HOW}")
     if reason := hub_unreachable():
         raise FairlabError(f"push={name} cannot be done: {reason}; leave push out")
     with _in_one_sentence(name, f"give a token that can write: {HOW}"):
         user = HfApi(endpoint=constants.ENDPOINT).whoami()
     owners = [user["name"], *(one["name"] for one in user.get("orgs", []))]
     if name.partition("/")[0] not in owners:
-        raise FairlabError(f"push={name} is of another user: the token is for {', '.join(owners)}")
+        raise FairlabError(
+            f"push={name} belongs to another user; give a name of the token's owners: {', '.join(owners)}"
+        )
 
 
 def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
@@ -59,7 +61,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
         Address of the repository.
 
     Raises:
-        NotPushed: the hub does not accept the push; the files are still there.
+        NotPushed: the hub does not accept the push; the files are kept.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
 
@@ -68,7 +70,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
     ]
     added.append(CommitOperationAdd("README.md", card.encode()))
     api = HfApi(endpoint=constants.ENDPOINT)
-    again = "give the same command again" if kind == "dataset" else "push it by fairlab.evaluate model=RUN push=..."
+    again = "give the same command again" if kind == "dataset" else "push it with fairlab.evaluate model=RUN push=..."
     with _in_one_sentence(name, f"the result is in {folder}; {again}", NotPushed):
         address = api.create_repo(name, repo_type=kind, exist_ok=True)
         api.create_commit(name, added, commit_message="Written by fairlab", repo_type=kind)
@@ -81,7 +83,7 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
     Args:
         folder: Folder of the exported model, with its card.
         name: ``USER/NAME``, as in :func:`push`.
-        with_results: Function that changes the card before the push; the folder keeps the original.
+        with_results: Function that changes the card before the push; the folder keeps the original card.
     """
     readme = folder / "README.md"
     card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")
@@ -91,7 +93,7 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
 
 @contextmanager
 def _in_one_sentence(name: str, remedy: str, kind: type[FairlabError] = FairlabError) -> Iterator[None]:
-    """Turn errors of the hub's client into one sentence without the token."""
+    """Convert errors of the hub's client to one sentence without the token."""
     import httpx
     from huggingface_hub import get_token
 
@@ -99,4 +101,4 @@ def _in_one_sentence(name: str, remedy: str, kind: type[FairlabError] = FairlabE
         yield
     except (OSError, ValueError, httpx.HTTPError) as error:
         said = " ".join(str(error).replace(get_token() or "\0", "<token>").split())[:SHOWN]
-        raise kind(f"push={name} was not taken by the hub: {said}; {remedy}") from None  # no token in a trace
+        raise kind(f"push={name} was rejected by the hub: {said}; {remedy}") from None  # no token in a trace

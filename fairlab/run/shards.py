@@ -1,7 +1,8 @@
-"""Checkpoints in shards: each process writes its own part of the weights, while training continues.
+"""Sharded checkpoints: each process writes its own part of the weights while training continues.
 
-A checkpoint is a folder. Weights and optimizer state are files of safetensors, written by torch's distributed
-checkpoint; any number of processes can read them. ``state.pt`` holds all else, and ``checksums.json`` one sum per file.
+A checkpoint is a folder. Weights and optimizer state are safetensors files, written by torch's distributed checkpoint,
+which any number of processes can read. ``state.pt`` holds everything else, and ``checksums.json`` has a checksum per
+file.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ READ_AT_ONCE = 16 << 20  # bytes
 
 
 class ShardWriter:
-    """Writer of one checkpoint at a time, in a thread.
+    """Writer of checkpoints in a background thread, one at a time.
 
-    The thread communicates in a group of its own, over gloo, to keep its messages apart from training.
+    The thread communicates in its own gloo group, which keeps its messages separate from those of training.
     """
 
     def __init__(self) -> None:
@@ -44,7 +45,7 @@ class ShardWriter:
         self._writing: Future[None] | None = None
 
     def start(self, checkpoint: Mapping[str, Any], folder: Path, publish: Callable[[], None]) -> None:
-        """Begin to write a checkpoint; it returns once the tensors are copied.
+        """Begin to write a checkpoint, and return as soon as the tensors are copied.
 
         Args:
             checkpoint: Checkpoint of Lightning, with this process's shards.
@@ -62,10 +63,10 @@ class ShardWriter:
         self._writing = self._thread.submit(self._write, copies, folder, publish)
 
     def wait(self) -> None:
-        """Wait until the checkpoint that was begun is written.
+        """Wait until the current checkpoint is written.
 
         Raises:
-            Exception: It could not be written.
+            Exception: The checkpoint could not be written.
         """
         writing, self._writing = self._writing, None
         if writing is not None:
@@ -92,11 +93,11 @@ def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer],
     Args:
         folder: Folder of the checkpoint.
         model: Sharded model, whose weights are replaced.
-        optimizers: Its optimizers, whose state is replaced.
+        optimizers: Optimizers of the model, whose state is replaced.
         group: Group of all processes that has a CPU backend.
 
     Returns:
-        All else that the checkpoint holds.
+        Rest of the checkpoint, without weights and optimizer state.
 
     Raises:
         RuntimeError: The checkpoint belongs to another model.
@@ -124,12 +125,12 @@ def _refuse_other_tensors(saved: Sequence[str], present: Mapping[str, Tensor], f
     if missing or any(
         name not in present or name not in found or found[name].size != present[name].shape for name in saved
     ):
-        raise RuntimeError("Error(s) in loading state_dict: it holds other tensors than this model has")
+        raise RuntimeError("Error(s) in loading state_dict: its tensors are not those of this model")
 
 
 @contextmanager
 def _own_error() -> Iterator[None]:
-    """Raise the error of a process, such as a full disk, instead of torch's list of all of them."""
+    """Raise the error of one process, such as a full disk, instead of torch's list of all processes' errors."""
     try:
         yield
     except CheckpointException as error:
@@ -137,7 +138,7 @@ def _own_error() -> Iterator[None]:
 
 
 def shards_are_intact(folder: Path) -> bool:
-    """Return whether every file of a checkpoint in shards has its checksum; each process reads its share of them."""
+    """Return whether every file of a sharded checkpoint matches its checksum; each process checks some of the files."""
     try:
         sums = read_json(folder / CHECKSUMS)
         names = sorted([STATE, *(path.name for path in folder.glob("*.safetensors"))])
@@ -148,7 +149,7 @@ def shards_are_intact(folder: Path) -> bool:
 
 
 def _split(weights: Mapping[str, Any], states: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of model and optimizers by name, and separately numbers, which have no shards."""
+    """Return the tensors of model and optimizers by name and, separately, the numbers, which are not sharded."""
     named = dict(_named(weights, states))
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor) and value.ndim}
     return tensors, {name: value for name, value in named.items() if name not in tensors}

@@ -15,11 +15,11 @@ from fairlab.run.config.backbone_nodes import LOAD
 from fairlab.run.config.build import as_config, build, plain
 from fairlab.types import FairlabError
 
-IN_4_BITS = "fairlab.backbones.quantization.load_in_4_bits"  # loader instead of LOAD
+IN_4_BITS = "fairlab.backbones.quantization.load_in_4_bits"  # loader used instead of LOAD
 
 
 class Pretrained:
-    """Run that starts from ``backbone``.
+    """Starting point of a run that trains a backbone.
 
     Attributes:
         model: Backbone, which a method changes in place.
@@ -32,8 +32,8 @@ class Pretrained:
     def announcement(self, data: dict[str, Any], parts: int) -> str:
         """Return a sentence on the training data and the number of items per step."""
         size = self.config.data.get("batch_size")
-        taken = f", added up from {parts} parts" if parts > 1 else ""
-        return f"trained on {data['trained_on']}" + (f", {size:,} items a step{taken}" if size else "")
+        taken = f", accumulated from {parts} parts" if parts > 1 else ""
+        return f"trained on {data['trained_on']}" + (f", {size:,} items per step{taken}" if size else "")
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Return names and hashes of the weights."""
@@ -60,9 +60,9 @@ class Pretrained:
 
 
 def _loaded_as(config: DictConfig) -> DictConfig:
-    """Return the configuration by which a backbone is loaded: in 4 bits if the method keeps it so.
+    """Return the configuration for loading a backbone: in 4 bits if the method keeps the weights in 4 bits.
 
-    Weights that are only loaded whole, such as the weights of a GGUF file, are quantized by the method.
+    Weights that can only be loaded in full precision, such as those in a GGUF file, are quantized by the method.
     """
     node, method = config.backbone, config.get("method")
     if not (method and method.get("quantize")) or node.get(TARGET) != LOAD:
@@ -75,7 +75,7 @@ def _loaded_as(config: DictConfig) -> DictConfig:
 
 
 class SourceClassifiers:
-    """Run that starts from the classifiers of ``source``.
+    """Starting point of a run that learns from the scores of the classifiers in ``source``.
 
     Attributes:
         model: Classifiers whose scores a method learns from.
@@ -89,7 +89,8 @@ class SourceClassifiers:
             raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
         from fairlab.methods.safety_ensemble.sources.registry import source_class
 
-        for source in config.source.values():  # a run of hours must not end in an unreadable export
+        # checked now, so that a run of hours does not end with an unreadable export
+        for source in config.source.values():
             source_class(source["_target_"])
         self.config = config
         self.model = [build(source) for source in config.source.values()]
@@ -130,24 +131,24 @@ class SourceClassifiers:
 
 
 def announce_backbone(config: DictConfig) -> None:
-    """Print the scale, the backbone and the model it substitutes; print no line if a value is wrong."""
+    """Print the scale, the backbone and the model that it replaces; print nothing if a value is wrong."""
     scale, name = (OmegaConf.select(config, key) for key in ("scale.name", "backbone.name"))
     if not scale or not name:
         return
     adapters, original = (config.backbone.get(key) for key in ("adapters", "stands_for"))
-    stands_for = f", standing in for {original}; scale=paper trains that one" if original else ""
+    stands_for = f", used instead of {original}, which scale=paper trains" if original else ""
     print_escaped(
         f"{scale} scale: the backbone is {name}{f' with the adapters {adapters}' if adapters else ''}{stands_for}"
     )
 
 
 def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:
-    """Return the starting point of a configuration: a backbone if it names one, else source classifiers."""
+    """Return the starting point of a run: a backbone if the configuration has one, else source classifiers."""
     return Pretrained(config) if config.get("backbone") else SourceClassifiers(config)
 
 
 def decoder_is_tied(encoder: Any) -> bool | None:
-    """Return whether the masked LM's output layer shares (and follows) the input embeddings; None without a head."""
+    """Return whether the masked LM's output layer shares its weights with the input embeddings; None without a head."""
     output = encoder.model.get_output_embeddings()
     if output is None:
         return None

@@ -1,4 +1,4 @@
-"""Lightning's trainer, and one fit."""
+"""Construction of Lightning's trainer, and training with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so th
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.history import History
 
-# Keys of ``trainer`` that are fairlab's own; all others are arguments of Lightning's trainer.
+# Keys of ``trainer`` that fairlab defines; all others are arguments of Lightning's trainer.
 OWN = (
     "attention",
     "checkpoint_every",
@@ -36,15 +36,15 @@ OWN = (
     "profile",
     "recompute",
 )
-SLOWER = 1.2  # a run warns from this ratio of bfloat16 to float32 time
+SLOWER = 1.2  # ratio of bfloat16 to float32 time from which a run prints a warning
 
 
 def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: int) -> int:
-    """Return the number of equal parts in which the items of a training step are processed, one after the other.
+    """Return the number of equal parts into which each training step is split.
 
     Args:
-        batch_size: Number of items per step, in all processes together.
-        device_batch_size: Maximum number of items that a process takes at once; None takes its whole share.
+        batch_size: Number of items per step, over all processes.
+        device_batch_size: Maximum number of items that a process handles at once, or None for no maximum.
         processes: Number of processes.
 
     Raises:
@@ -65,7 +65,7 @@ def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: i
 def make_trainer(
     config: DictConfig, record: Record, history: History, encoder: Any, method: Any, data: Any, parts: int
 ) -> lightning.Trainer:
-    """Build Lightning's trainer: one stream of batches, checkpoints in the run folder, progress only on a terminal.
+    """Build Lightning's trainer, with checkpoints in the run folder and a progress bar only on a terminal.
 
     Args:
         config: Configuration of the run.
@@ -73,7 +73,7 @@ def make_trainer(
         history: Callback that stores the losses.
         encoder: Model that is trained.
         method: Training method.
-        data: Training data, whose batches are parts of a step.
+        data: Training data; each batch is one part of a step.
         parts: Number of batches whose gradients are accumulated per step.
 
     Raises:
@@ -119,7 +119,7 @@ def make_trainer(
 def _callbacks(
     own: dict[str, Any], folder: Path, history: History, encoder: Any, method: Any, data: Any, terminal: bool
 ) -> list[Any]:
-    """Return fairlab's own callbacks by the values of its own keys of ``trainer``."""
+    """Return fairlab's own callbacks, configured by its keys of ``trainer``."""
     from fairlab.run.acceleration import Acceleration
     from fairlab.run.checkpoints import Checkpoints
     from fairlab.run.live import Figures, LiveBar, Trace
@@ -140,7 +140,7 @@ def _callbacks(
 
 
 def our_strategy(name: Any) -> Any:
-    """Create Lightning's strategy for ``fsdp`` or ``ddp`` with the settings of this project; None for another name."""
+    """Return Lightning's strategy for ``fsdp`` or ``ddp`` with fairlab's settings; None for another name."""
     if name == "fsdp":
         from fairlab.run.launch.sharded import Sharded
 
@@ -153,16 +153,16 @@ def our_strategy(name: Any) -> Any:
 
 
 def slow_precision(trainer: lightning.Trainer) -> list[str]:
-    """Return a warning if mixed precision costs time on this processor; see :func:`slower_bfloat16`."""
+    """Return a warning if mixed precision is slower on this processor; see :func:`slower_bfloat16`."""
     if trainer.precision != "bf16-mixed" or trainer.strategy.root_device.type != "cpu":
         return []
     times = slower_bfloat16()
-    text = f"products take {times:.1f} times as long in bfloat16 as in float32 on this processor: "
+    text = f"matrix products take {times:.1f} times as long in bfloat16 as in float32 on this processor: "
     return [text + "trainer.precision=32-true trains faster here"] * (times > SLOWER)
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:
-    """Train or resume training, and leave the encoder with the weights of the best validation.
+    """Train or resume training, and give the encoder the weights with the best validation result.
 
     A method without training steps, such as a projection, is fitted to the data.
 
@@ -182,28 +182,32 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     folder = record.folder / "checkpoints"
     last, damaged = newest_intact(folder)
     for path in damaged:
-        text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
+        text = f"checkpoints/{path.name} is damaged; training resumed from {last.name if last else 'its start'}"
         record.notes.append(Note("training", text))
         print_escaped(text)
     if last:
         check_checkpoint(last)
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
-    except MisconfigurationException as error:  # a callback does not suit the run
-        raise FairlabError(f"Lightning cannot train so: {' '.join(str(error).split())}; change callbacks") from error
+    except MisconfigurationException as error:  # a callback does not fit the run
+        raise FairlabError(
+            f"Lightning cannot train with these callbacks: {' '.join(str(error).split())}; change callbacks"
+        ) from error
     except RuntimeError as error:
         if "loading state_dict" not in str(error):
             raise
         raise FairlabError(
-            f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
+            f"{last} holds a model that is not the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
     if not history.last:
-        raise FairlabError("training ended before its first step; give more by trainer.max_steps or +trainer.max_time")
+        raise FairlabError("training ended before its first step; increase trainer.max_steps or +trainer.max_time")
     if "validation/loss" not in history.last:
-        trainer.validate(method, data, verbose=False)  # so that the last weights are also candidates
+        trainer.validate(method, data, verbose=False)  # so that the last weights are candidates too
     if not checkpoint_is_intact(folder / "best.ckpt"):
-        raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
+        raise FairlabError(
+            f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run, which then trains again"
+        )
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
     gather_sharded_weights(method)
     method.load_state_dict(state)
@@ -212,7 +216,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
 
 
 def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
-    """Return tokens and other units per second of training, over the steps of this process."""
+    """Return the number of tokens and of other units per second of training, over the steps of this process."""
     if not history.seconds:
         return {}
     passes = data.epochs * history.batches / data.total_batches

@@ -46,7 +46,7 @@ def answer_requests(config: DictConfig) -> None:
     folder = model_folder(Path(str(config.model)))
     columns = load_columns(str(folder), None, plain(config.sources))
     columns.sources.seconds = min(SECONDS, config.seconds / 30)
-    columns(["a text"])  # load the weights of the sources now, not during the first request
+    columns(["a text"])  # load the sources' weights now instead of during the first request
     thresholds = {harm: columns.ensemble.thresholds.get(harm, UNCHOSEN) for harm in columns.ensemble.models}
     bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)
     name = folder.resolve().parent.name if folder.name == "model" else folder.resolve().name
@@ -64,7 +64,7 @@ def answer_requests(config: DictConfig) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script; if the first word is not a setting, it is the model, and the port may be an option."""
+    """Run the console script; a first word that is not a setting is the model, and the port may be an option."""
     sys.argv[1:] = as_settings(sys.argv[1:], {"port"})
     if len(sys.argv) > 1 and "=" not in sys.argv[1] and not sys.argv[1].startswith("-"):
         sys.argv[1] = f"model={sys.argv[1]}"

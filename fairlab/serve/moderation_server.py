@@ -31,7 +31,7 @@ METHODS = {MODERATIONS: "POST", HEALTH: "GET"}
 MOST_TEXTS = 1_000  # per request
 UNCHOSEN = 0.5  # threshold of a harm without an exported one
 PIECE = 1 << 16  # bytes read at a time
-PATIENCE = 1.0  # seconds during which a client is never disconnected in favour of another
+PATIENCE = 1.0  # seconds for which a client is never disconnected in favour of another
 AT_ONCE = 0.5  # upper limit in seconds for a thread to leave a closed connection
 RETRY = "1"  # seconds after which a rejected client may retry
 
@@ -64,7 +64,7 @@ class RequestError(Exception):
 
 
 class Moderations(ThreadingHTTPServer):
-    """Server that listens but does not yet serve.
+    """Server that listens, but does not serve requests yet.
 
     Args:
         scorer: Function from a list of texts to their scores by harm.
@@ -93,13 +93,14 @@ class Moderations(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Handle a connection in its own thread, or reject it if there are too many.
 
-        Before rejecting, close the connection that has waited longest for its client, if longer than :data:`PATIENCE`.
+        Before rejecting one, close the connection that has waited longest for its client, if this was longer than
+        :data:`PATIENCE`.
         """
         if self.free.acquire(blocking=False) or (self._close_slowest() and self.free.acquire(timeout=AT_ONCE)):
             super().process_request(request, client_address)
             return
         request.settimeout(1)
-        body = _error("the server has too many connections; come again in a moment")
+        body = _error("the server has too many connections; try again in a moment")
         head = f"HTTP/1.1 503 Service Unavailable\r\nRetry-After: {RETRY}\r\nContent-Type: application/json\r\n"
         with suppress(OSError):
             request.sendall(f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
@@ -178,7 +179,7 @@ class Answers(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """Read with a deadline: a connection that stays silent or sends too slowly is closed."""
+        """Set up reading with a deadline, which closes connections that stay silent or send too slowly."""
         super().setup()
         self.reader = DeadlineReader(self.connection, self.server.bounds.seconds)
         self.rfile.close()
@@ -217,11 +218,11 @@ class Answers(BaseHTTPRequestHandler):
         # A foreign page could resolve its own name to this server; its requests then carry that name.
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0].rpartition(":")[0] not in (LOCAL, "localhost"):
-            raise RequestError(HTTPStatus.FORBIDDEN, f"this server answers as {LOCAL} and localhost alone")
+            raise RequestError(HTTPStatus.FORBIDDEN, f"this server answers only as {LOCAL} and localhost")
         if path not in METHODS:
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no {path[:100]} here; there are: {', '.join(METHODS)}")
         if self.command != METHODS[path]:
-            raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {METHODS[path]} alone")
+            raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} accepts only {METHODS[path]}")
         if path == HEALTH:
             return {"status": "ok", "model": self.server.model, "harms": list(self.server.thresholds)}
         body = self._body()
@@ -230,7 +231,7 @@ class Answers(BaseHTTPRequestHandler):
         try:
             found = self.server.line.scores(texts, self.server.bounds.seconds)
         except LineFull:
-            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests wait; come again later") from None
+            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests wait; try again later") from None
         except TimeoutError:
             took = f"scoring took longer than {self.server.bounds.seconds:g} seconds; send fewer texts"
             raise RequestError(HTTPStatus.GATEWAY_TIMEOUT, took) from None
@@ -239,7 +240,7 @@ class Answers(BaseHTTPRequestHandler):
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the texts could not be scored") from error
         for number, one in enumerate(found, start=1):
             if any(one[harm] is None for harm in self.server.thresholds):
-                sentence = f"text {number} could not be scored in its time; shorten it"
+                sentence = f"text {number} could not be scored in time; shorten it"
                 raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, sentence)
         return self.server.reply(texts, found)
 
@@ -252,7 +253,7 @@ class Answers(BaseHTTPRequestHandler):
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has several Content-Lengths; give one")
         given = lengths[0]
         if not (given.isascii() and given.isdigit()) or len(given) > 18:
-            raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is no number of bytes")
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is not a number of bytes")
         if int(given) > most:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is longer than {most:,} bytes")
         return int(given)
@@ -266,7 +267,7 @@ class Answers(BaseHTTPRequestHandler):
             except TimeoutError:
                 piece = b""
             if not piece:
-                raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not come whole in time")
+                raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive completely in time")
             pieces.append(piece)
             left -= len(piece)
         return b"".join(pieces)
@@ -288,7 +289,7 @@ class Answers(BaseHTTPRequestHandler):
         self._pass_over()
 
     def _pass_over(self) -> None:
-        """Read briefly: a client that is still sending would see a broken connection instead of the answer."""
+        """Read briefly, because a client that is still sending would see a broken connection instead of the answer."""
         self.reader.deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
         self.reader.silence = 0.2
         try:
@@ -313,7 +314,7 @@ class Answers(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Log no requests, because texts are private."""
+        """Do nothing: requests are not logged, because texts are private."""
 
 
 def texts_of(body: bytes) -> list[str]:
@@ -325,7 +326,7 @@ def texts_of(body: bytes) -> list[str]:
     try:
         content = from_json(body.decode("utf-8"))
     except ValueError as error:
-        raise _bad(f"the body is no JSON ({' '.join(str(error).split())[:200]})") from error
+        raise _bad(f"the body is not JSON ({' '.join(str(error).split())[:200]})") from error
     if not isinstance(content, dict) or "input" not in content:
         raise _bad("the body must be an object with 'input', a text or a list of texts")
     texts = _texts_of_input(content["input"])
@@ -334,7 +335,7 @@ def texts_of(body: bytes) -> list[str]:
     if not isinstance(content.get("model", ""), str | None):
         raise _bad("'model' must be a text")
     if any(BROKEN.search(text) for text in texts):
-        raise _bad("a text holds a NUL character or half a surrogate pair")
+        raise _bad("a text contains a NUL character or half a surrogate pair")
     return texts
 
 
@@ -346,7 +347,7 @@ def _texts_of_input(given: Any) -> list[str]:
     """
     if isinstance(given, list) and given and all(isinstance(part, dict) for part in given):
         if any(part.get("type") == "image_url" for part in given):
-            raise _bad("a part of 'input' is an image; this server reads texts alone")
+            raise _bad("a part of 'input' is an image; this server reads only texts")
         if any(part.get("type") != "text" or not isinstance(part.get("text"), str) for part in given):
             raise _bad('a part of \'input\' must be {"type": "text", "text": ...}')
         return ["\n".join(part["text"] for part in given)]

@@ -40,7 +40,7 @@ class DeadlineReader(io.RawIOBase):
         """
         left = self.seconds if self.deadline is None else self.deadline - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the request did not come whole in time")
+            raise TimeoutError("the request did not arrive completely in time")
         self.connection.settimeout(min(left, self.silence))
         count = self.connection.recv_into(buffer)
         if self.deadline is None:

@@ -1,6 +1,6 @@
 """Bounded queue of requests in front of one scorer, served by one thread, so that memory use is constant.
 
-Requests are scored in pieces, and a piece is placed later in the queue the more it costs. A request with few short
+Requests are scored in pieces; the more a piece costs, the later it is placed in the queue. A request with few short
 texts never waits for all of a large request, and a large request is not postponed forever.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
 
-MOST_COST = 20_000.0  # of texts that are scored together
+MOST_COST = 20_000.0  # maximum cost of texts that are scored together
 COST_A_SECOND = 20_000.0  # cost that moves a piece back in the queue by one second
 
 

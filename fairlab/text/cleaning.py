@@ -32,7 +32,7 @@ _BRACKETED = re.compile(
     re.IGNORECASE,
 )
 _BRACKETED_BLOCKS = frozenset(("quote", "center", "indent", "list"))
-# A letter changed by who quotes: *[S]he left*; in small letters it is *s/he*.
+# A letter changed in a quotation: *[S]he left*; in lower case it would be *s/he*.
 _QUOTED_LETTER = re.compile(r"(?<!\w)(\[)[A-Z](\])(?=[a-z])|(?<!\w)(\[)[a-rt-z](\])(?=[a-z])")
 _WIKI = re.compile(
     r"(?:(?<=\s)|(?<=[(\[])|(?<=\A))('{2,3})(?=[^\s'])(?:[^\n]|\n(?!\s)){1,400}?(?<=[^\s'])(\1)(?!')"
@@ -63,7 +63,7 @@ _ESCAPED = re.compile(
 _WHITE = {"n": "\n", "N": "\n", "r": "\n", "t": "\t", "\\": "\n"}
 
 _CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
-_CIRCLED = re.compile(r"[\u24b6-\u24e9]{2,}")  # a single one is a picture
+_CIRCLED = re.compile(r"[\u24b6-\u24e9]{2,}")  # a single one is used as a picture
 _VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2121\u2123-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 _NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089™®]+")
 _STAR = re.compile(r"(?<=[^\W\d_])(?:\*{1,3}|[†‡]{1,3})(?=[\s.,;:!?)]|\Z)|(?:(?<=\s)|(?<=\A))\*{1,3}(?=[^\W\d_])")
@@ -94,12 +94,12 @@ _NARROWEST = 20  # characters of the longest line of a text that is wrapped
 _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
-# No word is split before one of these; the hyphen is a dash then.
+# No word is split before one of these; a hyphen before them is a dash.
 _HYPHENATED = re.compile(
     r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*"
     r"(?=[a-z])(?!(?:the|and|but|if|for|with|that|they|she|which|who|when|because)\b)"
 )
-# After these, the hyphen at the end of a line belongs to the word: *ex-wife*, *step-mother*.
+# After these, a hyphen at the end of a line belongs to the word: *ex-wife*, *step-mother*.
 _HYPHEN_STAYS = frozenset("ex half step great grand non anti pro co mid all self well year".split())
 
 _EMPHASIS = re.compile(
@@ -108,8 +108,10 @@ _EMPHASIS = re.compile(
     r"|(?<!\w)(~~)(?=\S)(?:[^~\n]{1,400}?)(?<=\S)(\5)(?!\w)"
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
+# Patterns of marks around words, each with signs of which every match has one.
+_MARKS = ((_EMPHASIS, "*_~"), (_LINK, "["), (_WIKI, ("''", "[[")), (_QUOTED_LETTER, "["))
 
-# Both pronouns in one word, written with a slash, and both nouns, with the ending in brackets.
+# Both pronouns in one word with a slash, and both nouns with the ending in brackets.
 _BOTH = re.compile(
     r"(?<!\w)(?:(?P<three>(?:he/she|she/he|s/he)/they)|(?P<stroke>s/he|\(s\)he|\[s\]he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
     r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
@@ -117,6 +119,7 @@ _BOTH = re.compile(
     r"|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
     re.IGNORECASE,
 )
+_MAY_BE_BOTH = re.compile(r"/|[(\[][eEhHiIsSwW]")  # part of every match of the pattern before
 _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
@@ -129,7 +132,7 @@ _CELL = re.compile(
 )
 _TAGS = re.compile(r"[ \t]+(?=#\w+(?:[ \t]+#\w+)*[ \t]*(?:\r?\n|\Z))")
 
-# A large first letter, set apart from the rest of its pronoun.
+# A large first letter, separated from the rest of its pronoun.
 _INITIAL = re.compile(r"(?:(?<=\A)|(?<=\n))(?:S(\s+)he|H(\s+)(?:er|is|e))\b", re.IGNORECASE)
 
 _SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # everything except single blanks between words
@@ -140,11 +143,8 @@ _GLUE = re.compile(
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
     r"|(?<=[^\w\s]--)(?=\w)"
 )
-# Faster check: without a match, no blank is missing.
-_MAY_GLUE = re.compile(
-    r"[\\^|~=+%$§¶†‡©·•(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†‡©·•])|(?<=-)|(?<=[(\[{])\w"
-    r"|(?<=[!?;)\]}\"])[^\W\d_]|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
-)
+# Signs next to which a blank may be missing.
+_MAY_GLUE = re.compile(r"[\\^|~=+%$§¶†‡©·•(\[{!?;)\]}\"-]|\.(?=[A-Z\[])|,(?=\[)")
 _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
 
 
@@ -204,27 +204,30 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
         draft.replace(_TAG, lambda match: _BREAKS.get(match[1].lower(), ""))
     if not draft.text.isascii():
         _clean_letters(draft)
-    draft.replace(_CONTROL, " ")
-    draft.change((*match.span(match.lastindex or 0), "") for match in _INITIAL.finditer(draft.text))
-    if "\t" in draft.text or re.search(r"^\d[\d.%]*[,;]", draft.text, re.MULTILINE):
+    if not (draft.text.isascii() and draft.text.isprintable()):
+        draft.replace(_CONTROL, " ")
+    if not draft.text.isprintable() or draft.text[:1] in "hHsS":
+        draft.change((*match.span(match.lastindex or 0), "") for match in _INITIAL.finditer(draft.text))
+    if "\t" in draft.text or (
+        (draft.text[:1].isdigit() or not draft.text.isprintable())
+        and re.search(r"^\d[\d.%]*[,;]", draft.text, re.MULTILINE)
+    ):
         draft.change((*match.span(match.lastindex or 0), PARAGRAPH) for match in _CELL.finditer(draft.text))
     if "#" in draft.text:
         draft.replace(_TAGS, PARAGRAPH)
-    if _LINE_END.search(draft.text) or draft.text[:1] in "->*+#•–— \t":
+    if draft.text[:1] in "->*+#•–— \t" or (not draft.text.isprintable() and _LINE_END.search(draft.text)):
         draft.change(list(_line_starts(draft.text)))
         draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
     if "[" in draft.text:
         draft.replace(_FOOTNOTE, "")
         draft.change(_bracketed(draft.text))
-    if any(sign in draft.text for sign in ("*", "_", "~", "[", "†", "‡", "''")):
-        for pattern in (_EMPHASIS, _LINK, _WIKI, _QUOTED_LETTER):
-            draft.change(_marks(pattern, draft.text))
-        draft.replace(_STAR, "")
-        draft.replace(_TEX_TIE, " ")
-    if any(sign in draft.text for sign in "/(["):
+    _clean_marks(draft)
+    if _MAY_BE_BOTH.search(draft.text):
         draft.replace(_BOTH, _both)
-        draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
-    draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
+        if "/" in draft.text:
+            draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
+    if not draft.text.isprintable() or "  " in draft.text or draft.text.strip(" ") != draft.text:
+        draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
     draft.change(_parted(draft.text))
     return draft.text, draft.starts, draft.ends
 
@@ -236,7 +239,8 @@ def _parted(text: str) -> Iterator[Change]:
         if any(sign in text for sign in ("/", "www.", "@", "`"))
         else []
     )
-    for match in _GLUE.finditer(text) if _MAY_GLUE.search(text) else ():
+    places = dict.fromkeys(place for sign in _MAY_GLUE.finditer(text) for place in sign.span())
+    for match in filter(None, (_GLUE.match(text, place) for place in places)):
         if not any(start <= match.start() < end for start, end in kept):
             yield *match.span(), match[0] + " "
 
@@ -254,8 +258,19 @@ def _clean_letters(draft: Draft) -> None:
     draft.replace(_NOTE, "")
 
 
+def _clean_marks(draft: Draft) -> None:
+    """Remove Markdown's and wikis' marks around words, stars beside words, and TeX's ties."""
+    for pattern, signs in _MARKS:
+        if any(sign in draft.text for sign in signs):
+            draft.change(_marks(pattern, draft.text))
+    if any(sign in draft.text for sign in "*†‡"):
+        draft.replace(_STAR, "")
+    if "~" in draft.text:
+        draft.replace(_TEX_TIE, " ")
+
+
 def _clean_code(draft: Draft) -> None:
-    """Remove commands of TeX, and convert white space, quotes and letters that strings of program code write."""
+    """Remove commands of TeX, and convert escaped white space, quotes and letters of program code."""
     draft.replace(_TEX_SILENT, "")
     draft.replace(_TEX_BLOCK, "\n\n")
     draft.change(_marks(_TEX_HEADING, draft.text, "\n\n"))
@@ -265,7 +280,7 @@ def _clean_code(draft: Draft) -> None:
 
 
 def _accented(mark: str, letter: str) -> str:
-    """Return a letter with the accent that a sign of TeX stands for."""
+    """Return a letter with the accent that a sign of TeX means."""
     return unicodedata.normalize("NFC", letter + _ACCENTS[mark])
 
 
@@ -324,7 +339,7 @@ def _line_starts(text: str) -> Iterator[Change]:
 
 
 def _is_dash(lines: list[str], number: int, longest: int) -> bool:
-    """Return whether the dash that begins a line belongs to a sentence: the line before is full and no item."""
+    """Return whether the dash that begins a line belongs to a sentence: the line before is full and not an item."""
     before, after = lines[number - 1], "".join(lines[number + 1 : number + 2])
     if longest < _NARROWEST or _BULLET.match(before) or _BULLET.match(after):
         return False

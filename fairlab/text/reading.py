@@ -22,8 +22,10 @@ from fairlab.checks.json_text import from_json
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
+MOST_SKIPPED = 100  # lengths of the longest line; a file of zeros without a line end may be of any size
 LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
 SHOWN = 200  # characters of another library's message
+LONGEST_ROW = 16 * LONGEST_CELL
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape keeps them
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -79,7 +81,7 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
                 old = old or number * (byte is not None)
                 if utf_8 and old:
                     lines_of_both = f"line {utf_8} is UTF-8 and line {old} is not"
-                    raise FairlabError(f"{name or path} is of two encodings: {lines_of_both}; save it as UTF-8")
+                    raise FairlabError(f"{name or path} has two encodings: {lines_of_both}; save it as UTF-8")
                 line = line if byte is None else raw.decode("latin-1")
             yield line.removesuffix("\n")
 
@@ -98,7 +100,7 @@ def refuse_bad_line(line: str, place: str) -> None:
     if "\0" in line:
         raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
     if fault := length_fault(line):
-        raise FairlabError(f"{place} is {fault}, one a paragraph")
+        raise FairlabError(f"{place} is {fault}, one per paragraph")
 
 
 def length_fault(line: str) -> str:
@@ -109,11 +111,21 @@ def length_fault(line: str) -> str:
 
 
 def bounded_lines(lines: TextIO) -> Iterator[str]:
-    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning."""
+    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning.
+
+    Raises:
+        FairlabError: A line is so long that the stream is no text.
+    """
     while line := lines.readline(LONGEST_LINE + 1):
         yield line
+        skipped = 0
         while len(line) > LONGEST_LINE and not line.endswith("\n"):
-            line = lines.readline(LONGEST_LINE + 1)
+            line, skipped = lines.readline(LONGEST_LINE + 1), skipped + 1
+            if skipped > MOST_SKIPPED:
+                raise FairlabError(
+                    f"{getattr(lines, 'name', 'the input')} has a line of over {MOST_SKIPPED * LONGEST_LINE:,} "
+                    "characters, as no file of texts has; break it into lines"
+                )
 
 
 @contextmanager
@@ -126,7 +138,7 @@ def decoding(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise FairlabError(f"{path} begins as UTF-16 text and does not go on as such; save it as UTF-8") from error
+        raise FairlabError(f"{path} begins as UTF-16 text but does not continue as such; save it as UTF-8") from error
 
 
 def read_json_file(path: Path, remedy: str) -> Any:
@@ -145,7 +157,7 @@ def read_json_file(path: Path, remedy: str) -> Any:
         raise FairlabError(f"{path} is not JSON ({error}); {remedy}") from error
 
 
-def read_yaml_text(path: Path, otherwise: str = "is no YAML") -> Any:
+def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
     """Return the value of a YAML file in any encoding allowed for text files, without building objects.
 
     Args:
@@ -169,7 +181,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
             try:
                 yield f"{path} line {number}", from_json(line)
             except ValueError as error:
-                raise FairlabError(f"{path} line {number} is not JSON ({error}); write one object a line") from error
+                raise FairlabError(f"{path} line {number} is not JSON ({error}); write one object per line") from error
 
 
 def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -183,11 +195,14 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
         delimiter: comma or tab.
 
     Raises:
-        FairlabError: a quote is never closed, or the header is bad; see :func:`refuse_columns`.
+        FairlabError: a quote is never closed, a line is of no table's length, or the header is bad; see
+            :func:`refuse_columns`.
     """
     csv.field_size_limit(LONGEST_CELL)
     quoted = delimiter != "\t"
-    reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    reader = csv.reader(
+        _bounded_rows(file, path), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    )
     first = True
     try:
         for cells in reader:
@@ -198,8 +213,16 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
                 yield reader.line_num, cells
     except csv.Error as error:
         raise FairlabError(
-            f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
+            f"{path} cannot be read after line {reader.line_num} ({error}); perhaps a quote is not closed"
         ) from error
+
+
+def _bounded_rows(file: TextIO, path: Path) -> Iterator[str]:
+    """Yield the lines of a table; unlike other text, a table has no use for the beginning of a line."""
+    while line := file.readline(LONGEST_ROW + 1):
+        if len(line) > LONGEST_ROW:
+            raise FairlabError(f"{path} has a line of over {LONGEST_ROW:,} characters, as no table has; break it")
+        yield line
 
 
 def read_table_rows(
@@ -246,5 +269,5 @@ def refuse_columns(names: Sequence[str], source: str) -> None:
         raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")
     if unreadable := [name for name in names if CONTROL.search(name)]:
         raise FairlabError(
-            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is no text; rename it"
+            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is not text; rename it"
         )

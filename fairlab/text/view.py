@@ -19,7 +19,7 @@ from fairlab.text.cleaning import clean
 # First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
 _UNUSUAL = re.compile(
     r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
-    (?:(?<=[^.!?;()"$#@/–—`&-])  # any sign but these, which are usual by themselves:
+    (?:(?<=[^.!?;()"$#@/–—`&-])  # any sign except these, which are common on their own:
     |(?<=&)(?!\ )  # not before a blank
     |(?<=\A[-–—#])  # at the start of a text
     |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
@@ -140,7 +140,7 @@ class View:
             new = words[0] + "".join(blank + word for blank, word in zip(blanks, words[1:], strict=True))
             parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
         else:
-            parts = ["" if part.strip(" \u00a0") == "" else part for part in parts]  # a tab parts cells
+            parts = ["" if part.strip(" \u00a0") == "" else part for part in parts]  # a tab separates cells
         inside = found[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
         return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
@@ -161,7 +161,7 @@ class View:
 def is_bare(text: str) -> bool:
     """Return whether a text consists of words, hyphens in them, single blanks, commas, colons, apostrophes and stops.
 
-    Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
+    Such a text is read unchanged. This check is faster than a pattern, and true of most sentences.
     """
     if (text[1:2] == " " and text[0] in "SH") or text[:1].isdigit():  # a large first letter or a cell, perhaps
         return False
@@ -182,7 +182,7 @@ def is_plain(text: str) -> bool:
 
 
 def may_join_words(text: str) -> bool:
-    """Return whether the words of a text may be others once it is read without markup and layout."""
+    """Return whether the words of a text may change when markup and layout are removed."""
     if text.isascii() and not text.encode().translate(None, _APART) and text[:2] != "H ":
         return False
     return (

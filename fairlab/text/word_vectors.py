@@ -19,7 +19,8 @@ class WordVectors:
         name: name of an installed spaCy pipeline, or its folder, such as ``en_core_web_lg`` (300 dimensions).
 
     Raises:
-        FairlabError: there is no such pipeline, it has no word vectors, like the small ones, or spaCy is not installed.
+        FairlabError: there is no such pipeline, it has no word vectors (as is the case for small ones), or spaCy is not
+            installed.
     """
 
     def __init__(self, name: str) -> None:
@@ -30,12 +31,12 @@ class WordVectors:
             self.pipeline = spacy.load(name, exclude=["tok2vec", "tagger", "parser", "ner", "lemmatizer"])
         except (OSError, ValueError) as error:
             raise FairlabError(
-                f"spaCy has no pipeline {name} here; install it with: python -m spacy download {name}"
+                f"the spaCy pipeline {name} is not installed; install it with: python -m spacy download {name}"
             ) from error
         self.width = int(self.pipeline.vocab.vectors.shape[1])
         if not self.pipeline.vocab.vectors.shape[0] or not self.width:
             raise FairlabError(
-                f"the spaCy pipeline {name} has no word vectors; take one that has, such as en_core_web_lg"
+                f"the spaCy pipeline {name} has no word vectors; use one that has them, such as en_core_web_lg"
             )
 
     @property

@@ -36,8 +36,9 @@ def word_pieces(term: str) -> tuple[str, ...]:
 class TermFinder:
     """Occurrences of a list of terms in texts: without case and accents, at word boundaries, longest match first.
 
-    Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and no ``mother``.
-    A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
+    Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and does not contain
+    ``mother``. A possessive or a contraction counts as its word: ``father's`` and ``he'll`` hold ``father`` and
+    ``he``.
 
     Args:
         terms: terms to find; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).

@@ -55,20 +55,20 @@ def test_a_function_gives_the_readings_of_its_model(tiny):
 @pytest.mark.parametrize(
     ("encode", "message"),
     [
-        (lambda texts: np.zeros(3), r"gives an array of shape \[3\] for 2 texts; give \[2, length of a vector\]"),
-        (lambda texts: np.zeros((5, 3)), r"gives an array of shape \[5, 3\] for 2 texts"),
-        (lambda texts: np.zeros((2, 4, 3)), r"gives an array of shape \[2, 4, 3\]"),
-        (lambda texts: [[1.0], [1.0, 2.0]], "gives no array of numbers"),
-        (lambda texts: [["a"], ["b"]], "gives values of dtype <U1; give numbers"),
+        (lambda texts: np.zeros(3), r"returns an array of shape \[3\] for 2 texts; return \[2, length of a vector\]"),
+        (lambda texts: np.zeros((5, 3)), r"returns an array of shape \[5, 3\] for 2 texts"),
+        (lambda texts: np.zeros((2, 4, 3)), r"returns an array of shape \[2, 4, 3\]"),
+        (lambda texts: [[1.0], [1.0, 2.0]], "returns no array of numbers"),
+        (lambda texts: [["a"], ["b"]], "returns values of dtype <U1; return numbers"),
         (lambda texts: np.full((2, 3), np.nan), "numbers that are not finite"),
-        (lambda texts: None, "gives a NoneType that is no array; give one vector per text"),
-        (lambda texts: {"dense": np.zeros((2, 3))}, "gives a dict that is no array"),
-        (lambda texts: np.full((2, 3), 1e300), "numbers that are not finite, as float32"),
+        (lambda texts: None, "returns a NoneType that is not an array; return one vector per text"),
+        (lambda texts: {"dense": np.zeros((2, 3))}, "returns a dict that is not an array"),
+        (lambda texts: np.full((2, 3), 1e300), "numbers that are not finite in float32"),
         (lambda texts: np.ma.masked_all((2, 3)), "numbers that are not finite"),
-        (lambda texts: torch.ones(2, 3, dtype=torch.complex64), "gives values of dtype complex64; give numbers"),
-        (lambda texts: torch.ones(2, 3, device="meta"), "gives no array of numbers"),
-        (lambda texts: (np.ones(3 + k) for k in range(2)), "gives no array of numbers"),
-        (lambda texts: texts[5], r"this model ends in an error of its own \(IndexError: list index out of range\)"),
+        (lambda texts: torch.ones(2, 3, dtype=torch.complex64), "returns values of dtype complex64; return numbers"),
+        (lambda texts: torch.ones(2, 3, device="meta"), "returns no array of numbers"),
+        (lambda texts: (np.ones(3 + k) for k in range(2)), "returns no array of numbers"),
+        (lambda texts: texts[5], r"this model raised an error \(IndexError: list index out of range\)"),
     ],
 )
 def test_what_is_no_vector_per_text_is_one_sentence(encode, message):
@@ -89,7 +89,9 @@ def test_vectors_of_another_length_in_a_later_call_are_one_sentence():
     lengths = iter([3, 4])
     model = ModelObject("this model", lambda texts: np.ones((len(texts), next(lengths))))
     model.embed(TEXTS)
-    with pytest.raises(CannotScore, match="gives vectors of length 4, after those of length 3; make all of one length"):
+    with pytest.raises(
+        CannotScore, match="returns vectors of length 4 after vectors of length 3; make all of one length"
+    ):
         model.embed(TEXTS)
 
 
@@ -98,7 +100,7 @@ def test_what_gives_embeddings_alone_is_not_trained(tiny):
         fairlab.debias(Encodes(tiny), "embedded/people")
     with pytest.raises(FairlabError, match="this Encodes has its own settings; leave out pooling"):
         fairlab.load(Encodes(tiny), pooling="cls")
-    with pytest.raises(FairlabError, match=r"a int is no model .* an object with encode\(texts\) or a function"):
+    with pytest.raises(FairlabError, match=r"a int is not a model .* an object with encode\(texts\) or a function"):
         fairlab.load(5)
 
 
@@ -149,7 +151,7 @@ def test_attention_and_device_are_settings(tiny_folders):
     assert "attention: eager" in repr(eager)
     with pytest.raises(FairlabError, match=r"attention must be one of eager, sdpa, .* not kernels/of-the-hub"):
         fairlab.load(folder, attention="kernels/of-the-hub")
-    with pytest.raises(FairlabError, match=r"device=there cannot be used here \(.*\); leave it out, or give cpu"):
+    with pytest.raises(FairlabError, match=r"device=there cannot be used here \(.*\); omit it, or set device=cpu"):
         fairlab.load(folder, device="there")
     pair = (AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
     with pytest.raises(FairlabError, match="a model in memory has its own device; leave device out"):

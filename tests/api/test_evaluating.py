@@ -92,7 +92,7 @@ def test_results_are_shown_saved_and_found_again(tiny_folders, groups, tmp_path)
     assert record.metrics() == results.record.metrics()
     assert record.status == "finished"
     assert fairlab.compare(tmp_path / "runs" / "first", results).comparisons[0].difference == 0
-    with pytest.raises(FairlabError, match="first is there already; give a new folder"):
+    with pytest.raises(FairlabError, match="first already exists; give a new folder"):
         results.save(tmp_path / "runs" / "first")
     with pytest.raises(FairlabError, match="there is no reading cced/gap; there are: cced/groups/gap"):
         results["cced/gap"]
@@ -140,8 +140,8 @@ BAD = {
         {"settings": {"benchmark.seat.test": 1}},
         "there is no key 'test' in 'bench",
     ),
-    "an object that is no model": ((3, "seat"), {}, "a int is no model that fairlab knows; give a name, a folder"),
-    "an object that is no benchmark": ((["bert"], [3]), {}, "a int is no benchmark; give a name, such as 'seat'"),
+    "an object that is no model": ((3, "seat"), {}, "a int is not a model that fairlab knows; give a name, a folder"),
+    "an object that is not a benchmark": ((["bert"], [3]), {}, "a int is not a benchmark; give a name, such as 'seat'"),
 }
 
 
@@ -159,7 +159,7 @@ def test_models_of_unknown_kinds(tiny, tiny_folders):
     model = AutoModel.from_pretrained(tiny_folders["bert"])
     with pytest.raises(FairlabError, match=r"a BertModel needs its tokenizer; give the pair \(model, tokenizer\)"):
         fairlab.load(model)
-    with pytest.raises(FairlabError, match=r"the second of \(model, tokenizer\) is a str; give the tokenizer"):
+    with pytest.raises(FairlabError, match=r"the second element of \(model, tokenizer\) is a str; give the tokenizer"):
         fairlab.load((model, "bert"))
     with pytest.raises(FairlabError, match="a Backbone has its own settings; leave out pooling"):
         fairlab.load(tiny, pooling="cls")
@@ -187,7 +187,7 @@ def test_what_cannot_be_compared(tiny, tiny_folders, groups, tmp_path):
         fairlab.compare(whole, two)
     with pytest.raises(FairlabError, match=r"holds no run \(no record.json\)"):
         fairlab.compare(whole, tmp_path)
-    with pytest.raises(FairlabError, match="a int is no measurement"):
+    with pytest.raises(FairlabError, match="a int is not a measurement"):
         fairlab.compare(whole, 3)
     (whole.record.folder / "items" / "cced.draws.safetensors").unlink()
     with pytest.raises(FairlabError, match="keeps no draws of cced/groups/gap, as runs of older versions"):
@@ -197,5 +197,5 @@ def test_what_cannot_be_compared(tiny, tiny_folders, groups, tmp_path):
 def test_folders_without_runs(tmp_path):
     with pytest.raises(FairlabError, match=r"holds no run \(no record.json below it\)"):
         fairlab.runs(tmp_path)
-    with pytest.raises(FairlabError, match="nowhere is no folder; give a folder of runs"):
+    with pytest.raises(FairlabError, match="nowhere is not a folder; give a folder of runs"):
         fairlab.runs("nowhere")

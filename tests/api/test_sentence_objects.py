@@ -103,7 +103,7 @@ def test_a_folder_of_other_weights_names_the_remedy(file, message, folder, tmp_p
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_bytes(bytes(100_000))
-    with pytest.raises(FairlabError, match=rf"holds no model\.safetensors, but {message}"):
+    with pytest.raises(FairlabError, match=rf"contains no model\.safetensors, but {message}"):
         fairlab.load(tmp_path)
 
 
@@ -125,7 +125,7 @@ def test_texts_that_another_backend_or_a_method_cuts_are_counted(folder, sentenc
         model = fairlab.load(kind)
         model.embed([*TEXTS, long, long])
         assert len(model.cut) == 1
-        assert "limit: 32 tokens a text; longer texts are cut and counted" in repr(model)
+        assert "limit: 32 tokens per text; longer texts are cut and counted" in repr(model)
     settings = {"benchmark.seat.tests": ["6"]}
     exported.max_seq_length = 5
     record = fairlab.evaluate(exported, "seat", settings=settings).record

@@ -45,12 +45,12 @@ def test_labels_are_certain_and_one_number_a_text_stays_one():
 @pytest.mark.parametrize(
     ("returned", "words"),
     [
-        (["maybe"], "the label 'maybe', and the data has no, yes"),
-        ([{"label": "yes", "score": 0.9}], "the likeliest label alone"),
-        ([{"no": 0.9}], "no probability of 'yes'"),
-        ([object()], "returns a list of object; return a row of numbers a text"),
+        (["maybe"], "the label 'maybe', but the data has no, yes"),
+        ([{"label": "yes", "score": 0.9}], "only the likeliest label"),
+        ([{"no": 0.9}], "no probability for 'yes'"),
+        ([object()], "returns a list of object; return a row of numbers per text"),
         (None, "returns None; return one row of numbers per text"),
-        ([[0.1, 0.2], [0.3]], "return a row of numbers a text"),
+        ([[0.1, 0.2], [0.3]], "return a row of numbers per text"),
     ],
 )
 def test_other_forms_end_in_a_sentence(returned, words):

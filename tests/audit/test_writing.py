@@ -70,7 +70,7 @@ def test_chance_is_within_noise_or_cannot_be_told(record):
 
 
 def test_prompts_without_people_are_refused(record):
-    with pytest.raises(FairlabError, match="no text of this list names people by gender"):
+    with pytest.raises(FairlabError, match="no text of this list names people whose gender"):
         audited(0.0, record, [{"text": "Write of rain."}])
 
 
@@ -105,4 +105,4 @@ def test_refusals_of_all_cannot_tell(record):
     model = ModelObject("refuses")
     model.writer = Refuses()
     (answer,) = audit_writing(model, PROMPTS, SETTINGS, Balance(), "balance", record)
-    assert answer == "gender: cannot tell, because every answer refuses; ask other prompts, or another model."
+    assert answer == "gender: cannot tell, because every answer is a refusal; try other prompts or another model."

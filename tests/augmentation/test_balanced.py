@@ -79,7 +79,7 @@ def test_probabilities_are_out_of_fold_and_transfer_is_learned():
     ("rows", "sentence"),
     [
         (list(pairs(8)), "trains a probe of the last field: it needs 50 documents of every label"),
-        ([row for row in pairs(40) if row.extra["label"] == "REFUTES"], "needs two labels: all rows have one"),
+        ([row for row in pairs(40) if row.extra["label"] == "REFUTES"], "needs two labels, but all rows have the same"),
     ],
 )
 def test_data_that_no_probe_can_be_trained_on(rows, sentence):

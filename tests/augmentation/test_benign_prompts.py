@@ -55,7 +55,7 @@ def test_prompts_become_sets(tmp_path):
 
 
 def test_settings_that_cannot_be(tmp_path):
-    with pytest.raises(FairlabError, match="asks a language model"):
+    with pytest.raises(FairlabError, match="needs a language model"):
         BenignPrompts(each=1, forms=["poem"])
     with Stub(answer) as stub:
         llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))

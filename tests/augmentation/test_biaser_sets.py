@@ -48,7 +48,7 @@ def test_too_few_members_or_none(tmp_path):
     with Stub(answer(DANISH, DANISH)) as stub, pytest.raises(FairlabError, match="gave 1 different biasers of 'race'"):
         asked(stub, tmp_path)("race", tmp_path)
     assert not (tmp_path / "biasers.yaml").exists()
-    with pytest.raises(FairlabError, match="asks a language model"):
+    with pytest.raises(FairlabError, match="needs a language model"):
         AskedSet(llm=None)
     with Stub(answer(DANISH)) as stub, pytest.raises(FairlabError, match=r"biaser_set\.size must be at least 2, not 1"):
         asked(stub, tmp_path, size=1)

@@ -177,7 +177,7 @@ def test_the_sizes_that_one_mention_can_give():
     assert largest(10, 20) < 1641
     assert largest(50, 20) < 4248
     said = expansion_verdict(50, 20, 3000)
-    assert said.startswith("3,000 rows of 50 entries and 20 biasers; one mention an entry can give 3,150 at most. ")
+    assert said.startswith("3,000 rows of 50 entries and 20 biasers; one mention per entry can give 3,150 at most. ")
     assert "1,641" in said
     assert "4,248" in said
     # 547 and 1,416 triples, with the entries themselves or without, over 20 or 19 copies a mention.
@@ -193,7 +193,7 @@ def test_the_sizes_that_one_mention_can_give():
         ({"mentions": "some"}, "augmentation.mentions must be first or each, not some"),
         ({"morph": "none"}, "augmentation.morph must be copies or all, not none"),
         ({"upshift": "page"}, "augmentation.upshift must be word, sentence or llm, not page"),
-        ({"summary": "llm"}, "augmentation.summary=llm asks a language model"),
+        ({"summary": "llm"}, "augmentation.summary=llm needs a language model"),
         ({"summary": "no/such"}, "the weights of no/such cannot be"),
     ],
 )

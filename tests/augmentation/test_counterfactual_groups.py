@@ -55,7 +55,7 @@ def test_a_model_is_shown_each_fault_once(monkeypatch):
     made = {
         "He left.": Versions({"neutral": "They left.", "man": "She left.", "woman": "She left."}, 0.5),
         "He ran.": Versions({"neutral": "They ran.", "man": "He ran.", "woman": "She ran."}, 0.5),
-        "He sat.": NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'x' does not stand in the text"),
+        "He sat.": NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'x' is not in the text"),
     }
     shown = {}
 
@@ -77,7 +77,7 @@ def test_a_model_is_shown_each_fault_once(monkeypatch):
     first, second, third = CounterfactualGroups(rewriter=rewriter, repair=True).make([row(text) for text in made])
     assert shown == {
         "He left.": "wrong polarity: 'man' reads as woman by She",
-        "He sat.": "wrong schema: 'x' does not stand in the text",
+        "He sat.": "wrong schema: 'x' is not in the text",
     }
     assert first.rows[0]["versions"]["man"] == "He left."
     assert (first.counts["asked again"], first.counts["mended"], first.counts["right/union"]) == (1, 1, 1)
@@ -86,7 +86,7 @@ def test_a_model_is_shown_each_fault_once(monkeypatch):
 
 
 def test_a_repair_needs_a_language_model():
-    with pytest.raises(FairlabError, match=r"augmentation\.repair asks a language model again"):
+    with pytest.raises(FairlabError, match=r"augmentation\.repair works only with a language model"):
         CounterfactualGroups(rewriter=WordSwapGroups(lexicon=GENDER), repair=True)
 
 

@@ -48,5 +48,5 @@ def test_spans_that_are_exchanged(evidence, claim, contradiction, expected):
 
 
 def test_a_single_text_is_refused():
-    with pytest.raises(FairlabError, match="augmentation=crossaug works on claims with evidence"):
+    with pytest.raises(FairlabError, match="augmentation=crossaug needs claims with evidence"):
         CrossAug(generator="rules").more(["a text"], "SUPPORTS")

@@ -83,7 +83,7 @@ def test_a_pair_is_both_embeddings_their_product_and_difference():
 
 @pytest.mark.parametrize(
     ("method", "message"),
-    [(ZFiltered(), "z_filtered needs two labels: all rows have one"), (AFLite(), "it needs two labels")],
+    [(ZFiltered(), "z_filtered needs two labels, but all rows have the same"), (AFLite(), "it needs two labels")],
 )
 def test_one_label_is_refused(method, message):
     with pytest.raises(FairlabError, match=message):

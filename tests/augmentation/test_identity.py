@@ -96,10 +96,10 @@ def test_versions_by_rules_are_judged_too(tmp_path):
 def test_settings_that_cannot_be(tmp_path):
     with pytest.raises(FairlabError, match=r"augmentation\.inject must be rules or llm, not x"):
         Identity(inject="x")
-    with pytest.raises(FairlabError, match="inject=llm asks a language model"):
+    with pytest.raises(FairlabError, match="inject=llm needs a language model"):
         Identity(inject="llm")
-    with pytest.raises(FairlabError, match="is no review"):
+    with pytest.raises(FairlabError, match="is not a review"):
         Identity(review=str(tmp_path / "none.jsonl"))
     (tmp_path / "bad.jsonl").write_text("{}\n", encoding="utf-8")
-    with pytest.raises(FairlabError, match="line 1 is no reviewed version"):
+    with pytest.raises(FairlabError, match="line 1 is not a reviewed version"):
         Identity(review=str(tmp_path / "bad.jsonl"))

@@ -33,7 +33,7 @@ def test_a_round_is_read_as_it_was_written(tmp_path):
 @pytest.mark.parametrize("place", ["3", "-1", "x", "1.5", "²", "9" * 5000])
 def test_a_document_that_does_not_exist_is_one_sentence(tmp_path, place):
     write_round(tmp_path / "round-01.json", REWRITTEN | {"tried": {place: TRIED}})
-    with pytest.raises(FairlabError, match=r"is no number of one of the 3 documents"):
+    with pytest.raises(FairlabError, match=r"is not the number of one of the 3 documents"):
         read_rewritten_round(tmp_path / "round-01.json", 3)
 
 

@@ -34,7 +34,7 @@ def test_groups_of_wrong_polarity_are_dropped():
     river = Group("plain", "gender", {"neutral": "a river", "man": "the river", "woman": "one river"})
     rules = Rules(mode="lexical")
     assert [group.id for group in rules.groups([river, GROUP])] == ["g1"]
-    with pytest.raises(FairlabError, match="rules made no group of right polarity of any of the 1 texts"):
+    with pytest.raises(FairlabError, match="rules made no group of the right polarity from any of the 1 texts"):
         rules.groups([river])
 
 

@@ -120,7 +120,7 @@ def test_no_exchange_to_draw_is_refused():
     ("rows", "sentence"),
     [
         ([ROWS[3]], "no row is labelled SUPPORTS or entailment"),
-        ([Row("1", "One text.", {"label": "SUPPORTS"}, "line 1", 1)], "line 1 has 1 texts, and augmentation=symmetric"),
+        ([Row("1", "One text.", {"label": "SUPPORTS"}, "line 1", 1)], "line 1 has 1 texts, but augmentation=symmetric"),
         ([row(1, "a", "b", "")], "line 1 has no 'label'"),
     ],
 )

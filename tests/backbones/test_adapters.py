@@ -102,7 +102,7 @@ def test_a_model_loads_with_adapters_and_exports_as_an_ordinary_masked_lm(traine
     torch.testing.assert_close(logits(again), logits(backbone.model))
     with pytest.raises(FairlabError, match=r"the adapters mine have SHA-256 .*, not 0000; reinstall fairlab"):
         load_backbone(str(tiny_folders["bert"]), **HOW, adapters="mine", adapters_sha256="0000")
-    with pytest.raises(FairlabError, match=r"comes with no adapters yours; there are: mine"):
+    with pytest.raises(FairlabError, match=r"includes no adapters yours; it includes: mine"):
         load_backbone(str(tiny_folders["bert"]), **HOW, adapters="yours")
 
 
@@ -221,7 +221,9 @@ def test_adapters_of_bfloat16_weights_are_float32_and_small_steps_are_kept(tiny_
 
 def test_layers_that_are_not_there_are_named(tiny_folders):
     model = load_backbone(str(tiny_folders["llama"]), **HOW).model
-    with pytest.raises(FairlabError, match=r"method\.targets=\('query',\) fits no linear layer .* some are: down_pr"):
+    with pytest.raises(
+        FairlabError, match=r"method\.targets=\('query',\) matches no linear layer .* some layers are: down_pr"
+    ):
         add_adapters(model, LoRA(2, targets=("query",)))
 
 

@@ -64,6 +64,9 @@ def test_each_distinct_text_is_embedded_once(tiny, monkeypatch):
     monkeypatch.setattr(Backbone, "forward", counting)
     assert len(tiny.embed(["a", "b", "a", "a"])) == 4
     assert seen == 2
+    cut, other = tiny.embed(["river " * 100, "river " * 99])  # their first 32 tokens are the same
+    assert seen == 3
+    assert torch.equal(cut, other)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

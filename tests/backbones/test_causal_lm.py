@@ -246,7 +246,7 @@ def test_what_stands_before_a_text(special, extra, expected):
 def test_a_tokenizer_without_a_start_cannot_score(gpt2, tokenizer):
     model = copy.deepcopy(gpt2.model)
     model.resize_token_embeddings(len(tokenizer))
-    with pytest.raises(CannotScore, match="neither a begin nor an end token"):
+    with pytest.raises(CannotScore, match="neither a start nor an end token"):
         CausalLM(Backbone(model, tokenizer, pooling="mean", max_length=32, normalize=False))
 
 
@@ -265,7 +265,7 @@ def test_a_bert_scores_only_as_a_decoder(byte_tokenizer, decoder):
         found = CausalLM(backbone).log_likelihoods(["a clock"]).sums[0]
         assert found == pytest.approx(math.fsum(expected_scores(backbone, "a clock")), abs=1e-4)
     else:
-        with pytest.raises(CannotScore, match="reads in both directions"):
+        with pytest.raises(CannotScore, match="is configured to read in both directions"):
             CausalLM(backbone)
 
 

@@ -71,7 +71,7 @@ def test_an_architecture_without_a_sequence_classifier(tiny):
     from transformers import ViTConfig
 
     tiny.model.config = ViTConfig()
-    with pytest.raises(FairlabError, match="no sequence classifier of the architecture vit; take another backbone"):
+    with pytest.raises(FairlabError, match="no sequence classifier of the architecture vit; choose another backbone"):
         with_classifier(tiny, LABELS)
 
 

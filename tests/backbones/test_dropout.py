@@ -39,7 +39,7 @@ def test_both_probabilities_are_used_in_training_and_neither_otherwise(tiny_fold
 
 
 def test_bad_input(tiny_folders):
-    with pytest.raises(FairlabError, match=r"must be in 0\.\.1: 1\.0, 0\.1"):
+    with pytest.raises(FairlabError, match=r"must be at least 0 and below 1: 1\.0, 0\.1"):
         set_dropout(load(tiny_folders, "bert"), hidden=1.0, attention=0.1)
     with pytest.raises(FairlabError, match="the dropout of LlamaForCausalLM cannot be set"):
         set_dropout(load(tiny_folders, "llama"), hidden=0.1, attention=0.1)

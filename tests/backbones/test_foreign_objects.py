@@ -46,7 +46,7 @@ def test_a_harness_model_scores_as_its_weights(causal):
     ):
         assert np.allclose(remote.sums, local.sums)
         assert remote.counts.tolist() == local.counts.tolist()
-    with pytest.raises(CannotScore, match="reads texts in its own way alone"):
+    with pytest.raises(CannotScore, match="only reads texts in its own way"):
         found.scorer.log_likelihoods(TEXTS, start_apart=True)
 
 
@@ -64,16 +64,16 @@ def test_a_harness_model_gives_the_readings_of_its_weights(causal):
 def test_what_breaks_the_contract_is_one_sentence(causal):
     model = HarnessModel(causal)
     model.loglikelihood_rolling = lambda requests: [None] * len(requests)
-    with pytest.raises(CannotScore, match="gives log-likelihoods that are NaN"):
+    with pytest.raises(CannotScore, match="returns log-likelihoods that are NaN"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.loglikelihood_rolling = lambda requests: [0.0]
-    with pytest.raises(CannotScore, match="gives 1 log-likelihoods for 2 requests"):
+    with pytest.raises(CannotScore, match="returns 1 log-likelihoods for 2 requests"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.loglikelihood_rolling = lambda requests: 1 / 0
-    with pytest.raises(CannotScore, match=r"HarnessModel ends in an error of its own \(ZeroDivisionError: division by"):
+    with pytest.raises(CannotScore, match=r"HarnessModel raised an error \(ZeroDivisionError: division by"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.tok_encode = None
-    with pytest.raises(FairlabError, match="has no tok_encode, by which its tokens are counted"):
+    with pytest.raises(FairlabError, match="has no tok_encode, which is needed to count its tokens"):
         fairlab.load(model)
 
 

@@ -56,10 +56,10 @@ def test_memory_below_what_the_model_needs_is_said(free):
     free(needed)
     refuse_without_memory("tiny", TINY, torch.float32)
     free(needed - 1)
-    with pytest.raises(FairlabError, match=r"tiny back to float32 takes about 0.0 GB .* with dtype=bfloat16"):
+    with pytest.raises(FairlabError, match=r"tiny to float32 takes about 0.0 GB .* with dtype=bfloat16"):
         refuse_without_memory("tiny", TINY, torch.float32)
     free(0)
-    with pytest.raises(FairlabError, match=r"tiny back to bfloat16 takes .* end other programs$"):
+    with pytest.raises(FairlabError, match=r"tiny to bfloat16 takes .* end other programs$"):
         refuse_without_memory("tiny", TINY, torch.bfloat16)
 
 
@@ -72,12 +72,12 @@ def test_where_nobody_says_what_is_free_nothing_is_refused(tmp_path, monkeypatch
 def test_a_file_of_another_format(tmp_path, content):
     file = tmp_path / "x.gguf"
     file.write_bytes(content)
-    with pytest.raises(FairlabError, match=r"x\.gguf is no GGUF file: it begins with b'.*', not b'GGUF'; name a"):
+    with pytest.raises(FairlabError, match=r"x\.gguf is not a GGUF file: it begins with b'.*', not b'GGUF'; give a"):
         refuse_other_files(file)
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; name a GGUF file"):
+    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; give an existing GGUF file"):
         refuse_other_files(tmp_path / "x.gguf")
 
 
@@ -92,5 +92,5 @@ def test_a_file_is_measured_as_the_weights_it_was_written_of(tmp_path):
     sums = [CausalLM(one).log_likelihoods(TEXTS).sums for one in (found, own)]
     assert sums[0] == pytest.approx(sums[1], abs=1e-4)
     (weights.gguf.parent / "other.gguf").write_bytes(b"no weights")
-    with pytest.raises(FairlabError, match=r"other\.gguf is no GGUF file: it begins with b'no w'"):
+    with pytest.raises(FairlabError, match=r"other\.gguf is not a GGUF file: it begins with b'no w'"):
         fairlab.load(weights.gguf.parent / "other.gguf")

@@ -107,15 +107,21 @@ def test_a_model_that_embeds_in_another_width_than_it_says(tmp_path):
     found, _ = saved(
         "ReformerForMaskedLM", {**sizes, **places, "is_decoder": False, "local_attn_chunk_length": 8}, tmp_path
     )
-    with pytest.raises(CannotScore, match="embeds in 64 numbers, not in the 32 of its configuration; give it as an"):
+    with pytest.raises(
+        CannotScore, match="gives embeddings of length 64, not 32 as in its configuration; give it as an"
+    ):
         found.embed(TEXTS)
 
 
 @pytest.mark.parametrize(
     ("kind", "config", "message"),
     [
-        ("ViTModel", "ViTConfig", "is a ViTModel, which reads pixel_values and no texts; give a model of texts"),
-        ("SiglipModel", "SiglipConfig", "is a SiglipModel of two halves, for texts and for images; give the one"),
+        (
+            "ViTModel",
+            "ViTConfig",
+            "is a ViTModel, which reads pixel_values instead of texts; give a model that reads texts",
+        ),
+        ("SiglipModel", "SiglipConfig", "is a SiglipModel with one part for texts and one for images; give the part"),
     ],
 )
 def test_a_model_that_reads_no_texts_is_one_sentence(kind, config, message, tmp_path):

@@ -57,11 +57,13 @@ def adapters(tiny_folders, tmp_path):
 
 
 def test_the_base_is_the_users_to_name(adapters, tiny_folders):
-    with pytest.raises(FairlabError, match=r"holds adapters of .*bert, which no folder may load; give base="):
+    with pytest.raises(
+        FairlabError, match=r"holds adapters of .*bert, which is not loaded without your request; give base="
+    ):
         fairlab.load(str(adapters))
     with pytest.raises(FairlabError, match=r"do not fit the base model: GPT2LMHeadModel has no .*query; give another"):
         fairlab.load(str(adapters), base=str(tiny_folders["gpt2"]))
-    with pytest.raises(FairlabError, match=r"holds adapters of .*bert, which no folder may load"):
+    with pytest.raises(FairlabError, match=r"holds adapters of .*bert, which is not loaded without your request"):
         fairlab.load(str(adapters), base=str(adapters))
 
 
@@ -75,10 +77,10 @@ def test_adapters_of_another_hub_model_are_refused(adapters):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"peft_type": "PROMPT_TUNING"}, "is of the kind PROMPT_TUNING; give adapters of the kind LORA"),
+        ({"peft_type": "PROMPT_TUNING"}, "has the kind PROMPT_TUNING; give adapters of the kind LORA"),
         (
             {"megatron_config": {"a": 1}, "megatron_core": "os"},
-            "sets megatron_config, which is not taken",
+            "sets megatron_config, which is not accepted",
         ),
         ({"target_modules": "(a+)+$"}, "sets target_modules to a pattern"),
         ({"r": "many"}, "sets r='many', which LoRA does not accept"),
@@ -105,7 +107,7 @@ def test_damaged_adapters_are_one_sentence(adapters, tiny_folders):
         fairlab.load(str(adapters), base=base)
     file.unlink()
     (adapters / "adapter_model.bin").write_bytes(b"pickle")
-    with pytest.raises(FairlabError, match=r"adapter_model\.bin is no archive of torch.save"):
+    with pytest.raises(FairlabError, match=r"adapter_model\.bin is not an archive of torch.save"):
         fairlab.load(str(adapters), base=base)
 
 
@@ -117,5 +119,5 @@ def test_adapters_of_an_older_peft_are_read_as_numbers(adapters, tiny_folders):
     file.unlink()
     assert torch.equal(fairlab.load(str(adapters), base=base).embed(TEXTS), expected)
     torch.save(torch.nn.Linear(2, 2), adapters / "adapter_model.bin")
-    with pytest.raises(FairlabError, match="its file holds more than numbers, which may run code"):
+    with pytest.raises(FairlabError, match="its file contains more than numbers and may run code"):
         fairlab.load(str(adapters), base=base)

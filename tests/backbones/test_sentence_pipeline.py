@@ -210,7 +210,7 @@ def test_embeddings_that_are_no_weighted_sum_are_not_projected(tiny_folders, tmp
     backbone = load_backbone(
         str(make(tiny_folders["bert"], tmp_path / "model", *modules, pooling=pooling)), **AS_PUBLISHED
     )
-    with pytest.raises(FairlabError, match=r"cannot be projected; give backbone.pooling=mean or cls"):
+    with pytest.raises(FairlabError, match=r"cannot be projected; set backbone.pooling=mean or cls"):
         project(backbone, torch.eye(32))
 
 
@@ -225,9 +225,7 @@ def test_the_weights_of_all_modules_are_hashed(tiny_folders, tmp_path):
 
 
 def test_a_folder_without_modules_is_not_published(tiny_folders):
-    with pytest.raises(
-        FairlabError, match=r"holds no modules\.json of sentence-transformers; give pooling=mean or cls"
-    ):
+    with pytest.raises(FairlabError, match=r"has no modules\.json of sentence-transformers; set pooling=mean or cls"):
         load_backbone(str(tiny_folders["bert"]), **AS_PUBLISHED)
 
 

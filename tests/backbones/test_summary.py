@@ -13,11 +13,11 @@ def test_a_backbone_says_what_it_is_and_what_its_check_found(tiny_folders):
     count = sum(parameter.numel() for parameter in model.model.parameters()) / 1e6
     assert lines == [
         "GPT2LMHeadModel of the family gpt2",
-        "  pooling: mean, 32 numbers a text, scaled to length 1",
+        "  pooling: mean, 32 numbers per text, scaled to length 1",
         "  head: causal language model",
         f"  weights: {count:.1f} million, float32, on cpu",
         "  attention: sdpa",
-        "  limit: 32 tokens a text; longer texts are cut and counted",
+        "  limit: 32 tokens per text; longer texts are cut and counted",
         "  chat template: none",
         "  gate: not checked yet",
     ]
@@ -37,4 +37,4 @@ def test_an_object_says_what_its_check_found(tiny):
 def test_a_real_model_passes():
     model = fairlab.load("minilm", strict=True)
     assert "\n  gate: passed" in repr(model)
-    assert "pooling: mean, 384 numbers a text, scaled to length 1\n  head: none" in repr(model)
+    assert "pooling: mean, 384 numbers per text, scaled to length 1\n  head: none" in repr(model)

@@ -87,6 +87,6 @@ def test_a_tokenizer_of_sentencepiece_alone_names_its_package(tmp_path, monkeypa
     (folder / "vocab.txt").rename(folder / "spiece.model")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        FairlabError, match=r"is in spiece\.model, which sentencepiece reads: pip install sentencepiece"
+        FairlabError, match=r"is in spiece\.model, which sentencepiece reads; run pip install sentencepiece"
     ):
         tokens(folder)

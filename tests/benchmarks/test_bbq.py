@@ -124,7 +124,7 @@ def test_a_letter_alone_is_no_bias_since_options_rotate():
 def test_missing_categories_are_counted_and_others_measured():
     found = BBQ(categories=["religion", "ses"]).measure(chooser(known=1.0))
     assert [(one.subset, "FAIRLAB_DATA" in one.reason) for one in found.not_run] == [("ses", True)]
-    assert any("without ses" in note.text for note in found.notes)
+    assert any("ses missing" in note.text for note in found.notes)
     with pytest.raises(DataUnavailable, match=r"bbq/SES\.jsonl was not found"):
         BBQ(categories=["ses"]).measure(chooser())
 
@@ -135,7 +135,7 @@ def test_items_without_a_target_are_left_out_and_bad_lines_named(published):
     items, left_out = read_bbq(published, "religion")
     assert (len(items), left_out) == (16, 1)
     published.write_text(published.read_text() + '\n{"example_id": 3}')
-    with pytest.raises(FairlabError, match=r"Religion\.jsonl.* is no item of BBQ"):
+    with pytest.raises(FairlabError, match=r"Religion\.jsonl.* is not an item of BBQ"):
         read_bbq(published, "religion")
 
 

@@ -157,7 +157,7 @@ def test_irregular_queries_are_noted_and_can_be_left_out(collection):
     for outcome, done in ((everything, "items=regular leaves it out"), (regular, "left out")):
         (note,) = outcome.notes
         assert note.item == first
-        assert note.text.startswith("1 of its non-relevant documents are of no one gender")
+        assert note.text.startswith("1 of its non-relevant documents have no single gender")
         assert note.text.endswith(done)
     with pytest.raises(FairlabError, match=r"bias_ir\.items must be all or regular"):
         BiasIR("document", "some")

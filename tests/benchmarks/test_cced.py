@@ -151,7 +151,7 @@ def test_sets_that_cannot_be_told_apart_or_have_no_test_split(tmp_path):
     with pytest.raises(FairlabError, match="have the same name in results"):
         CCED(["winogender", "mine/winogender.jsonl"])
     path = write_rows(tmp_path / "mine.jsonl", [row(group) | {"split": "train"} for group in make_groups(2)])
-    with pytest.raises(FairlabError, match="no group of the split 'test' to measure on"):
+    with pytest.raises(FairlabError, match="no group in the split 'test' to measure on"):
         held_out_groups(path)
 
 

@@ -54,7 +54,7 @@ def test_own_prompts_are_turned_to_every_attribute(tmp_path):
     assert outcome.items["gender"].shape[0] == 2
     assert "1 of 3 prompts are left out" in outcome.notes[0].text
     path.write_text("What is rain?\n")
-    with pytest.raises(FairlabError, match=r"no prompt of .* names people by gender"):
+    with pytest.raises(FairlabError, match=r"no prompt of .* names people whose gender"):
         Counterfactual(Balance(), prompts=str(path), mode="lexical").measure(writer())
 
 
@@ -83,7 +83,7 @@ def test_bad_settings_and_files_are_named(templates, tmp_path):
         Counterfactual(Balance(), samples=1)
     with pytest.raises(FairlabError, match="categories must be gender, not 'sex'"):
         Counterfactual(Balance(), categories=["sex"], path=templates).measure(writer())
-    with pytest.raises(FairlabError, match="gives length, balance, and not 'joy'"):
+    with pytest.raises(FairlabError, match="returns length, balance, but not 'joy'"):
         Counterfactual(Balance(), "joy", path=templates, limit=2).measure(writer())
     (tmp_path / "bad.json").write_text('[{"text": "a", "group_category": "x"}]')
     with pytest.raises(FairlabError, match="each row needs text, group_category and group"):

@@ -1,4 +1,4 @@
-"""db-index of data sets: what is read, embedded, counted and said."""
+"""db-index of datasets: what is read, embedded, counted and said."""
 
 import json
 
@@ -69,7 +69,7 @@ def test_outliers_draws_and_repeats_are_settings(files, tmp_path):
     assert next(r.n for r in by_cluster.readings if r.quantity == "random_entry") == 3
     with pytest.raises(FairlabError, match="draw must be run or cluster"):
         measured(files, tmp_path, draw="text")
-    with pytest.raises(FairlabError, match="9 clusters need at least 9 distinct entries, and there are 4"):
+    with pytest.raises(FairlabError, match="9 clusters need at least 9 distinct entries, but there are 4"):
         measured(files, tmp_path, k=9)
     with pytest.raises(FairlabError, match=r"benchmark\.db_index\.entries must be at least 1"):
         measured(files, tmp_path, entries=0)
@@ -79,7 +79,9 @@ def test_rows_made_of_one_entry_are_resampled_together(files, tmp_path):
     _, comparison = files
     copies = write(tmp_path / "u.jsonl", ["10 0"] * 5 + ["0 10"] * 5 + ["10 1"], entry=[*"aaaaabbbbb", "c"])
     outcome = measured((copies, comparison), tmp_path)
-    assert any("its 11 entries come from 3 originals, which intervals resample" in note.text for note in outcome.notes)
+    assert any(
+        "its 11 entries come from 3 originals, which the intervals resample" in note.text for note in outcome.notes
+    )
     alone = measured((copies, comparison), tmp_path, source="id")
     widths = [
         next(r.high - r.low for r in found.readings if r.quantity == "over_entries") for found in (outcome, alone)

@@ -141,7 +141,7 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
         (own(replace(LENGTHS, title=" ")), "the description of benchmark mine.Mine has no title; add it"),
         (own(replace(LENGTHS, question="")), "the description of benchmark mine.Mine has no question; add it"),
         (own(replace(LENGTHS, quantities={})), "the description of benchmark mine.Mine has no quantities; add it"),
-        (own(replace(LENGTHS, name="a/../b")), "benchmark mine.Mine cannot have the name 'a/../b'; take lower-case"),
+        (own(replace(LENGTHS, name="a/../b")), "benchmark mine.Mine cannot have the name 'a/../b'; use lower-case"),
         (
             own(replace(LENGTHS, quantities={"length": QuantityInfo("length", "")})),
             "benchmark mine.Mine does not describe 'length'; add its label and meaning",
@@ -149,10 +149,10 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
         (own(version=None), "benchmark mine.Mine has no version; give its class version = 1"),
         (
             own(replace(LENGTHS, name="seat")),
-            "benchmark mine.Mine has the name 'seat' of fairlab's own SEAT; give its description another name",
+            "benchmark mine.Mine has the same name, 'seat', as fairlab's own SEAT; give its description another name",
         ),
-        (own(replace(LENGTHS, name="rte_probe@mine")), "has the name 'rte_probe@mine' of fairlab's own Probe"),
-        (type("Bare", (), {"__module__": "mine"})(), "a Bare is no benchmark; give a name, such as 'seat'"),
+        (own(replace(LENGTHS, name="rte_probe@mine")), "has the same name, 'rte_probe@mine', as fairlab's own Probe"),
+        (type("Bare", (), {"__module__": "mine"})(), "a Bare is not a benchmark; give a name, such as 'seat'"),
     ],
 )
 def test_a_benchmark_that_does_not_say_what_it_is_is_refused_in_a_sentence(benchmark, said):

@@ -52,6 +52,14 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert len(other.asked) == 3  # drawn in another way
 
 
+def test_a_text_may_hold_what_other_tools_take_for_an_end_of_line(tmp_path):
+    prompts = [TextPrompt("one\u2028two\x85"), TextPrompt("three\x1c")]
+    with keeping_generations(tmp_path, ""):
+        found = write_texts("b", model(Counting()), prompts, Sampling())
+        assert write_texts("b", model(Counting(last=0)), prompts, Sampling()) == found
+    assert write_texts("b", load_stored(str(tmp_path / "generations")), prompts, Sampling()) == found
+
+
 def test_kept_texts_are_a_model(tmp_path):
     with keeping_generations(tmp_path, ""):
         found = write_texts("b", model(Counting()), PROMPTS, Sampling())
@@ -84,5 +92,5 @@ def test_texts_that_failed_or_are_not_english_are_counted():
     texts = [Written(german), Written("The man went through the old town and saw many people"), Written("", "failed")]
     said = [note.text for note in notes_on("refusals", texts)]
     assert said[0] == "1 of 3 texts failed and count as empty"
-    assert said[1].startswith("1 of 3 texts hold no common English word")
+    assert said[1].startswith("1 of 3 texts contain no common English word")
     assert notes_on("refusals", texts[1:2]) == []

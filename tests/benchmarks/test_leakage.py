@@ -81,4 +81,4 @@ def test_bad_input(tmp_path):
         Leakage(["embedded"], folds=1)
     path = write_rows(tmp_path / "few.jsonl", [row(group) for group in make_groups(5)])
     (reason,) = Leakage([str(path)]).measure(Vectors("none")).not_run
-    assert reason.reason == "5 groups, and probes need at least 20"
+    assert reason.reason == "5 groups, but probes need at least 20"

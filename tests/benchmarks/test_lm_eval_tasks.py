@@ -39,7 +39,7 @@ def test_tasks_name_their_data_and_functions(tmp_path):
         assert {len(row["choices"]) for row in rows} == {choices}
         assert len(rows) == size
         assert content["process_results"] == f"fairlab_tasks.{task}"
-    with pytest.raises(FairlabError, match="is there already; give a new folder"):
+    with pytest.raises(FairlabError, match="already exists; give a new folder"):
         write_lm_eval_tasks(folder)
 
 

@@ -120,7 +120,7 @@ def test_a_model_of_unknown_training_has_no_mb_index(make, language_models):
     result = make(entries=None).measure(language_models["gpt2"])
     assert "all/mb_index" not in values(result)
     (missing,) = result.not_run
-    assert "how many entries the model was tuned on is not known" in missing.reason
+    assert "the number of entries that the model was tuned on is unknown" in missing.reason
     known = Backbone(
         language_models["gpt2"].model,
         language_models["gpt2"].tokenizer,

@@ -67,7 +67,7 @@ def test_an_object_that_encodes_an_ensemble_and_data():
     assert why_not_measured(Safety(of="test", threshold=0.5), Encoder()).startswith("Encoder scores no harms")
     assert why_not_measured(Safety(of="test", threshold=0.5), judged) == ""
     assert why_not_measured(STSB(), judged) == "Judged embeds no texts; give an encoder"
-    assert why_not_measured(DBIndexBenchmark(vectors=""), Encoder()).startswith("it measures a data set, not a model")
+    assert why_not_measured(DBIndexBenchmark(vectors=""), Encoder()).startswith("it measures a dataset, not a model")
 
 
 def test_what_is_lacking_is_not_run_before_anything_is_read(tiny, tmp_path, monkeypatch):

@@ -65,7 +65,7 @@ def test_a_draw_is_reproducible_and_in_file_order(text, tmp_path):
 
 def test_bad_files(tmp_path):
     (tmp_path / "one.txt").write_text("a line\n")
-    with pytest.raises(FairlabError, match="holds 1 lines of text"):
+    with pytest.raises(FairlabError, match="contains 1 lines of text"):
         read_lines(tmp_path / "one.txt", None, 0)
     (tmp_path / "latin.txt").write_bytes(b"one\xe9\nx\n")
     with pytest.raises(FairlabError, match=r"latin\.txt line 1 is not UTF-8 text \(byte 3 of the line\)"):

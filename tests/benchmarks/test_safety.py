@@ -67,6 +67,16 @@ def test_a_limit_takes_whole_sets_of_every_model():
     assert values["acv_change_of_smooth"] == 0
 
 
+def test_a_model_that_averages_is_noted_with_its_change_without_the_average():
+    found, alone = judged([0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.5]), judged([0.3, 0.7, 0.7, 0.3, 0.6, 0.7, 0.5])
+    part = alone.parts["test"]
+    alone = replace(alone, parts={"test": replace(part, uncalibrated=part.scores)})
+    before = Safety(of="test", threshold=0.5).measure(judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5])).items
+    for beside, notes in (({"unaveraged": alone}, ["-75 %"]), ({"forest": alone}, [])):
+        said = Safety(of="test", threshold=0.5).measure(replace(found, beside=beside), before).notes
+        assert [note.text.split("is ")[-1] for note in said if "nearly by construction" in note.text] == notes
+
+
 def test_changes_are_paired():
     benchmark = Safety(of="test", threshold=0.5)
     before = benchmark.measure(judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5]))

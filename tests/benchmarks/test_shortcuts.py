@@ -85,5 +85,7 @@ def test_a_labelled_task(data_folder, tmp_path):
 
 
 def test_untouched_data_that_leaves_nothing_to_train_on(file):
-    with pytest.raises(FairlabError, match="leaves too little to train a probe on: there is no text; give other data"):
+    with pytest.raises(
+        FairlabError, match="leaves too little to train a probe on: there are no texts; give other data"
+    ):
         Shortcuts(untouched=str(file)).measure_data(str(file), ["evidence", "claim"], None, file.parent)

@@ -74,7 +74,7 @@ def test_every_benchmark_of_every_phase_is_a_stage(record, tiny):
             time.sleep(0.05)
             return Outcome()
 
-    for phase in ("before", "", "before"):  # the last is there already
+    for phase in ("before", "", "before"):  # the last already exists
         measure([Slow()], tiny, phase, record)
     found = stages_of(record)
     assert list(found) == ["before/slow", "slow"]

@@ -16,6 +16,7 @@ from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.benchmarks.runner import gate, measure
 from fairlab.benchmarks.validity import Validity, validity
 from fairlab.benchmarks.validity.embeddings import paraphrase_share
+from fairlab.benchmarks.validity.language import check_language
 from fairlab.benchmarks.validity.senses import shuffled_twin
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 from fairlab.benchmarks.validity.weights import structure
@@ -82,7 +83,7 @@ def test_texts_that_cannot_be_told_apart(tiny, tmp_path):
 
 def test_a_tokenizer_of_a_larger_model(tiny, tmp_path):
     tiny.model.resize_token_embeddings(30_000)
-    assert_not_run(tiny, tmp_path, "the tokenizer gives token 30521 to a model of 30000 tokens")
+    assert_not_run(tiny, tmp_path, "the tokenizer produces token 30521, but the model has only 30000 tokens")
 
 
 def test_embeddings_that_overflow(tiny, tmp_path):
@@ -105,7 +106,7 @@ def test_a_model_of_random_weights_is_said_to_be_one_at_every_reading(tiny_folde
 
 def test_a_strict_run_refuses_a_model_that_fails(tiny, tmp_path):
     record = Record(tmp_path, {"seed": 0, "strict": True}, "command")
-    with pytest.raises(FairlabError, match=r"^the model was refused by strict=true: .*; take a sound copy, or leave"):
+    with pytest.raises(FairlabError, match=r"^the model was refused by strict=true: .*; use a sound copy, or leave"):
         measure([Counted("one")], tiny, "", record)
     assert not record.readings
 
@@ -194,6 +195,17 @@ def test_damage_is_told_by_behaviour(change, said):
     assert any(said in failure for failure in found.failures), found
 
 
+@pytest.mark.slow
+def test_another_token_than_the_mask_is_told():
+    backbone = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True, adapters="minilm_mlm")
+    assert not list(check_language(backbone))
+    backbone.tokenizer.mask_token = "[UNK]"
+    (found,) = check_language(backbone)
+    assert re.match(
+        r"its mask token \[UNK\] hides words worse than \[MASK\] does \(6\.\d+ nats .*, 4\.\d+\)", found.text
+    )
+
+
 def test_a_folder_that_pools_sentences_and_does_not_separate_them_is_not_judged():
     backbone = load_trainable(find_weights(**MINILM))
     with torch.no_grad():
@@ -210,7 +222,7 @@ def test_words_that_are_all_the_same_to_a_tokenizer_are_told(tiny_folders, tmp_p
     }
     (folder / "tokenizer.json").write_text(json.dumps(content))
     found = validity(load_backbone(str(folder), **HOW))
-    assert "rarer words and names are unknown to its tokenizer, and all the same" in found.not_judged[0]
+    assert "rarer words and names are unknown, and so alike, to its tokenizer" in found.not_judged[0]
 
 
 def test_a_configuration_of_fewer_layers_is_told_by_the_weights_it_leaves_out(tiny_folders, tmp_path):
@@ -231,7 +243,7 @@ def test_heads_that_a_body_leaves_out_are_not_missed(tiny_folders):
 
 def test_a_model_of_few_tokens_is_not_judged_by_sentences(tiny):
     tiny.max_length = 8
-    assert validity(tiny).not_judged == ("it reads 8 tokens, too few for the sentences of the check",)
+    assert validity(tiny).not_judged == ("it reads only 8 tokens, too few for the sentences of the check",)
 
 
 def test_the_twin_is_gone_outside_its_context(tiny):

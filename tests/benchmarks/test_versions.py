@@ -63,7 +63,7 @@ def test_which_readings_are_outdated_and_which_can_be_compared():
     assert outdated(reading(3)) == "version 3 of its definition, newer than the 2 of this fairlab"
     assert outdated(reading(0, STSB)) == outdated(reading(1, STSB)) == ""
     assert other_definition(reading(0), reading(1)) == other_definition(reading(2), reading(2)) == ""
-    said = "seat was measured by versions 1 and 2 of its definition; measure the one of version 1 again"
+    said = "seat was measured with versions 1 and 2 of its definition; measure version 1 again"
     assert other_definition(reading(2), reading(0)) == other_definition(reading(1), reading(2)) == said
 
 
@@ -73,7 +73,7 @@ def test_readings_taken_over_must_have_the_version_of_this_run(tmp_path):
     mine = Record(tmp_path / "new", old.config, "", provenance={"weights": {"sha256": "same"}})
     mine.folder.mkdir()
     with pytest.raises(
-        FairlabError, match=r"measured seat by version 1 of its definition, this run by 2; leave before"
+        FairlabError, match=r"measured seat with version 1 of its definition, but this run uses 2; leave before"
     ):
         take("before", old.folder, mine, {"seat": 2, "stsb": 1})
     assert not mine.readings
@@ -105,11 +105,11 @@ def test_comparing_two_runs_leaves_out_what_has_another_version_and_says_so(tmp_
     new = run(tmp_path / "new", reading(2), reading(1, STSB))
     changes = fairlab.compare(old, new)
     assert [one.benchmark for one in changes.comparisons] == ["stsb"]
-    said = "seat was measured by versions 1 and 2 of its definition; measure the one of version 1 again"
+    said = "seat was measured with versions 1 and 2 of its definition; measure version 1 again"
     assert changes.left_out == [said]
     assert f"Left out: {said}." in str(changes)
     assert fairlab.compare(old, old).left_out == []
-    with pytest.raises(FairlabError, match="cannot be compared: seat was measured by versions 1 and 2"):
+    with pytest.raises(FairlabError, match="cannot be compared: seat was measured with versions 1 and 2"):
         fairlab.compare(run(tmp_path / "a", reading(1)), run(tmp_path / "b", reading(2)))
 
 

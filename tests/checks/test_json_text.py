@@ -26,7 +26,7 @@ def test_the_deepest_nesting_that_is_taken():
     [
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 101 + "1" + "}" * 101, "nested too deeply"),
-        ("9" * 5000, "an integer of too many digits"),
+        ("9" * 5000, "an integer has too many digits"),
         ("{", "Expecting property name"),
     ],
 )

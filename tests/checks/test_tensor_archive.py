@@ -107,7 +107,7 @@ def test_a_description_that_is_none_runs_nothing_and_takes_no_memory(tmp_path, m
 def test_what_is_no_archive_is_one_sentence(tmp_path):
     for content in (b"", b"x", older({"a": torch.zeros(2)})[:60]):
         (tmp_path / "x.ckpt").write_bytes(content)
-        with pytest.raises(FairlabError, match=r"x\.ckpt is no archive of torch\.save"):
+        with pytest.raises(FairlabError, match=r"x\.ckpt is not an archive of torch\.save"):
             check_tensor_archive(tmp_path / "x.ckpt")
 
 

@@ -70,7 +70,7 @@ def test_what_fits(value, hint):
         ({"a": 1.5}, Mapping[str, int] | None, "k.a must be a whole number, not 1.5"),
         ({"x": 1}, Point, "k.y has no value; give a whole number"),
         ({"x": 1, "y": 2, "z": 3}, Point, "there is no key 'z' in k; there are: x, y"),
-        (5, Node, "k must be a choice of a group, or the target of a _target_, not 5"),
+        (5, Node, "k must be a choice of a group, or an object with a _target_, not 5"),
         (NODE, int, "k must be a whole number, not {'_target_': 'tests.checks.test_values.Small', 'size': 2}"),
         (NODE | {"size": 0}, Any, "k.size must be a whole number of at least 1, not 0"),
         ({"a": [NODE | {"name": 1}]}, Any, "k.a[0].name must be a text or null, not 1"),

@@ -40,7 +40,7 @@ def test_a_file_of_ones_own(tmp_path):
 def test_what_is_no_comparison_set(tmp_path):
     path = tmp_path / "own.jsonl"
     path.write_text('{"body": "a"}\n')
-    with pytest.raises(FairlabError, match="holds no text in the field 'text'; give abusive entries"):
+    with pytest.raises(FairlabError, match="holds no text in the field 'text'; give a file of abusive entries"):
         read_comparison(str(path))
     with pytest.raises(FairlabError, match="line 1: no category in the field 'kind'"):
         read_comparison(str(path), field="body", category="kind")

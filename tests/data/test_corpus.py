@@ -77,8 +77,8 @@ def test_a_place_below_the_data_folder(folder, tiny, monkeypatch):
     ("name", "content", "message"),
     [
         ("zero.txt", b"a\0b", r"zero.txt, line 1 is not plain text \(a byte is zero\); save it as UTF-8"),
-        ("empty.txt", b"\n\n", "leave no text for train"),
-        ("one.txt", b"The only sentence of them all.", "leave no text for (train|validation)"),
+        ("empty.txt", b"\n\n", "contain too little text for train"),
+        ("one.txt", b"The only sentence of them all.", "contain too little text for (train|validation)"),
     ],
 )
 def test_bad_files(tmp_path, tiny, name, content, message):
@@ -103,7 +103,10 @@ def test_no_such_folder_and_an_empty_one(tmp_path, tiny, monkeypatch):
         ({"windows": [-1]}, "data.windows must be a list"),
         ({"validation": 0}, "data.validation must be above 0"),
         ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
-        ({"augmentation": object()}, "works on counterfactual groups, not on a corpus: augmentation=none or cda_text"),
+        (
+            {"augmentation": object()},
+            "works on counterfactual groups, not on a corpus; set augmentation=none or cda_text",
+        ),
     ],
 )
 def test_values_out_of_range(folder, tiny, change, message):

@@ -110,7 +110,7 @@ def test_further_groups_of_a_test_split_alone_are_refused(path, tiny, tmp_path):
 def test_further_groups_have_the_same_attributes(path, tiny, tmp_path):
     versions = {"neutral": "They won.", "old": "They won, old.", "young": "They won, young."}
     other = write_rows(tmp_path / "age.jsonl", [{"id": "1", "axis": "age", "versions": versions}])
-    with pytest.raises(FairlabError, match="has the attributes old, young, and the training groups have man, woman"):
+    with pytest.raises(FairlabError, match="has the attributes old, young, but the training groups have man, woman"):
         make(path, tiny, more=[other])
 
 
@@ -174,8 +174,8 @@ def test_what_is_held_out_by_itself(path, tiny):
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        (0.01, r"data.test=0.01 takes 0 of the 20 groups in .*, so that none is left to measure on; give more groups"),
-        (20, r"data.test=20 takes 20 of the 20 groups .* none is left to train on; give a smaller number or more"),
+        (0.01, r"data.test=0.01 takes 0 of the 20 groups in .*, which leaves none to measure on; give more groups"),
+        (20, r"data.test=20 takes 20 of the 20 groups .* leaves none to train on; give a smaller number or more"),
         (0.99, r"data.test=0.99 takes 20 of the 20"),
         (18, r"data.validation=4 takes 4 of the 2 groups"),
     ],
@@ -203,7 +203,7 @@ def test_groups_that_differ_behind_the_cut_alone_are_refused(tiny, tmp_path):
     ]
     tiny.max_length = 8
     with pytest.raises(
-        FairlabError, match=r"are alike up to backbone\.max_length=8, so training on them has no effect"
+        FairlabError, match=r"are identical up to backbone\.max_length=8, so training on them has no effect"
     ):
         make(write_rows(tmp_path / "long.jsonl", long), tiny)
     data = make(write_rows(tmp_path / "some.jsonl", [*long[:3], *(row(group) for group in make_groups(20))]), tiny)

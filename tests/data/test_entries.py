@@ -109,7 +109,7 @@ def test_kinds_of_what_was_made_are_chosen(llama, reports):
     assert data.facts()["made_of_the_sample"] == 12
     with pytest.raises(
         FairlabError,
-        match=r"of the sample gave no entry of data.kinds=\['downshift'\]; kinds there are: copy, entry, upshi",
+        match=r"of the sample gave no entry of data.kinds=\['downshift'\]; the kinds available are: copy, entry, upshi",
     ):
         make(llama, reports, kinds=["downshift"], augmentation=OfKinds())
 

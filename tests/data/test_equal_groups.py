@@ -14,7 +14,10 @@ def test_versions_that_are_one_text_are_said():
 
 
 def test_one_group_repeated_is_said():
-    assert equal_groups(_groups(*[("They ran.", "He ran.")] * 12)) == "the 12 training groups are 1 in truth, repeated"
+    assert (
+        equal_groups(_groups(*[("They ran.", "He ran.")] * 12))
+        == "the 12 training groups are only 1 distinct groups, repeated"
+    )
 
 
 def test_attributes_of_one_text_are_said_whatever_the_neutral_version_is():
@@ -25,7 +28,7 @@ def test_attributes_of_one_text_are_said_whatever_the_neutral_version_is():
 
 def test_repeats_that_differ_in_punctuation_are_said():
     found = equal_groups(_groups(*[("They ran" + "!" * k, "He ran" + "!" * k) for k in range(8)]))
-    assert found == "the 8 training groups are 1 in truth, repeated"
+    assert found == "the 8 training groups are only 1 distinct groups, repeated"
 
 
 def test_different_groups_and_a_single_one_are_not():

@@ -122,7 +122,7 @@ def test_longer_conversations_are_left_out_and_counted(llama, tmp_path):
     rows = [{"prompt": "he saw", "completion": " a"}] * 3 + [{"prompt": "he saw " * 40, "completion": " a"}]
     data = make(llama, rows, tmp_path)
     assert (data.left_out, data.facts()["longer_than_a_block"]) == (1, 1)
-    with pytest.raises(FairlabError, match=r"holds 3 conversations of at most 64 tokens, of 4, fewer than"):
+    with pytest.raises(FairlabError, match=r"has 3 conversations of at most 64 tokens among 4, fewer than"):
         make(llama, rows, tmp_path, validation=3)
 
 
@@ -132,9 +132,9 @@ def test_longer_conversations_are_left_out_and_counted(llama, tmp_path):
         ({"text": "he saw"}, r"line 2: it has neither messages, nor prompt and completion"),
         ({"prompt": "he saw", "completion": " "}, "line 2: its completion is empty"),
         ({"prompt": "he saw", "completion": []}, "line 2: it has neither messages"),
-        ({"messages": []}, "line 2: its messages are no list of messages"),
-        ({"messages": "he saw"}, "line 2: its messages are no list of messages"),
-        ({"messages": [{"role": "bot", "content": "x"}]}, "line 2: a message needs a role of system, user, assistant"),
+        ({"messages": []}, "line 2: its messages must be a list of messages"),
+        ({"messages": "he saw"}, "line 2: its messages must be a list of messages"),
+        ({"messages": [{"role": "bot", "content": "x"}]}, "line 2: a message needs a role"),
         ({"messages": [{"role": "user", "content": None}]}, "line 2: a message needs a role"),
         ({"messages": CHAT[:2]}, "line 2: it has no answer of the assistant"),
     ],
@@ -149,7 +149,10 @@ def test_faulty_rows_are_named(llama, tmp_path, row, message):
     [
         (None, "the tokenizer has no chat template; give rows with prompt and completion as texts"),
         ("{{ nothing.at.all }}", r"the chat template of \S+ fails \(UndefinedError"),
-        (TEMPLATE.replace("a: {% endif %}", "b: {% endif %}"), "writes an answer otherwise than it begins one"),
+        (
+            TEMPLATE.replace("a: {% endif %}", "b: {% endif %}"),
+            "formats a finished answer differently from a begun one",
+        ),
         ("{% for k in range(10**9) %}{% for j in range(10**9) %}{% endfor %}{% endfor %}", "takes longer than|fails"),
     ],
 )

@@ -145,7 +145,7 @@ def test_examples_are_added_to_those_trained_on_alone(tiny, rte):
 
 def test_scores_have_no_labels_to_add(tiny, tmp_path):
     write_rows(tmp_path / "train.jsonl", [{"sentence1": f"a {k}", "sentence2": "b", "score": k % 6} for k in range(20)])
-    with pytest.raises(FairlabError, match="adds labelled texts; stsb has no labels"):
+    with pytest.raises(FairlabError, match="adds labelled texts, but stsb has no labels"):
         make(tiny, str(tmp_path), task="stsb", augmentation=Doubles())
 
 
@@ -254,7 +254,7 @@ def test_what_was_made_of_examples_measured_on_is_not_trained_on(tiny, rte, tmp_
         ({"validation": 1}, "data.validation must be above 0"),
         ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
         ({"limit": 0}, "data.batch_size and data.limit must be at least 1"),
-        ({"limit": 1}, "the train part of rte has examples of the label not_entailment alone"),
+        ({"limit": 1}, "the train part of rte has only examples of the label not_entailment"),
         ({"validation": 1e-9}, "rte has no example for validation; give more examples or change data.validation"),
         ({"augmentation": object()}, "works on counterfactual groups"),
         ({"task": "rat"}, "there is no task 'rat'"),

@@ -47,7 +47,7 @@ def test_every_format_gives_the_same_texts(tmp_path, ending):
 
 def test_names_of_harms():
     assert harm_name("hate/threatening", "x") == "hate_threatening"
-    with pytest.raises(FairlabError, match=r"row 3: '12' is no name of a harm"):
+    with pytest.raises(FairlabError, match=r"row 3: '12' is not a valid name of a harm"):
         harm_name("12", "row 3")
 
 
@@ -67,6 +67,12 @@ def test_names_of_harms():
 def test_bad_columns_are_named(tmp_path, columns, message):
     with pytest.raises(FairlabError, match=message):
         read_safety("own", written(tmp_path, "csv"), columns)
+
+
+def test_a_table_of_another_separator_is_said_to_be_one_column(tmp_path):
+    (tmp_path / "own.csv").write_text("comment;rude\na text;1\nanother;0\n", encoding="utf-8")
+    with pytest.raises(FairlabError, match="has a single column, 'comment;rude'; separate its cells by commas"):
+        read_safety("own", str(tmp_path / "own.csv"), TableColumns(text="comment"))
 
 
 def own_data(path, augmentation, columns=COLUMNS):

@@ -53,11 +53,11 @@ def test_a_module_holds_rows_out(csv, tiny):
     [
         (ROWS, ("text", "Stars"), "has no column 'text'; it has: Review text, why, Stars"),
         (ROWS, ("Review text", "label"), "has no column 'label'; it has: why, Stars; give data.label=COLUMN"),
-        (ROWS, ("Review text", "Stars", ["1", "2"]), "line 4: '3' in 'Stars' is none of data.labels"),
+        (ROWS, ("Review text", "Stars", ["1", "2"]), "line 4: '3' in 'Stars' is not in data.labels"),
         (ROWS, (["Review text", "why", "Stars"], "Stars"), "data.field names too many columns"),
         (ROWS, ("Review text", ["Stars", "why"]), "data.label names too many columns"),
         ([*ROWS, ROWS[0] | {"Stars": None}], ("Review text", "Stars"), "line 42: the cell of 'Stars' is empty"),
-        ([one | {"Stars": "good"} for one in ROWS], ("Review text", "Stars", []), "'good' in 'Stars' is no number"),
+        ([one | {"Stars": "good"} for one in ROWS], ("Review text", "Stars", []), "'good' in 'Stars' is not a number"),
         ([one | {"Stars": k} for k, one in enumerate(ROWS * 3)], ("Review text", "Stars"), "has 120 values"),
     ],
 )

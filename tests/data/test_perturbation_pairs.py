@@ -31,7 +31,7 @@ def test_pairs_are_read_and_stripped(tmp_path):
     ("changes", "words"),
     [
         ({"perturbed": None}, r"x\.jsonl, line 1 has no 'perturbed'; PANDA's columns are original"),
-        ({"target_attribute": "male"}, r"line 1 asks for 'male', none of: man, woman"),
+        ({"target_attribute": "male"}, r"line 1 has the unknown target 'male'; the known ones are: man, woman"),
         ({"original": ""}, "line 1: no text in the field 'original'"),
     ],
 )

@@ -167,7 +167,7 @@ def test_what_does_not_fit_is_one_sentence(tiny, file, tmp_path, everybody):  # 
     shard = folder / "train-00000.tokens"
     content = shard.read_bytes()
     shard.write_bytes(content[::-1])
-    with pytest.raises(FairlabError, match=r"train-00000\.tokens is not as it was written"):
+    with pytest.raises(FairlabError, match=r"train-00000\.tokens has changed since it was written"):
         again()
     shard.unlink()
     with pytest.raises(DataUnavailable, match=r"train-00000\.tokens is missing"):

@@ -69,12 +69,12 @@ def test_a_bad_row_is_named(tmp_path, row, message):
 def test_what_is_no_such_file_is_said(tmp_path):
     with pytest.raises(DataUnavailable, match=r"nowhere\.csv is not a file"):
         read_safety("hatecheck", str(tmp_path / "nowhere.csv"))
-    with pytest.raises(FairlabError, match="no safety data set 'x'; there are: counterfactual_safety"):
+    with pytest.raises(FairlabError, match="no safety dataset 'x'; there are: counterfactual_safety"):
         read_safety("x")
     (tmp_path / "x.csv").write_text("prompt\n", encoding="utf-8")
     with pytest.raises(FairlabError, match="has no column 'example_key'"):
         read_safety("counterfactual_safety", str(tmp_path / "x.csv"))
-    with pytest.raises(FairlabError, match="holds no text"):
+    with pytest.raises(FairlabError, match="contains no text"):
         read_safety("counterfactual_safety", seeds(tmp_path))
 
 
@@ -137,7 +137,7 @@ def test_settings_that_cannot_be(tmp_path):
         sample(folds=2)
     with pytest.raises(FairlabError, match="augmentation=identity or none"):
         sample(augmentation=object())
-    with pytest.raises(FairlabError, match="1 sets that are no copies, for 5 folds"):
+    with pytest.raises(FairlabError, match="1 sets that are not copies, too few for 5 folds; give at least 3 texts"):
         sample(name="counterfactual_safety", path=seeds(tmp_path, "x,1,--,0,0,0,0,OpenAi"))
 
 

@@ -126,15 +126,15 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
     [
         (["input=none.jsonl"], "none.jsonl is not a file"),
         (["input=empty.txt"], "empty.txt holds no row"),
-        (["input=rain.txt"], "rain.txt gives no row to write: 2 read, 2 rows without a word of the axis"),
+        (["input=rain.txt"], "rain.txt yields no rows to write: 2 read, 2 rows without a word of the axis"),
         (["field=body"], "none of the 8 rows of texts.jsonl can be read"),
         (["axis=taste"], "no lexicon for the axis 'taste'; there are lexicons for: age, disability, ethnicity, gender"),
         (["attributes=[man,robot]"], "the axis 'gender' has no attribute 'robot'; it has man, woman"),
         (["attributes=[man]"], "attributes must name at least two"),
-        (["rewriter=llm"], "rewriter=llm asks a language model; add llm=local"),
+        (["rewriter=llm"], "rewriter=llm needs a language model; add llm=local"),
         (
             ["axis=age", "augmentation.output=add"],
-            "augmentation.output=add exchanges two attributes, and there are 5: ",
+            "augmentation.output=add exchanges two attributes, but there are 5: ",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -155,7 +155,7 @@ def test_a_missing_output_augmentation_or_verifier(capsys, tmp_path):
     assert augment_here("input=texts.jsonl", "output=out") == 1
     assert "no augmentation was chosen; add +augmentation=NAME with: " in capsys.readouterr().err
     assert augment_here("+augmentation=rules", "input=texts.jsonl", "output=another") == 1
-    assert "rules is applied in training only; add +augmentation=NAME with: " in capsys.readouterr().err
+    assert "rules works only during training; add +augmentation=NAME with: " in capsys.readouterr().err
     assert augment_here(*GROUPS, "augmentation.verify=[taste]", "output=other") == 1
     assert "there is no verifier 'taste'; there are: polarity, words" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/data*"))
@@ -165,7 +165,7 @@ def test_a_folder_that_holds_something_else_is_not_touched(tmp_path, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine")
     assert augment_here(*CDA, "output=out") == 1
-    assert "out is there already and holds no augmentation; choose another output" in capsys.readouterr().err
+    assert "out already exists and does not contain an augmentation; choose another output" in capsys.readouterr().err
     assert augment_here(*CDA, "output=done") == 0
     before = content(tmp_path / "done")
     assert augment_here(*CDA, "output=done", "seed=1") == 1
@@ -265,7 +265,7 @@ def test_a_training_killed_while_it_makes_its_data_goes_on_with_the_shards_that_
 def test_training_takes_no_augmentation_of_texts(run, small):
     done = run(*small, "augmentation=counterfactual_groups")
     assert done.returncode == 1
-    assert "augmentation=counterfactual_groups works on other data than CounterfactualData; give data.input=FILE, " in (
+    assert "augmentation=counterfactual_groups does not work on CounterfactualData; give data.input=FILE, " in (
         done.stderr
     )
 

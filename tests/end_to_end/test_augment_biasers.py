@@ -40,7 +40,7 @@ def test_a_folder_is_expanded_and_accounted_for(tmp_path, capsys):
     record = Record.load(tmp_path / "out")
     said_ = capsys.readouterr().out
     assert record.provenance["rows"]["copies"] == 5
-    assert f"{len(made)} rows of 3 entries and 3 biasers; one mention an entry can give 36 at most." in said_
+    assert f"{len(made)} rows of 3 entries and 3 biasers; one mention per entry can give 36 at most." in said_
     assert record.provenance["input"]["name"] == "reports"
     report = (tmp_path / "out" / "report.html").read_text()
     assert "Rows by biaser" in report
@@ -89,11 +89,11 @@ def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):
     ("arguments", "message"),
     [
         (["augmentation.upshift=sentence"], "has no causal-LM head"),
-        (["augmentation.summary=llm"], "augmentation.summary=llm asks a language model"),
+        (["augmentation.summary=llm"], "augmentation.summary=llm needs a language model"),
         (["attributes=[swedish]"], "attributes must name at least two"),
         (["axis=shoes"], "no lexicon for the axis 'shoes'"),
-        (["rewriter=rules"], "replaces words by rewriter=biasers alone"),
-        (["+augmentation=cda", "rewriter=biasers"], "rewriter=biasers is for the augmentation biasers alone"),
+        (["rewriter=rules"], "works only with rewriter=biasers"),
+        (["+augmentation=cda", "rewriter=biasers"], "rewriter=biasers works only with the augmentation biasers"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys, arguments, message):

@@ -21,9 +21,9 @@ def test_two_runs_of_another_tool(run, tmp_path):
     ("arguments", "message"),
     [
         (["nowhere", "nowhere"], "nowhere does not exist"),
-        ([str(FIXTURES / "inspect" / "a.eval")], "one run alone cannot be compared"),
+        ([str(FIXTURES / "inspect" / "a.eval")], "a single run cannot be compared"),
         ([str(FIXTURES / "lm_eval"), "--adjust", "all"], "adjust must be holm or bh"),
-        ([str(FIXTURES / "lm_eval"), "--output", "there.csv"], "there.csv is there already"),
+        ([str(FIXTURES / "lm_eval"), "--output", "there.csv"], "there.csv already exists"),
     ],
 )
 def test_bad_input_is_one_sentence(run, tmp_path, arguments, message):

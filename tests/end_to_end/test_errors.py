@@ -76,7 +76,7 @@ def test_a_hub_model_offline_is_said_within_seconds(run, tmp_path):
         run,
         tmp_path,
         ["+experiment=ccd_bert", "backbone=paper/bert"],
-        "offline, this runs: python -m fairlab.train +experiment=ccd_bert backbone=minilm",
+        "this command works offline: python -m fairlab.train +experiment=ccd_bert backbone=minilm",
     )
     assert time.perf_counter() - started < 10  # a loaded machine starting Python included
 

@@ -133,7 +133,7 @@ def test_a_benchmark_of_models_measures_no_data(run, tmp_path):
     (tmp_path / "texts.txt").write_text("One.\nTwo.\n")
     done = run("dataset=texts.txt", "benchmark=[cced]", entry="evaluate")
     assert done.returncode == 1
-    assert "cced measures models, not data; with dataset= give benchmark=db_index" in done.stderr
+    assert "cced measures models, not data; with dataset=, use benchmark=db_index" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_benchmark_of_models_measures_no_data(run, tmp_path):
         ([], "dataset= is measured without a model="),
         (["model=null", "dataset=nowhere.jsonl"], "nowhere.jsonl is not a file"),
         (["model=null", "benchmark.db_index.comparison=none.jsonl"], "none.jsonl is not a file"),
-        (["model=null", "benchmark.db_index.vectors=spacy:en_none"], "spaCy has no pipeline en_none here"),
+        (["model=null", "benchmark.db_index.vectors=spacy:en_none"], "the spaCy pipeline en_none is not installed"),
     ],
 )
 def test_bad_input_of_data_is_one_sentence(run, data, arguments, message, tmp_path):

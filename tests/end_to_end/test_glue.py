@@ -85,7 +85,7 @@ def test_bad_data_is_said_before_anything_is_trained(run, rte, tmp_path):
     done = run(*rte)
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
-    assert "dev.tsv has examples of the label entailment alone; give examples of two labels or more" in line
+    assert "dev.tsv has only examples of the label entailment; give examples of two or more labels" in line
     record = Record.load(only_run(tmp_path, "glue"))
     assert record.status == "failed"
     assert not record.history

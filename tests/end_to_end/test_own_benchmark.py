@@ -68,7 +68,7 @@ def test_an_evaluation_takes_a_limit_and_what_does_not_fit_is_one_sentence(run, 
     code = (tmp_path / "my_benchmarks.py").read_text("utf-8")
     for old, new, said in (
         ('title="Lengths"', 'title=""', "the description of benchmark my_benchmarks.Lengths has no title; add it"),
-        ('name="lengths"', 'name="seat"', "my_benchmarks.Lengths has the name 'seat' of fairlab's own SEAT"),
+        ('name="lengths"', 'name="seat"', "my_benchmarks.Lengths has the same name, 'seat', as fairlab's own SEAT"),
         ("    version = 1\n", "", "my_benchmarks.Lengths has no version; give its class version = 1"),
     ):
         (tmp_path / "my_benchmarks.py").write_text(code.replace(old, new), encoding="utf-8")

@@ -29,7 +29,7 @@ FEATURES = Features(
 
 
 def part(texts):
-    """A data set of these texts, with columns of many types."""
+    """A dataset of these texts, with columns of many types."""
     count = range(len(texts))
     days = [datetime.datetime(2024, 1, 1 + k, 12, 30, 1, k) for k in count]
     return Dataset.from_dict(
@@ -192,8 +192,8 @@ def test_what_is_made_already_is_pushed_by_the_same_command(own, tmp_path, hub):
 @pytest.mark.parametrize(
     ("token", "name", "message"),
     [
-        (TOKEN, "other/data", "push=other/data is of another user: the token is for me, lab"),
-        ("hf_" + "x" * 30, "me/data", "push=me/data was not taken by the hub: "),
+        (TOKEN, "other/data", "push=other/data belongs to another user; give a name of the token's owners: me, lab"),
+        ("hf_" + "x" * 30, "me/data", "push=me/data was rejected by the hub: "),
         (TOKEN, TOKEN, "push must be USER/NAME"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_hub_that_does_not_take_the_data_leaves_it_here(own, tmp_path, hub, ca
     hub.commits = False
     assert augment_here(*CDA, "input=own", "output=out", "push=me/data") == 1
     (line,) = capfd.readouterr().err.strip().splitlines()
-    assert "push=me/data was not taken by the hub" in line
+    assert "push=me/data was rejected by the hub" in line
     assert "/out; give the same command again" in line
     assert Record.load(tmp_path / "out").status == "finished"
     assert TOKEN not in line

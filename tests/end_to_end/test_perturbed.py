@@ -96,8 +96,8 @@ def test_several_fields_come_back_under_their_names(tmp_path):
         (["augmentation.axes=[gender,gender]"], "each once"),
         (["augmentation.choices=none.jsonl"], "none.jsonl is not a file"),
         (["input=task:cola2"], "there is no task 'cola2'"),
-        (["input=task:cola:test"], "task:cola:test names no split of cola; there are: train, dev"),
-        (["rewriter=llm"], "rewriter=llm asks a language model"),
+        (["input=task:cola:test"], "task:cola:test does not name a split of cola; the splits are: train, dev"),
+        (["rewriter=llm"], "rewriter=llm needs a language model"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -161,9 +161,9 @@ def test_a_validation_set_and_its_manifest_are_regenerated_to_the_byte(tmp_path)
     read = read_perturbed(tmp_path / "one", examples, ["sentence1", "sentence2"])
     assert (read.examples, read.axes) == (here.examples, here.axes)  # what a run's fairscore is over
     shutil.copy(tmp_path / "one" / "data-00000.jsonl", tmp_path / "one" / "data-00001.jsonl")
-    with pytest.raises(FairlabError, match=r"is not as fairlab\.augment wrote it"):
+    with pytest.raises(FairlabError, match=r"has changed since fairlab\.augment wrote it"):
         read_perturbed(tmp_path / "one", examples, ["sentence1", "sentence2"])
-    with pytest.raises(FairlabError, match="is no perturbation of these 5 examples"):
+    with pytest.raises(FairlabError, match="is not a perturbation of these 5 examples"):
         read_perturbed(tmp_path / "two", examples[:5], ["sentence1", "sentence2"])
 
 
@@ -203,4 +203,4 @@ def test_fairtuned_and_finetuned_runs_give_accuracy_and_fairscore(run, rte, tmp_
 def test_a_task_of_scores_has_no_fairscore(run, rte):
     done = run(*rte, "task=stsb")
     assert done.returncode == 1
-    assert "the fairscore counts labels that change, and stsb has scores (regression)" in done.stderr
+    assert "the fairscore counts changed labels, but stsb has scores (regression)" in done.stderr

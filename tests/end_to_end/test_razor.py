@@ -222,7 +222,9 @@ def test_a_classifier_of_other_labels_is_refused(tmp_path, capsys, classifier):
     source = write(tmp_path / "in.jsonl", PAIRS)
     settings = ["field=[evidence,claim]", *RULES, f"augmentation.verify={classifier}"]
     assert augment_here(*RAZOR, f"input={source}", *settings) == 1
-    assert "the classifier of augmentation.verify knows yes, no and nothing for 'REFUTES'" in capsys.readouterr().err
+    assert (
+        "the classifier of augmentation.verify knows yes, no, but no equivalent of 'REFUTES'" in capsys.readouterr().err
+    )
 
 
 def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_path, capsys):
@@ -237,9 +239,12 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
     made = rows(tmp_path / "out")
     assert [row["claim"] for row in made] == [row["claim"] for row in PAIRS]
     printed = capsys.readouterr().out
-    assert "no rewrite was taken, so the data set is unchanged" in printed
+    assert "no rewrite was taken, so the dataset is unchanged" in printed
     assert "augmentation.k=50 is above the number of documents" in printed
-    assert "how much the texts give away was not measured: a probe cannot be trained, it needs 50 documents" in printed
+    assert (
+        "what the texts reveal about labels was not measured: a probe cannot be trained, it needs 50 documents"
+        in printed
+    )
 
 
 @pytest.mark.data
@@ -274,12 +279,12 @@ def test_planted_opinions_of_sst2_hold_no_negation():
 @pytest.mark.parametrize(
     ("some", "arguments", "message"),
     [
-        ([{"text": "a b", "label": "x"}] * 3, [], "documents of two labels or more, and there is the label x alone"),
+        ([{"text": "a b", "label": "x"}] * 3, [], "documents of two labels or more, but there is the label x alone"),
         ([{"text": "a"}, {"text": "b", "label": "x"}], [], "line 1 has no 'label'"),
         ([{"text": "a", "label": "x"}, {"text": "b", "label": None}], [], "line 2 has no 'label'"),
         (PAIRS, ["field=claim", "rewriter=rules"], "razor needs a rewriter that keeps labels: rewriter=paraphrase or"),
-        (PAIRS, ["field=claim", "rewriter=llm_labelled"], "rewriter=llm_labelled asks a language model; add llm="),
-        (PAIRS, ["field=claim", "augmentation.verify=llm"], "augmentation.verify=llm asks a language model"),
+        (PAIRS, ["field=claim", "rewriter=llm_labelled"], "rewriter=llm_labelled needs a language model; add llm="),
+        (PAIRS, ["field=claim", "augmentation.verify=llm"], "augmentation.verify=llm needs a language model"),
         (PAIRS, ["field=claim", "augmentation.verify=nobody"], "augmentation.verify must be some of llm, verdict"),
         (PAIRS, ["field=claim", "augmentation.k=0"], "augmentation.k must be a whole number of at least 1, not 0"),
         (PAIRS, ["field=claim", "axis=race"], "razor looks for shortcuts without an axis"),

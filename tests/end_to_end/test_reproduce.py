@@ -82,7 +82,7 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
     matrix(options={"quickstart": ["method.epochs=2"]})
     changed = run("paper=mini", "seeds=1", entry="reproduce")
     assert changed.returncode == 1
-    assert "which is not what the matrix asks; move it away" in changed.stderr
+    assert "which is not the command in the matrix; move it away" in changed.stderr
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, smal
         assert done.returncode == 1
         assert message in done.stderr
     missing = run(*small, "before=nowhere")
-    assert "before=nowhere holds no run and its items" in missing.stderr
+    assert "before=nowhere holds no run with its items" in missing.stderr
 
 
 def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
@@ -197,7 +197,7 @@ def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     done = run("paper=mini", "seeds=1", entry="reproduce")
     assert done.returncode == 1
     assert "ccd seed 1 failed: method.epochs" in done.stderr
-    assert "1 of 1 runs failed (ccd seed 1); start again" in done.stderr
+    assert "1 of 1 runs failed (ccd seed 1); run the same" in done.stderr
     cells = json.loads((tmp_path / OUTPUT / "table_6.json").read_text())
     assert cells["CCD-CDA"]["cced/groups/gap"]["value"] is None
     assert "Embeddings" not in (tmp_path / OUTPUT / "report.html").read_text()

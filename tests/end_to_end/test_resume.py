@@ -84,7 +84,7 @@ def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, start,
 
     done = run(*small, *LONG, "ckpt=last")
     assert done.returncode == 0, done.stderr
-    assert "checkpoints/last.ckpt is damaged; training went on from previous.ckpt" in done.stdout
+    assert "checkpoints/last.ckpt is damaged; training resumed from previous.ckpt" in done.stdout
     expected = load_file(uninterrupted / "model" / "model.safetensors")
     found = load_file(folder / "model" / "model.safetensors")
     assert all(torch.equal(found[name], expected[name]) for name in expected)
@@ -137,5 +137,5 @@ def test_nothing_to_continue(run, small):
     done = run(*small, "ckpt=last")
     assert done.returncode == 1
     assert done.stderr.strip().splitlines() == [
-        "fairlab: there is no unfinished run in outputs/ccd_bert; leave ckpt out to start one"
+        "fairlab: there is no unfinished run in outputs/ccd_bert; leave ckpt out to start a new one"
     ]

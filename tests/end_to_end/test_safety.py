@@ -63,7 +63,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert [row["toxicity_label"] for row in rows[:2]] == [int(row["toxicity"] >= cut) for row in rows[:2]]
     again = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")
     assert again.returncode == 1
-    assert again.stderr == "fairlab: scores.jsonl is there already; give another output\n"
+    assert again.stderr == "fairlab: scores.jsonl already exists; give another output\n"
 
 
 # Categories of OpenAI's text moderation, which stand for harms of data of one's own.
@@ -114,7 +114,7 @@ def test_another_number_of_inputs_than_the_papers_is_refused(run):
     done = run("+experiment=safety_ensemble", "scale=paper", "data=safety_sample", "source=[sentiment]")
     assert done.returncode == 1
     assert done.stderr == (
-        "fairlab: method.inputs asks for 34 scores, and the sources give 4; give others by source=, or set "
+        "fairlab: method.inputs asks for 34 scores, but the sources give 4; give others by source=, or set "
         "method.inputs=null\n"
     )
 
@@ -133,7 +133,7 @@ def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
     ("override", "sentence"),
     [
         ("source=[]", "the ensemble needs source classifiers; give source=[NAME,NAME]"),
-        ("augmentation=rules", "augmentation=rules works on other data than SafetyData"),
+        ("augmentation=rules", "augmentation=rules does not work on SafetyData"),
         ("method.kind=svm", "method.kind must be forest, boosting, logistic, not svm"),
         ("method.harms=[hate]", "no text is labelled for hate"),
     ],

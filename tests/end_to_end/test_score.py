@@ -69,7 +69,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_scores(run, start, exported
     assert {path.name: path.stat().st_mtime_ns for path in parts.glob("[0-9]*.json")}.items() >= before.items()
     done = run(*given, "output=killed.jsonl", entry="score")
     assert done.returncode == 0, done.stderr
-    assert "(went on after" in done.stdout
+    assert "(resumed after" in done.stdout
     assert not parts.exists()
     assert run(*given, "output=whole.jsonl", entry="score").returncode == 0
     assert (tmp_path / "killed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
@@ -97,7 +97,7 @@ def test_a_moved_ensemble_scores_every_kind_of_input_alike(run, exported, tmp_pa
     (moved / "sources" / "word_list" / "words.txt").unlink()
     refused = run(f"model={moved}", "input=texts.csv", "output=x.jsonl", entry="score")
     assert refused.returncode == 1
-    assert refused.stderr.endswith("copy it there, or give its place: +sources.word_list.path=PATH\n")
+    assert refused.stderr.endswith("copy it there, or give its path: +sources.word_list.path=PATH\n")
     assert not list(tmp_path.glob("x.jsonl*"))
 
 
@@ -139,7 +139,7 @@ def test_a_model_or_port_that_cannot_be_had_is_said(run, exported):
     refused = run("nowhere", entry="serve")
     assert (refused.returncode, refused.stderr) == (
         1,
-        "fairlab: nowhere holds no ensemble; give the folder 'model' of a run of safety_ensemble\n",
+        "fairlab: nowhere holds no ensemble; give the folder 'model' of a safety_ensemble run\n",
     )
     refused = run(str(exported), "port=99999", entry="serve")
     assert refused.returncode == 1

@@ -66,5 +66,5 @@ def test_debiasing_is_of_classifiers(run, small, tmp_path):
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
     assert line.endswith(
-        "debiasing= is of classifiers; choose it with +experiment=fairtune, glue, razor_fever or razor_nli"
+        "debiasing= works only with classifiers; choose it with +experiment=fairtune, glue, razor_fever or razor_nli"
     )

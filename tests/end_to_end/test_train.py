@@ -30,7 +30,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     assert lines[0].startswith(
         "quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2 with the adapters minilm_mlm, "
     )
-    assert lines[1] == "trained on 120 counterfactual groups, 16 items a step"
+    assert lines[1] == "trained on 120 counterfactual groups, 16 items per step"
     headlines = (
         "CCED gap, embedded sentences: ",
         "CCED gap, Winogender sentences: ",
@@ -284,7 +284,7 @@ def test_a_smoke_run_takes_two_steps_and_says_that_its_numbers_mean_nothing(run,
     record = Record.load(only_run(tmp_path))
     assert sum("train/loss" in row for row in record.history) == 2
     assert {reading.n for reading in record.readings if reading.benchmark == "cced"} == {8}
-    said = "this run was made short by +debug=smoke, to see that it works; its numbers are no results"
+    said = "+debug=smoke shortened this run to check that it works; do not use its numbers as results"
     assert [note.text for note in record.notes if note.benchmark == "smoke"] == [said]
     assert said in done.stdout
     assert said in (only_run(tmp_path) / "report.html").read_text()

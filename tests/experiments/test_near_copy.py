@@ -105,7 +105,9 @@ def test_what_is_not_of_its_kind_is_refused(tmp_path):
 
 def test_a_copy_that_was_not_made_says_what_lists_its_script(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(FairlabError, match=f"a script of the repository makes it, which this command lists: {FETCH}"):
+    with pytest.raises(
+        FairlabError, match=f"a script of the repository makes it; this command lists the script: {FETCH}"
+    ):
         hub_folder(str(cache_folder() / distilbert.MODEL), None, "model.safetensors")
     assert distilbert.MODEL in fetchable_lines()[-1]
 

@@ -178,7 +178,7 @@ def test_the_hub_is_asked_first_and_its_files_have_the_same_hash(given, index, m
 
 def test_what_is_not_there_is_said_with_the_command(index, capsys):
     with pytest.raises(
-        FairlabError, match=rf"HF_HUB_OFFLINE is set; .*; models that come by pip are listed by: {FETCH}$"
+        FairlabError, match=rf"HF_HUB_OFFLINE is set; .*; models installable with pip are listed by: {FETCH}$"
     ):
         find_weights("org/packed")
     with pytest.raises(SystemExit) as stopped:
@@ -202,7 +202,7 @@ def test_a_model_that_lost_a_byte_is_fetched_again(index):
 def test_a_manifest_that_cannot_be_read_names_the_folder_to_remove(text, index):
     folder = fetch("tiny", lambda _: None)
     (folder / MANIFEST).write_text(text)
-    with pytest.raises(FairlabError, match=f"{MANIFEST} is no manifest of a model; remove {folder} and fetch it again"):
+    with pytest.raises(FairlabError, match=f"{MANIFEST} is not a manifest of a model; remove {folder} and fetch it"):
         cached_model("org/tiny")
 
 

@@ -147,7 +147,7 @@ def test_lightnings_trainer_is_measured(encoder, measured):
 def test_wrong_settings_of_callbacks_are_one_sentence(encoder, measured):
     with pytest.raises(FairlabError, match="every must be a number of steps of at least 1, not 0"):
         TransformersFairness(**measured, every=0)
-    with pytest.raises(FairlabError, match="Module has no 'encoder'; name the attribute"):
+    with pytest.raises(FairlabError, match="Module has no 'encoder'; set model to the name of the attribute"):
         fit(encoder, LightningFairness(**measured, every=1, model="encoder"))
 
 

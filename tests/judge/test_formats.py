@@ -10,6 +10,7 @@ import pytest
 
 import fairlab
 from fairlab.judge.reading import read_tool_run, read_tool_runs
+from fairlab.judge.verdicts import judge
 from fairlab.types import FairlabError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -111,9 +112,14 @@ def changed(folder, name, old, new):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("inspect/b.json", '"version": 2', '"version": 9', "is of version 9 of inspect's log format"),
+        ("inspect/b.json", '"version": 2', '"version": 9', "has version 9 of inspect's log format"),
         ("inspect/b.json", '"success"', '"cancelled"', "a run that ended as 'cancelled'; finish it first"),
-        ("lm_eval/tiny_a/results_2026-11-26.json", '"configs"', '"conf"', "is not as lm-evaluation-harness 0.4 writes"),
+        (
+            "lm_eval/tiny_a/results_2026-11-26.json",
+            '"configs"',
+            '"conf"',
+            "does not have the format of lm-evaluation-harness 0.4",
+        ),
         (
             "lm_eval/tiny_a/samples_sums_2026-11-26.jsonl",
             '"metrics": [',
@@ -171,7 +177,7 @@ def test_runs_without_items_and_other_files(tmp_path):
 
 def test_scores_that_are_no_numbers(tmp_path):
     (tmp_path / "a.csv").write_text("id,score\nx,high\n")
-    with pytest.raises(FairlabError, match="has no id, or no number as its score"):
+    with pytest.raises(FairlabError, match="has no id or no numeric score"):
         read_tool_run(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("id,score\nx,nan\n")
     with pytest.raises(FairlabError, match="item x of items has no finite score"):
@@ -227,7 +233,7 @@ def test_an_item_without_a_group_is_one_of_its_own(tmp_path):
         ("a.csv", b"id;score\nx;1\n", "has no columns id and score, separated by commas"),
         ("a.csv", "id,score\nx,1\n".encode("utf-16"), "has no columns id and score"),
         ("a.csv", b"id,score,text\nx,1,one\nx,0,two\n", "item x of items occurs several times with different"),
-        ("a.csv.gz", b"\x1f\x8b\x08", "is packed; unpack it"),
+        ("a.csv.gz", b"\x1f\x8b\x08", "is compressed; unpack it"),
         ("per_instance_stats.json", b"[]", "has no run_spec.json next to it"),
     ],
 )
@@ -241,8 +247,8 @@ def test_odd_files_are_one_sentence(tmp_path, name, content, message):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("every_eval_ever/tiny_a.json", '"schema_version":"0', '"schema_version":"9', "is of version 9"),
-        ("lm_eval/tiny_a/results_2026-11-26.json", '"0.4.13"', '"2.0"', "is of version 2.0 of lm-evaluation-harness"),
+        ("every_eval_ever/tiny_a.json", '"schema_version":"0', '"schema_version":"9', "has version 9"),
+        ("lm_eval/tiny_a/results_2026-11-26.json", '"0.4.13"', '"2.0"', "has version 2.0 of lm-evaluation-harness"),
         ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"doc_id":0', '"no_id":0', "line 1 has no doc_id"),
     ],
 )
@@ -295,7 +301,9 @@ def test_samples_of_versions_before_0_4_5_name_their_metrics_in_the_results(tmp_
     file.write_text(file.read_text(encoding="utf-8").replace('"metrics"', '"unknown"'), encoding="utf-8")
     for metric in ("acc", "acc_norm"):
         assert scores(tmp_path / "old", metric).mean == scores(FIXTURES / "lm_eval" / "tiny_a", metric).mean
-    with pytest.raises(FairlabError, match=r"samples of a run alone; give the file results_DATE\.json next to it"):
+    with pytest.raises(
+        FairlabError, match=r"contains only the samples of a run; give the file results_DATE\.json next to it"
+    ):
         read_tool_run(file)
 
 
@@ -325,3 +333,23 @@ def test_mteb_tasks_of_other_languages_are_left_out(tmp_path):
             (tmp_path / name / f"T{k}.json").write_text(json.dumps(content))
     (verdict,) = fairlab.compare(tmp_path / "a", tmp_path / "b").verdicts
     assert (verdict.found.n, verdict.pairing.conflicts) == (3, 1)
+
+
+def test_tasks_and_metrics_without_scores_of_samples_are_said(tmp_path):
+    """A group's row of the results is of other tasks' samples; a task without samples, or with words, is left out."""
+    for name in ("tiny_a", "tiny_b"):
+        folder = Path(shutil.copytree(FIXTURES / "lm_eval" / name, tmp_path / name))
+        (file,), (samples,) = folder.glob("results*.json"), folder.glob("samples*.jsonl")
+        content = json.loads(file.read_text())
+        content["results"] |= {"other": {"acc,none": 0.5}, "a_group": {"acc,none": 0.5}}
+        content["configs"]["other"] = {"task": "other"}
+        file.write_text(json.dumps(content))
+        rows = [json.loads(line) | {"acc_norm": "right"} for line in samples.read_text().splitlines()]
+        samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = judge([read_tool_run(tmp_path / name) for name in ("tiny_a", "tiny_b")])
+    assert found.runs[1].left_out == (
+        "other has no file of samples",
+        "sums, acc_norm has no score of a sample that is a number",
+    )
+    assert "left out of B: other has no file of samples\n" in str(found)
+    assert [verdict.metric for verdict in found.verdicts] == ["acc"]

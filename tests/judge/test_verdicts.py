@@ -103,14 +103,14 @@ def test_what_runs_of_fairlab_are_not_compared_by_is_refused(tmp_path):
     for name in "ab":
         Record(tmp_path / name, {}, "").folder.mkdir()
         Record(tmp_path / name, {}, "").save()
-    with pytest.raises(FairlabError, match="margin is for results of other tools"):
+    with pytest.raises(FairlabError, match="margin applies only to results of other tools"):
         fairlab.compare(tmp_path / "a", tmp_path / "b", margin=0.1)
 
 
 @pytest.mark.parametrize(
     ("runs", "settings", "message"),
     [
-        ([run("a", GOOD)], {}, "one run alone cannot be compared"),
+        ([run("a", GOOD)], {}, "a single run cannot be compared"),
         (
             [run("a", GOOD), run("b", GOOD, task="other")],
             {},

@@ -42,8 +42,8 @@ def test_sexuality_is_orientation():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("axis: x\nbiasers: []\n", "is no set of biasers; it needs the keys axis and biasers"),
-        ("biasers: [Danish]\n", "is no set of biasers"),
+        ("axis: x\nbiasers: []\n", "is not a set of biasers; it needs the keys axis and biasers"),
+        ("biasers: [Danish]\n", "is not a set of biasers"),
         ("axis: x\nbiasers: [[Danish, Dane]]\n", "is neither an adjective nor a list of adjective, person, people"),
         ("axis: x\nbiasers: [1]\n", "the biaser 1 is neither"),
         ("axis: x\nbiasers: [Danish, danish]\n", "lists the biaser 'danish' twice"),

@@ -82,20 +82,20 @@ def test_users_give_a_path(tmp_path):
     ("text", "message"),
     [
         ("axis: x\n", "it needs the keys axis, attributes and words"),
-        ("[", "is no YAML"),
+        ("[", "is not YAML"),
         ("axis: x\nattributes: [a, b]\nwords: {}\n", "is empty; give it"),
         ("axis: x\nattributes: [a, b]\nwords: {s: []}\n", "is empty; give it"),
         ("axis: x\nattributes: [a, b]\nwords: [[n, one, two]]\n", "words must be values by name"),
         ("axis: x\nattributes: a\nwords: {s: [[n, one]]}\n", "attributes must be a list of texts, not a"),
-        ("axis: x\nattributes: [a]\nwords: {s: [[n, one]]}\n", "has the one attribute 'a'; give at least two"),
-        ("axis: x\nattributes: [a, neutral]\nwords: {s: [[n, one, two]]}\n", "give every attribute a name of its own"),
-        ("axis: x\nattributes: [a, a]\nwords: {s: [[n, one, two]]}\n", "give every attribute a name of its own"),
-        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, '?!', two]]}\n", "holds a form without letters"),
+        ("axis: x\nattributes: [a]\nwords: {s: [[n, one]]}\n", "has only the attribute 'a'; give at least two"),
+        ("axis: x\nattributes: [a, neutral]\nwords: {s: [[n, one, two]]}\n", "give every attribute a different name"),
+        ("axis: x\nattributes: [a, a]\nwords: {s: [[n, one, two]]}\n", "give every attribute a different name"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, '?!', two]]}\n", "has a form without letters"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, n, n]]}\n", "no form differs from its neutral one"),
-        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one]]}\n", "does not hold 3 forms"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one]]}\n", "must hold 3 forms"),
         ("axis: x\nattributes: [a, b]\nwords: {}\nnames: [[n, Jo, Al], [n, JO, Ed]]\n", "'JO' is in two rows"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, one]]}\n", "'one' marks both a and b"),
-        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two], [two, three, four]]}\n", "goes in a circle: 'two'"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two], [two, three, four]]}\n", "contradicts itself: 'two'"),
     ],
 )
 def test_a_bad_lexicon_is_one_sentence(tmp_path, text, message):
@@ -142,19 +142,19 @@ def test_a_key_of_a_lexicon_of_another_type_is_one_sentence_that_names_it(tmp_pa
             + "".join(
                 f"b{k}: &b{k} [{', '.join([f'*{chr(97)}' if not k else f'*b{k - 1}'] * 9)}]\n" for k in range(11)
             ),
-            "by its aliases",
+            "through its aliases",
         ),
         ("a: &a [*a]\n", "nested more than"),
-        ("a: &a {<<: *a}\n", "nested more than|is no YAML"),
-        ("[" * 101, "is no YAML"),
+        ("a: &a {<<: *a}\n", "nested more than|is not YAML"),
+        ("[" * 101, "is not YAML"),
         ("[" * 101 + "]" * 101, "nested more than 100 levels"),
         ("[" * 50_000, "nested too deeply"),
-        ("a: " + "9" * 5_000, "is no YAML"),
-        ("a: 2001-99-99\n", "is no YAML"),
-        ("? [a]\n: b\n", "is no YAML"),
-        ("!!python/object/apply:os.system [ls]\n", "is no YAML"),
-        ("a: 1\n---\nb: 2\n", "is no YAML"),
-        ("\0", "is no YAML"),
+        ("a: " + "9" * 5_000, "is not YAML"),
+        ("a: 2001-99-99\n", "is not YAML"),
+        ("? [a]\n: b\n", "is not YAML"),
+        ("!!python/object/apply:os.system [ls]\n", "is not YAML"),
+        ("a: 1\n---\nb: 2\n", "is not YAML"),
+        ("\0", "is not YAML"),
         ("a: '" + "x" * (8 << 20) + "'", "is larger than"),
     ],
     ids=range(13),
@@ -195,11 +195,11 @@ def test_some_attributes_of_an_axis():
             "name,gender,race,other_sense,source\nJo,both,,,x\nJO,man,,,x\n",
             "line 3: the name 'JO' is empty or listed twice",
         ),
-        ("name,gender,race,other_sense,source\nJo,both,martian,,x\n", "line 2: the race 'martian' of Jo is not known"),
-        ("name,gender,race,other_sense,source\nJo,robot,,,x\n", "the gender 'robot' of Jo is not known"),
-        ("name,gender,race,other_sense,source\nJo,both,,,x,y\n", "names.csv, line 2 does not hold 5 columns"),
-        ("name,gender,race,other_sense,source\nAl,man,,,x\nJo,both\n", "names.csv, line 3 does not hold 5 columns"),
-        ("name,gender\nJo,both\n", "is no list of names; its columns must be name, gender, race"),
+        ("name,gender,race,other_sense,source\nJo,both,martian,,x\n", "line 2: the race 'martian' of Jo is unknown"),
+        ("name,gender,race,other_sense,source\nJo,robot,,,x\n", "the gender 'robot' of Jo is unknown"),
+        ("name,gender,race,other_sense,source\nJo,both,,,x,y\n", "names.csv, line 2 does not have 5 columns"),
+        ("name,gender,race,other_sense,source\nAl,man,,,x\nJo,both\n", "names.csv, line 3 does not have 5 columns"),
+        ("name,gender\nJo,both\n", "is not a list of names; its columns must be name, gender, race"),
     ],
 )
 def test_a_bad_list_of_names_is_one_sentence(tmp_path, text, message):
@@ -214,7 +214,7 @@ def test_a_bad_list_of_names_is_one_sentence(tmp_path, text, message):
     ("line", "message"),
     [
         ("ages: {kitten: [1]}", "ages.kitten must be a list of whole numbers that holds 2, not \\[1\\]"),
-        ("figures: {cow: [1, 2]}", "'figures' names cow, which is none of cat, dog"),
+        ("figures: {cow: [1, 2]}", "'figures' names cow, which is not one of cat, dog"),
     ],
 )
 def test_ages_of_a_lexicon_are_checked(tmp_path, line, message):
@@ -233,8 +233,8 @@ def test_ages_of_a_lexicon_are_checked(tmp_path, line, message):
             "give the keys alone, before_person, before_noun, not 'before_verb'",
         ),
         ("{alone: x, before_noun: 5}", "before_noun must be a text"),
-        ("{alone: x, before_noun: cat}", "goes in a circle: 'cat' marks cat and is a neutral form as well"),
-        ("{alone: x, before_noun: '?'}", "holds a form without letters"),
+        ("{alone: x, before_noun: cat}", "contradicts itself: 'cat' marks cat but is also a neutral form"),
+        ("{alone: x, before_noun: '?'}", "has a form without letters"),
     ],
 )
 def test_a_neutral_form_by_context_is_checked(tmp_path, neutral, message):
@@ -270,7 +270,9 @@ def test_a_lexicon_says_how_often_its_rewrites_were_wrong():
 
 @pytest.mark.parametrize("given", [[5, 4], [-1, 4], [0, 0]])
 def test_a_rate_that_is_none_is_refused(given):
-    with pytest.raises(FairlabError, match=r"own\.yaml: 'wrong' is .*; give how many rewrites were wrong, and of how"):
+    with pytest.raises(
+        FairlabError, match=r"own\.yaml: 'wrong' is .*; give two numbers: wrong rewrites, and rewrites read"
+    ):
         read_lexicon({**OWN, "wrong": given}, Path("own.yaml"))
 
 
@@ -281,7 +283,7 @@ def test_a_lexicon_may_add_nouns_for_persons():
 @pytest.mark.parametrize(
     ("people", "message"),
     [
-        (["tea lady"], "'people' is no list of single words"),
+        (["tea lady"], "'people' is not a list of single words"),
         (["deaf"], "'deaf' is a word of the axis, so 'people' cannot list it as well"),
     ],
 )

@@ -56,7 +56,7 @@ def test_requests_go_as_one_job_and_cost_half(ledger_path, caplog):
     assert (spent.calls, spent.tokens) == (5, 5 * 15)
     assert spent.dollars == pytest.approx(0.5 * 5 * (10 * 1.0 + 5 * 2.0) / 1e6)
     assert llm.ledger.jobs(llm.model.url) == []
-    assert "batch job batch_1 of 5 requests is at work" in caplog.text
+    assert "batch job batch_1 of 5 requests is running" in caplog.text
     assert "batch job batch_1: completed, 5 of 5 requests are answered" in caplog.text
 
 
@@ -87,7 +87,7 @@ def test_a_killed_run_collects_its_job(ledger_path):
 def test_a_job_whose_creation_was_not_heard_of_is_found_by_its_file(ledger_path):
     with BatchStub(echo) as stub:
         stub.lost = ["/batches"]
-        with pytest.raises(FairlabError, match="does not answer about batch jobs"):
+        with pytest.raises(FairlabError, match=r"has not answered about batch jobs for \d+ s \(.*llm\.batch=false"):
             batched(stub, ledger_path).ask(requests(3), stage="test")
         assert len(stub.jobs) == 1
         llm = batched(stub, ledger_path)
@@ -166,7 +166,7 @@ def test_a_line_that_ends_everything_else_leaves_the_others_their_answers(ledger
     with BatchStub(act) as stub:
         replies = batched(stub, ledger_path).ask(requests(3), stage="test")
     assert [reply.outcome for reply in replies] == ["ok", "request rejected", "ok"]
-    assert "says 404 to the model m: no such model" in replies[1].reason
+    assert "returned 404 for the model m: no such model" in replies[1].reason
 
 
 def test_a_job_that_the_server_refuses_is_one_sentence(ledger_path):
@@ -186,7 +186,7 @@ def test_a_job_that_is_gone_is_said_and_sent_again_by_the_next_run(ledger_path):
         llm = batched(stub, ledger_path)
         keys = frozenset(llm.model._id_of(one) for one in requests(2))
         llm.ledger.keep_job(RecordedJob("file-9", llm.model.url, "batch_9", keys))
-        with pytest.raises(FairlabError, match="has no batch job batch_9 any more; run again"):
+        with pytest.raises(FairlabError, match="no longer has the batch job batch_9; run again"):
             llm.ask(requests(2), stage="test")
         assert all(reply.ok for reply in batched(stub, ledger_path).ask(requests(2), stage="test"))
 
@@ -195,7 +195,7 @@ def test_a_server_without_batch_jobs_is_said(ledger_path):
     with BatchStub(echo) as stub:
         whole = stub.answer
         stub.answer = lambda method, path, body: (404, b"<html>") if path == "/files" else whole(method, path, body)
-        with pytest.raises(FairlabError, match=r"takes no batch job \(404: <html>\); set llm\.batch=false"):
+        with pytest.raises(FairlabError, match=r"does not accept batch jobs \(404: <html>\); set llm\.batch=false"):
             batched(stub, ledger_path).ask(requests(2), stage="test")
 
 
@@ -247,7 +247,7 @@ def test_damaged_and_strange_lines_are_no_answers(ledger_path):
         llm = batched(stub, ledger_path, retries=0)
         replies = llm.ask(requests(2), stage="test")
     assert [reply.outcome for reply in replies] == [ExchangeOutcome.OK, ExchangeOutcome.SERVER_ERROR]
-    assert replies[1].reason == "the batch job holds no answer to it"
+    assert replies[1].reason == "the batch job contains no answer to it"
 
 
 def test_the_setting_gives_such_a_server(ledger_path):

@@ -94,7 +94,7 @@ def test_no_room_for_the_answer_names_the_settings_and_is_no_answer(ledger_path)
     with Stub(lambda *_: reasoned("")) as stub:
         (reply,) = behind(stub, ledger_path).ask([request(schema=SCHEMA)], stage="test")
     assert (reply.outcome, reply.kept) == (ExchangeOutcome.TRUNCATED, False)
-    assert "but for reasoning; raise llm.reply_tokens" in reply.reason
+    assert "except for reasoning; raise llm.reply_tokens" in reply.reason
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_parameters_that_a_server_names_are_left_out_once_and_said(ledger_path, 
     assert stub.payloads[-1]["response_format"]["type"] == "json_schema"  # was not blamed
     refusals = [entry.getMessage() for entry in caplog.records if "refuses the parameter" in entry.getMessage()]
     assert [text.split(" (")[0] for text in refusals] == [
-        "m refuses the parameter max_tokens, so max_completion_tokens takes its place",
+        "m refuses the parameter max_tokens, so max_completion_tokens is used instead",
         "m refuses the parameter temperature, so it is left out",
         "m refuses the parameter seed, so it is left out",
     ]

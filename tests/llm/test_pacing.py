@@ -100,7 +100,7 @@ def test_workers_that_wait_end_with_the_run(ledger_path):
     with Stub(lambda *_: refused(401, delay=0.1)) as stub:
         llm = behind(stub, ledger_path, tokens_per_minute=60)
         started = time.monotonic()
-        with pytest.raises(FairlabError, match="asks for a key"):
+        with pytest.raises(FairlabError, match="requires a key"):
             llm.ask(requests(4, max_tokens=50), stage="test")
     assert len(stub.payloads) == 1
     assert time.monotonic() - started < 10

@@ -56,7 +56,7 @@ def test_recorded_answers_and_replays_need_no_first_call(ledger_path):
 def test_a_model_that_does_not_keep_the_schema_is_asked_no_further(ledger_path):
     with Stub(lambda *_: said("no json")) as stub:
         llm = behind(stub, ledger_path, probe_above=5, repairs=0)
-        message = r"^m gives no answer to a first call of 50 \(malformed JSON: .*\), so .*llm\.probe_above=null to make"
+        message = r"^m did not answer the first of 50 calls \(malformed JSON: .*\), so .*llm\.probe_above=null to make"
         with pytest.raises(FairlabError, match=message):
             llm.ask(requests(50, schema=SCHEMA), stage="test")
         assert {of(payload) for payload in stub.payloads} == {"prompt 0", "prompt 1", "prompt 2"}

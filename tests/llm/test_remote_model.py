@@ -1,6 +1,8 @@
 """Models behind a server: the readings of the same weights at hand, and servers that lack or break something."""
 
+import copy
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.evaluate import rehearse_evaluation
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.remote_model import load_remote
+from fairlab.llm.remote_model import RemoteScorer, load_remote
+from fairlab.llm.text_endpoints import PromptTokens
 from fairlab.run.config.schema import refuse_missing
 from fairlab.run.planned import print_plan
 from fairlab.types import CannotScore, FairlabError
@@ -69,6 +72,32 @@ def test_a_pace_is_kept_by_embeddings(tiny, ledger_path):
         paced = fairlab.load(f"{stub.url}#m", ledger=str(ledger_path), tokens_per_minute=30000)
     assert paced.encode.llm.pace.limit == 30000
     assert paced.encode.llm.pace.reserved
+
+
+def test_the_start_of_a_turn_follows_a_start_token_that_a_server_leaves_out(byte_tokenizer, causal, ledger_path):
+    tokenizer = copy.deepcopy(byte_tokenizer)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>"]})
+    model = copy.deepcopy(causal.model)
+    model.resize_token_embeddings(len(tokenizer))
+    turned = Backbone(model, tokenizer, pooling="mean", max_length=512, normalize=False)
+    with Stub(TextServer(turned, dialect="llama.cpp")) as stub:
+        found = served(stub, ledger_path).scorer
+        remote = found.continuation_log_likelihoods(PAIRS)
+    assert found.start == "<|endoftext|><|im_start|>"
+    own = CausalLM(turned).continuation_log_likelihoods([("<|im_start|>" + context, more) for context, more in PAIRS])
+    assert np.allclose(remote.sums, own.sums, atol=1e-4)
+
+
+def test_a_context_is_asked_right_before_its_continuations():
+    asked = []
+    scorer = RemoteScorer(llm=SimpleNamespace(name="m"))
+    scorer.start = ""
+    scorer._tokens = lambda texts: (
+        asked.extend(texts) or [PromptTokens(list(text), [-1.0] * len(text)) for text in texts]
+    )
+    found = scorer.continuation_log_likelihoods([("ab", "c"), ("ab", "de"), ("x", "y")])
+    assert asked == ["ab", "abc", "abde", "x", "xy"]
+    assert found.sums.tolist() == [-1.0, -2.0, -1.0]
 
 
 def test_values_of_other_tokens_are_refused(causal, ledger_path):
@@ -128,21 +157,21 @@ def test_what_a_server_lacks_is_not_run_with_the_reason(causal, ledger_path, tmp
         assert model.offers == {"embeddings"}
         found = fairlab.evaluate(model, ["cced", "crows_pairs"], limit=3)
     (entry,) = [entry for entry in found.not_run if entry.benchmark == "crows_pairs"]
-    assert "gives no log-probabilities of a prompt; serve the model by vLLM" in entry.reason
+    assert "returns no log-probabilities of a prompt; serve it with vLLM" in entry.reason
 
     def scores_alone(payload, nth):
         return refused(501, "This server does not support embeddings") if "input" in payload else whole(payload, nth)
 
     with Stub(scores_alone) as stub:
-        assert served(stub, tmp_path / "other").lacks["embeddings"].startswith("gives no embeddings (")
+        assert served(stub, tmp_path / "other").lacks["embeddings"].startswith("returns no embeddings (")
 
 
 @pytest.mark.parametrize(
     ("listing", "message"),
     [
-        (Act(body=b"<!doctype html><html>"), r"/models answers a web page; give the address up to its version"),
+        (Act(body=b"<!doctype html><html>"), r"/models returns a web page; give the address up to its version"),
         (Act(body=json.dumps({"data": [{"id": "other"}]}).encode()), "serves other, not m: give ADDRESS#NAME"),
-        (Act(401, b'{"error": {"message": "no"}}'), r"asks for a key \(401\); name the environment variable"),
+        (Act(401, b'{"error": {"message": "no"}}'), r"requires a key \(401\); set llm.api_key_env"),
     ],
 )
 def test_another_page_model_or_key_is_one_sentence(listing, message, causal, ledger_path):
@@ -174,7 +203,7 @@ def test_other_weights_under_a_recorded_name_are_refused(causal, tiny, ledger_pa
     with stub:
         served(stub, ledger_path)
         stub.act = TextServer(tiny)
-        with pytest.raises(FairlabError, match=r"answers otherwise than .* as if another model had its name"):
+        with pytest.raises(FairlabError, match=r"answers differently from .* so another model may have its name"):
             served(stub, ledger_path)
 
 
@@ -194,7 +223,7 @@ def test_what_is_no_vector_per_text_is_one_sentence(data, causal, ledger_path):
     whole = TextServer(causal)
     with Stub(lambda payload, nth: reply(data=data) if "input" in payload else whole(payload, nth)) as stub:
         model = served(stub, ledger_path)
-    assert "holds no vector of numbers for each of 3 texts" in model.lacks["embeddings"]
+    assert "lacks a vector of numbers for each of 3 texts" in model.lacks["embeddings"]
 
 
 def test_an_address_and_a_choice_of_llm_are_served_models(causal, ledger_path, tmp_path, monkeypatch):
@@ -218,7 +247,7 @@ def test_an_address_and_a_choice_of_llm_are_served_models(causal, ledger_path, t
 def test_texts_are_not_written_by_a_served_model(causal, ledger_path):
     with Stub(TextServer(causal)) as stub:
         model = served(stub, ledger_path)
-        with pytest.raises(CannotScore, match="is not a model with weights"):
+        with pytest.raises(CannotScore, match="has no weights, which are needed"):
             continuations(CausalLM(model), ["A"], characters=3)
 
 
@@ -236,7 +265,10 @@ def test_a_plan_asks_no_server_and_says_so(causal, monkeypatch, capsys, tmp_path
         monkeypatch.setattr("sys.argv", command.split())
         print_plan("evaluate", rehearse_evaluation)
         assert not stub.payloads
-    assert f"{stub.url}#m: there, at its server, which the run asks and this plan does not" in capsys.readouterr().out
+    assert (
+        f"{stub.url}#m: available, on its server, which the run contacts but this plan does not"
+        in capsys.readouterr().out
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -252,8 +284,8 @@ def test_an_address_or_a_choice_says_the_name_that_llm_would_ask_for():
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (refused(429, "slow down"), "429: slow down; wait, or ask less at once by llm.concurrency"),
-        (Act(307, b"", {"Location": "http://127.0.0.1:1/v1"}), "307: the address points elsewhere; give the one where"),
+        (refused(429, "slow down"), "429: slow down; wait, or lower llm.concurrency"),
+        (Act(307, b"", {"Location": "http://127.0.0.1:1/v1"}), "307: the address redirects; give the server's final"),
     ],
 )
 def test_a_server_that_never_answers_says_what_helps(act, message, causal, ledger_path):

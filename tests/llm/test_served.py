@@ -112,7 +112,7 @@ def test_a_port_that_is_taken(serving, tmp_path):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(FairlabError, match=f"port {port} of 127.0.0.1 is taken; leave llm.port out"):
+        with pytest.raises(FairlabError, match=f"port {port} of 127.0.0.1 is in use; omit llm.port"):
             asked(serving(port=port), tmp_path)
     assert all(reply.ok for reply in asked(serving(port=port), tmp_path))
 
@@ -160,14 +160,16 @@ def nothing(monkeypatch):
 
 
 def test_what_serves(nothing, monkeypatch):
-    with pytest.raises(FairlabError, match=r"pip install 'fairlab\[local-llm\]', for which a C\+\+ compiler has to be"):
+    with pytest.raises(
+        FairlabError, match=r"pip install 'fairlab\[local-llm\]', for which you must first install a C\+\+ compiler"
+    ):
         find_program(None)
     nothing.add("gcc")
     with pytest.raises(
         FairlabError, match=r"needs the extra local-llm: pip install 'fairlab\[local-llm\]'; or a llama"
     ):
         find_program(None)
-    with pytest.raises(FairlabError, match=r"llm.program=nowhere is no program"):
+    with pytest.raises(FairlabError, match=r"llm.program=nowhere is not an executable program"):
         find_program("nowhere")
     nothing |= {"llama-server", "python3"}
     assert find_program(None) == ServingProgram("/bin/llama-server", is_python=False)
@@ -193,12 +195,12 @@ def test_the_commands_that_serve(monkeypatch):
 
 def test_models_that_are_not_there_or_do_not_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(FairlabError, match=rf"org/tiny is no file, and is not in .*org--tiny; .* lists: {FETCH}"):
+    with pytest.raises(FairlabError, match=rf"org/tiny is not a file, and is not in .*org--tiny; .* lists: {FETCH}"):
         ServedModel("org/tiny")
     folder = cached_folder("org/tiny")
     folder.mkdir(parents=True)
     write_manifest(folder, {}, memory=None)
-    with pytest.raises(FairlabError, match=r"org/tiny is an encoder, and no model that answers"):
+    with pytest.raises(FairlabError, match=r"org/tiny is an encoder, which cannot answer"):
         ServedModel("org/tiny")
 
 

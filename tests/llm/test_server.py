@@ -69,6 +69,23 @@ def test_a_lasting_server_error_is_given_up_after_the_retries_and_asked_again_by
     assert reply.ok
 
 
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_server_that_loses_every_call_ends_the_run_within_the_retries_of_three_calls(concurrency, ledger_path):
+    message = r"m answered nothing for \d+ s, with 2 retries of a call \(server error: 500: out .*llm\.retries"
+    with Stub(lambda *_: refused(500, "out of order")) as stub, pytest.raises(FairlabError, match=message):
+        behind(stub, ledger_path, concurrency=concurrency, retries=2).ask(requests(50), stage="test")
+    assert 9 <= len(stub.payloads) <= 3 * (2 + concurrency)  # what is in flight is not broken off
+
+
+def test_lost_calls_among_answered_ones_do_not_end_the_run(ledger_path):
+    def act(payload, _):
+        return said(GOOD) if payload["messages"][-1]["content"] in ("prompt 2", "prompt 5") else refused(500)
+
+    with Stub(act) as stub:
+        replies = behind(stub, ledger_path, concurrency=1, retries=1).ask(requests(8, schema=SCHEMA), stage="test")
+    assert [reply.ok for reply in replies] == [k in (2, 5) for k in range(8)]
+
+
 def test_a_rate_limit_holds_back_every_call_for_as_long_as_the_server_says(ledger_path):
     times = []
 
@@ -135,7 +152,7 @@ def test_the_total_time_of_a_call_is_bounded_and_charged_as_if_answered(ledger_p
         llm = behind(stub, ledger_path, total_timeout=0.2, retries=1)
         (reply,) = llm.ask([request("abcdefgh", max_tokens=9)], stage="test")
     assert (reply.outcome, reply.attempts) == (ExchangeOutcome.TIMED_OUT, 2)
-    assert reply.reason == "no whole answer within 0.2 s"
+    assert reply.reason == "no complete answer within 0.2 s"
     assert (llm.ledger.spent().prompt_tokens, llm.ledger.spent().completion_tokens) == (4, 18)
 
 
@@ -168,7 +185,7 @@ def test_a_reply_cut_short_is_asked_for_with_twice_the_length(ledger_path):
     ("text", "outcome", "reason"),
     [
         ("They are.", ExchangeOutcome.MALFORMED, "Expecting value"),
-        ('{"word": "x", "sure": NaN}', ExchangeOutcome.MALFORMED, "NaN is no JSON number"),
+        ('{"word": "x", "sure": NaN}', ExchangeOutcome.MALFORMED, "NaN is not a JSON number"),
         ("", ExchangeOutcome.MALFORMED, "the reply is empty"),
         ('{"word": "x"}', ExchangeOutcome.WRONG_SCHEMA, "'sure' is a required property"),
         ('{"word": "x", "sure": 2}', ExchangeOutcome.WRONG_SCHEMA, "sure: 2 is greater than the maximum of 1"),
@@ -222,7 +239,7 @@ def test_a_usage_that_is_none_is_estimated(usage, ledger_path):
 def test_what_is_no_chat_completion_is_counted_as_if_answered(body, ledger_path):
     """A 200 was charged for, whatever it says."""
     reply, _ = outcome_of(lambda *_: Act(200, body), ledger_path, request("hello, hello", max_tokens=50), retries=0)
-    assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is no chat completion")
+    assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is not a chat completion")
     assert (reply.prompt_tokens, reply.completion_tokens) == (3, 50)
 
 
@@ -302,8 +319,8 @@ def test_a_server_that_rejects_everything_is_not_asked_over_and_over(ledger_path
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (refused(401, "bad key"), "asks for a key"),
-        (refused(404, "no such model"), "says 404 to the model m: no such model; check llm.model"),
+        (refused(401, "bad key"), "requires a key"),
+        (refused(404, "no such model"), "returned 404 for the model m: no such model; check llm.model"),
         (refused(429, "insufficient_quota"), "check llm.model, llm.base_url and the remaining quota"),
     ],
 )

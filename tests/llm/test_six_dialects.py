@@ -180,7 +180,7 @@ def test_a_model_that_ollama_does_not_have_is_one_sentence(ledger_path):
     with Stub(ollama) as stub:
         llm = behind(stub, ledger_path)
         llm.model.name = "x"
-        with pytest.raises(FairlabError, match=r"says 404 to the model x: model 'x' not found; check llm\.model"):
+        with pytest.raises(FairlabError, match=r"returned 404 for the model x: model 'x' not found; check llm\.model"):
             llm.ask([request()], stage="test")
 
 

@@ -52,7 +52,7 @@ def test_groups_without_splits_are_split_and_no_text_is_in_two(tmp_path):
 
 def test_splits_of_which_one_is_missing_are_refused(tmp_path):
     rows = [{**row(group), "split": SPLITS[k % 2]} for k, group in enumerate(make_groups(12))]
-    with pytest.raises(FairlabError, match="no group of the split test"):
+    with pytest.raises(FairlabError, match="no group in the split test"):
         prepared_groups(str(write_rows(tmp_path / "own.jsonl", rows)), tmp_path / "out")
 
 
@@ -108,11 +108,11 @@ def test_a_killed_mending_resumes(tmp_path):
     rows = rated(900)
     first = fairlab.mend(harsh_on_the_south, data=rows, **given)
     kept = {name: (tmp_path / "out" / "tried" / name / "record.json").read_bytes() for name in given["methods"]}
-    with pytest.raises(FairlabError, match="out is there already; give a new folder as output"):
+    with pytest.raises(FairlabError, match="out already exists; give a new folder as output"):
         fairlab.mend(harsh_on_the_south, data=rows, **given)
     (tmp_path / "out" / "mend.json").unlink()
     (tmp_path / "out" / "tried" / "odds" / "record.json").unlink()  # as if killed there
-    with pytest.raises(FairlabError, match="was begun with another group; repeat the first command to resume it"):
+    with pytest.raises(FairlabError, match="was started with another group; repeat the first command to resume it"):
         fairlab.mend(harsh_on_the_south, data=rows, **given | {"group": None})
     again = fairlab.mend(harsh_on_the_south, data=rows, **given)
     assert again.sentence == first.sentence
@@ -141,7 +141,7 @@ def test_a_transformers_classifier_is_trained_too(tmp_path, tiny_folders, monkey
 
 
 def test_a_function_is_not_trained():
-    with pytest.raises(FairlabError, match="fairtuning trains a transformers classifier that is given by folder"):
+    with pytest.raises(FairlabError, match="fairtuning can only train a transformers classifier; give it by folder"):
         fairlab.mend(harsh_on_the_south, data=rated(90), mode="lexical", methods=["fairtuning"])
 
 

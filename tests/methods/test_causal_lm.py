@@ -188,7 +188,7 @@ def test_a_model_that_mixes_entries_is_refused(tiny_folders):
         ({"lr": 0}, "method.lr must be above 0"),
         ({"warmup": 1}, "method.warmup must be in"),
         ({"rank": 0}, "method.rank must be at least 1"),
-        ({"quantize": True, "rank": None}, "method.quantize=true trains adapters alone"),
+        ({"quantize": True, "rank": None}, "method.quantize=true trains only adapters"),
     ],
 )
 def test_bad_values_are_said(llama, changes, message):

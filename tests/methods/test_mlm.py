@@ -332,7 +332,7 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
         ({"steps": 0}, "method.steps must be at least 1, not 0"),
         ({"epochs": 0}, "must be at least 1"),
         ({"dropout": {"hidden": 0.1}}, "method.dropout needs hidden and attention, or null, not: hidden"),
-        ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must be in 0\.\.1: 1.0, 0.1"),
+        ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must be at least 0 and below 1: 1.0, 0.1"),
     ],
 )
 def test_values_out_of_range(tiny, change, message):

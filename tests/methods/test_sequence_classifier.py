@@ -250,7 +250,7 @@ def test_a_checkpoint_of_another_architecture_is_refused_in_a_sentence(tiny, tin
     other = load_backbone(str(tiny_folders["distilbert_mlm"]), pooling="mean", max_length=32, normalize=False)
     train.fit(*prepared(other))
     with pytest.raises(
-        FairlabError, match=r"last.ckpt holds another model than the one of this run; put the run's own"
+        FairlabError, match=r"last.ckpt holds a model that is not the one of this run; put the run's own"
     ):
         train.fit(*prepared(tiny))
 

@@ -138,7 +138,7 @@ def test_empty_sets_and_values_that_are_no_numbers_are_one_sentence():
     targets, comparisons, labels = data(1)
     with pytest.raises(FairlabError, match="the comparison set is empty; give one that holds texts"):
         db_index(targets, comparisons[:0], labels)
-    with pytest.raises(FairlabError, match="no entry to cluster"):
+    with pytest.raises(FairlabError, match="no entries to cluster"):
         cluster(targets[:0])
     targets[7, 2] = np.nan
     with pytest.raises(FairlabError, match="target entry 8 holds a value that is not finite"):
@@ -187,7 +187,7 @@ def test_principal_components_come_first_where_asked():
     vectors, truth = blobs(200, 4)
     noisy = np.concatenate([10 * vectors, np.random.default_rng(1).normal(size=(200, 40))], axis=1)
     assert same_partition(cluster(noisy, components=3).labels, truth)
-    with pytest.raises(FairlabError, match="there are no 9 principal components of 200 entries of 8 dimensions"):
+    with pytest.raises(FairlabError, match="200 entries of 8 dimensions do not have 9 principal components"):
         cluster(vectors, components=9)
 
 
@@ -200,9 +200,9 @@ def test_few_entries_have_few_clusters(n, k):
 
 def test_equal_entries_are_one_cluster_and_more_clusters_than_entries_one_sentence():
     assert cluster(np.ones((9, 3))).k == 1
-    with pytest.raises(FairlabError, match="4 clusters need at least 4 distinct entries, and there are 3"):
+    with pytest.raises(FairlabError, match="4 clusters need at least 4 distinct entries, but there are 3"):
         cluster(np.eye(3), k=4)
-    with pytest.raises(FairlabError, match="2 clusters need at least 2 distinct entries, and there are 1"):
+    with pytest.raises(FairlabError, match="2 clusters need at least 2 distinct entries, but there are 1"):
         cluster(np.ones((9, 3)), k=2)
     assert cluster(np.eye(3), k=3).k == 3
 

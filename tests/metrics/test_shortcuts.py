@@ -195,5 +195,5 @@ def test_what_cannot_be_told_apart():
     ("texts", "labels", "what"), [(["a", "b"], [1, 1], "the label 1 alone"), ([], [], "no document")]
 )
 def test_one_label_is_refused(texts, labels, what):
-    with pytest.raises(FairlabError, match=f"two labels or more, and there is {what}"):
+    with pytest.raises(FairlabError, match=f"two labels or more, but there is {what}"):
         TokenSpace(texts, labels)

@@ -124,7 +124,7 @@ def test_bad_requests_are_one_sentence(record, tmp_path):
         export_results(record, "xml", tmp_path / "new")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("")
-    with pytest.raises(FairlabError, match="is there already; give a new folder"):
+    with pytest.raises(FairlabError, match="already exists; give a new folder"):
         export_results(record, "eee", tmp_path / "full")
     record.readings = []
     with pytest.raises(FairlabError, match="cannot be written as csv: it has no readings"):

@@ -40,7 +40,7 @@ def test_titles(name, expected):
 
 def test_a_meaning_says_which_value_is_fair():
     assert meaning(reading("cced/embedded/gap")) == (
-        "difference of the distances of the versions to the neutral one (0 is fair)"
+        "difference between the distances of the versions to the neutral one (0 is fair)"
     )
     assert meaning(reading("hans_mnli/test/accuracy")) == "examples given the right label (100 is best)"
     assert meaning(reading("lengths/long_texts/mean_norm")) == ""

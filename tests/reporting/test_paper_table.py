@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.paper_table import change_p, paper_table
 from fairlab.reporting.tables.rendering import Printed, latex
 from fairlab.reporting.tables.tool_records import tool_records
+from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
 GAP, LIKE = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
@@ -154,7 +156,8 @@ def test_a_target_of_somebody_else_is_not_imported(tmp_path):
 def test_the_paragraph_has_exact_commands_and_tells_seeds_once(tmp_path):
     text = methods_paragraph([run(tmp_path, seed) for seed in (1, 2)])
     assert text.count("seeds 1, 2") == 1
-    assert "python -m fairlab.train +experiment=inlp_bert method.beta=None seed=2\n" in text
+    joined = text.replace(" \\\n  ", " ")  # lines that fit a column of text
+    assert "python -m fairlab.train +experiment=inlp_bert method.beta=None seed=2\n" in joined
     assert "CCED (definition 1, up to 100 items)" in text
 
 
@@ -162,7 +165,17 @@ def test_latex_compiles(tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
     records = [run(tmp_path, seed, title="a_b & 50% (A_B)") for seed in (1, 2)] + [run(tmp_path, 1)]
-    parts = [paper_table(records).to_latex(), methods_paragraph(records)]
+    names = [
+        "[x] *y*",
+        "*z*",
+        "a_b & c % d # e $ f ~ g ^ h \\ i { j }",
+        "Größe Łódź",
+        "w" * 90,
+        "α ≤ β",
+        "two\n\nlines",
+    ]
+    rows = [[Printed(name), Printed("-0.5 [-0.6, 0.1]", bold=True)] for name in names]
+    parts = [paper_table(records).to_latex(), methods_paragraph(records), latex(["", "[a] wide *one*"], rows, width=8)]
     start = r"\documentclass{article}\usepackage{booktabs,url}\begin{document}"
     (tmp_path / "paper.tex").write_text("\n".join([start, *parts, r"\end{document}"]), encoding="utf-8")
     done = subprocess.run(
@@ -175,6 +188,37 @@ def test_latex_compiles(tmp_path):
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "paper.pdf").stat().st_size > 1000
+    assert not re.findall(r"Overfull .hbox \(\d\d", done.stdout)
+
+
+def test_letters_that_pdflatex_lacks_are_said():
+    text = latex(["", "gap"], [[Printed("中文 🙂"), Printed("−1")]])
+    assert "% pdflatex cannot set 中文🙂; use lualatex or xelatex with a font that has them" in text
+    assert "cannot set" not in latex(["", "gap"], [[Printed("Größe ≤ α"), Printed("−1")]])
+
+
+def test_few_items_have_neither_interval_nor_dagger(tmp_path):
+    records = [run(tmp_path, seed) for seed in (1, 2, 3)]
+    assert "†" in paper_table(records).to_markdown() or "‡" in paper_table(records).to_markdown()
+    for record in records:
+        record.readings = [replace(one, n=8) for one in record.readings]
+    table = paper_table(records)
+    assert (table.p_values, table.best) == ({}, {})
+    assert "(few items)" in table.to_markdown()
+
+
+def test_intervals_of_other_tools_are_not_widened_again():
+    (record,) = tool_records(FIXTURES / "lm_eval" / "tiny_a")
+    reading = record.readings[0]
+    assert corrected_interval(record, reading) == (reading.low, reading.high)
+
+
+def test_results_of_one_name_are_told_apart_by_their_place(tmp_path):
+    records = [one for name in ("tiny_a", "tiny_b") for one in tool_records(FIXTURES / "mteb" / name)]
+    for record in records:
+        record.config["model"] = "tiny"
+    names = [row.name for row in paper_table(records).rows]
+    assert names == ["tiny (tiny_a/model_meta.json)", "tiny (tiny_b/model_meta.json)"]
 
 
 def test_long_names_of_rows_are_broken(tmp_path):

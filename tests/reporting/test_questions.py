@@ -54,9 +54,9 @@ def test_a_change_is_told_by_the_distance_to_the_ideal_value(one, span, tone):
     assert one.tone == tone
 
 
-def test_what_has_no_ideal_value_or_began_there_is_neither_better_nor_worse():
-    for one in (shift(GAP, 0.5, -0.4, -0.45, -0.3, None), shift(GAP, 0.0, 0.4, 0.3, 0.45, 0.0)):
-        assert (one.span, one.tone, one.drawn) == (None, "", None)
+def test_what_has_no_ideal_value_is_neither_better_nor_worse_and_what_leaves_it_is_worse():
+    for one, tone in ((shift(GAP, 0.5, -0.4, -0.45, -0.3, None), ""), (shift(GAP, 0.0, 0.4, 0.3, 0.45, 0.0), "worse")):
+        assert (one.span, one.tone, one.drawn) == (None, tone, None)
 
 
 def test_the_place_in_the_plot():
@@ -103,7 +103,7 @@ def test_two_models_side_by_side_differ_and_have_not_moved():
     ]
     several, named = verdict([*found, compared(GAP, -10.0, 0.0, change="c less a")])
     assert several.startswith("Of 3 headline readings, 1 lies nearer to the ideal value with b than with a")
-    assert "; of 1 headline readings, 1 lies nearer to the ideal value with c than with a" in several
+    assert "; of 1 headline reading, 1 lies nearer to the ideal value with c than with a" in several
     assert named[-1].startswith("c less a: Are embeddings equal? Nearer to the ideal value")
     assert "moved" not in " ".join([several, *named])
     assert "before" not in " ".join([several, *named])

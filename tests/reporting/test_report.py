@@ -58,7 +58,7 @@ def test_the_report_is_one_offline_file_with_every_part(record):
         "Embeddings",
     ):
         assert f"<h2>{part}" in page
-    assert 'title="difference of the distances of the versions to the neutral one (0 is fair)\n' in page
+    assert 'title="difference between the distances of the versions to the neutral one (0 is fair)\n' in page
     assert 'cced/mine/gap">CCED gap, mine</span>' in page  # its key is told on hover
     assert "cced/mine/gap</" not in page
     assert page.index("What changed") < page.index("Before and after") < page.index("Training")

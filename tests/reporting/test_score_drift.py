@@ -48,13 +48,13 @@ def test_what_moved_is_told_by_harm_and_source(tmp_path, capsys):
     [
         (
             '{"id": "1", "hate": 0.5}\n{"hate": 0.5}\n',
-            "b.jsonl, line 2 has no id; give a file that fairlab score wrote",
+            "b.jsonl, line 2 has no id; give a file written by fairlab score",
         ),
-        ("[]\n", "b.jsonl, line 1 has no id; give a file that fairlab score wrote"),
+        ("[]\n", "b.jsonl, line 1 has no id; give a file written by fairlab score"),
         ("hate\n", "b.jsonl, line 1 is not JSON"),
         ('{"id": "1"}\n', "b.jsonl holds no scores"),
         ('{"id": "1", "violence": 0.5}\n', "the files have no column of numbers in common"),
-        (None, "b.jsonl is no file of scores"),
+        (None, "b.jsonl is not a file of scores"),
     ],
 )
 def test_what_is_no_file_of_scores_is_said(tmp_path, capsys, content, sentence):
@@ -80,4 +80,4 @@ def test_few_rows_are_not_compared(tmp_path, capsys):
     write_rows(tmp_path / "b.jsonl", [*few, {"id": "29", "hate": 0.5, "violence": 0.1}])
     write_rows(tmp_path / "a.jsonl", [*few, {"id": "29", "hate": 0.5, "violence": 0.1}])
     command(files)
-    assert "left out: violence" in capsys.readouterr().out
+    assert "numbers in a file: violence" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from fairlab.record import SAYS_NOTHING, TRAINING, Note, Reading, Record
 from fairlab.reporting.report import _verdict
 
 READING = Reading("one", "all", "gap", 0.1, "points", 0.0, 8, 0.0, 0.2, phase="after", headline=True)
-TEXT = "the 12 training groups are 1 in truth, repeated"
+TEXT = "the 12 training groups are only 1 distinct groups, repeated"
 
 
 @pytest.mark.parametrize("failed", [True, False])

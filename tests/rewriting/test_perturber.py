@@ -134,7 +134,7 @@ def test_texts_too_long_are_kept_and_counted(tokenizer):
 def test_a_model_without_a_format_is_refused(tokenizer, tiny):
     with pytest.raises(CannotScore, match=r"train it with \+experiment=perturber, or name the format"):
         Perturber(backbone_of(bart(), tokenizer))
-    with pytest.raises(CannotScore, match="BertModel is no encoder-decoder"):
+    with pytest.raises(CannotScore, match="BertModel is neither an encoder-decoder"):
         Perturber(tiny, format="paper")
 
 

@@ -56,5 +56,5 @@ def test_no_lines_leave_the_text():
 
 @pytest.mark.parametrize("word", ["she", "", "ain"])
 def test_words_that_the_text_lacks(word):
-    with pytest.raises(ValueError, match=f"'{word}' does not stand in the text"):
+    with pytest.raises(ValueError, match=f"'{word}' is not in the text"):
         replaced("It rained.", [[word, "a", "b", "c"]], NAMES)

@@ -106,7 +106,7 @@ def test_labels_are_checked_by_a_language_model(tmp_path, monkeypatch):
 def test_verifiers_that_cannot_be():
     with pytest.raises(FairlabError, match="there is no verifier 'taste'; there are: polarity, words"):
         load_verifiers(["taste"], load_lexicon("gender"))
-    with pytest.raises(FairlabError, match="the verifier 'label' asks a language model; add llm=local"):
+    with pytest.raises(FairlabError, match="the verifier 'label' needs a language model; add llm=local"):
         load_verifiers(["label"], load_lexicon("gender"))
 
 

@@ -61,7 +61,7 @@ def test_a_gpu_is_named_with_its_memory(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     facts = type("Facts", (), {"name": "Card", "total_memory": 80 * 2**30})
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: facts)
-    assert doctor.devices_here()[1] == "GPU 0: Card, 80 GiB; take it with trainer=gpu"
+    assert doctor.devices_here()[1] == "GPU 0: Card, 80 GiB; use it with trainer=gpu"
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     assert doctor.devices_here()[1].startswith("no GPU")
 

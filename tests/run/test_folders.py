@@ -41,7 +41,7 @@ def test_a_newer_run_that_failed_or_cannot_be_read_does_not_hide_a_stopped_one(t
         leave(outputs / name, status)
     (outputs / "4" / "record.json").write_text("[]")
     assert run_folder("ccd_bert", "now", "last", _root_=root()) == "outputs/ccd_bert/2"
-    assert "passed over: outputs/ccd_bert/4/record.json is damaged" in capsys.readouterr().err
+    assert "skipped: outputs/ccd_bert/4/record.json is damaged" in capsys.readouterr().err
 
 
 def test_where_all_failed_the_newest_is_tried_again(tmp_path):

@@ -215,7 +215,7 @@ def test_a_logger_that_cannot_begin_is_one_sentence(tmp_path, monkeypatch):
         raise RuntimeError("the store is\nin maintenance mode")
 
     monkeypatch.setattr("lightning.pytorch.loggers.CSVLogger.log_hyperparams", broken)
-    with pytest.raises(FairlabError, match=r"^logger=csv cannot begin \(RuntimeError: the store is in maint"):
+    with pytest.raises(FairlabError, match=r"^logger=csv cannot start \(RuntimeError: the store is in maint"):
         build_loggers(nodes("csv"), Record(tmp_path, {}, ""), None)
 
 

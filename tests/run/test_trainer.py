@@ -26,5 +26,5 @@ def test_mixed_precision_that_costs_time_is_said(monkeypatch, precision, device,
     found = slow_precision(trainer(precision, device))
     assert len(found) == said
     for sentence in found:
-        assert sentence.startswith("products take 1.9 times as long in bfloat16")
+        assert sentence.startswith("matrix products take 1.9 times as long in bfloat16")
         assert "trainer.precision=32-true" in sentence

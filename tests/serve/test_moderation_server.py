@@ -89,15 +89,15 @@ def test_parts_are_one_text():
 
 
 WRONG = {
-    "no JSON": (b"input=text", "the body is no JSON"),
-    "no UTF-8": (b'{"input": "\xe9"}', "the body is no JSON"),
-    "nested": (b"[" * 999, "the body is no JSON (nested too deeply)"),
-    "nothing": (b"", "the body is no JSON"),
+    "no JSON": (b"input=text", "the body is not JSON"),
+    "no UTF-8": (b'{"input": "\xe9"}', "the body is not JSON"),
+    "nested": (b"[" * 999, "the body is not JSON (nested too deeply)"),
+    "nothing": (b"", "the body is not JSON"),
     "a list": (b'["text"]', "the body must be an object with 'input'"),
     "no input": (b'{"texts": "a"}', "the body must be an object with 'input'"),
     "a number": (b'{"input": 5}', "'input' must be a text or a list of texts"),
     "numbers": (b'{"input": ["a", 5]}', "'input' must be a text or a list of texts"),
-    "an image": (b'{"input": [{"type": "image_url", "image_url": {"url": "x"}}]}', "this server reads texts alone"),
+    "an image": (b'{"input": [{"type": "image_url", "image_url": {"url": "x"}}]}', "this server reads only texts"),
     "another part": (b'{"input": [{"type": "text"}]}', 'must be {"type": "text", "text": ...}'),
     "parts and texts": (b'{"input": ["a", {"type": "text", "text": "b"}]}', "'input' must be a text or a list"),
     "no text": (b'{"input": []}', "at least one"),

@@ -48,7 +48,7 @@ def test_the_environment_names_another_pipeline(monkeypatch):
     assert load_pipeline().meta["name"] == model
     assert rules_revision() == usual + MODELS[0]
     monkeypatch.setenv(SPACY, "en_nowhere")
-    with pytest.raises(FairlabError, match="there is no pipeline of spaCy 'en_nowhere' here"):
+    with pytest.raises(FairlabError, match="the spaCy pipeline 'en_nowhere' is neither installed nor a folder"):
         load_pipeline()
 
 
@@ -66,7 +66,7 @@ def test_a_run_chooses_its_pipeline_and_leaves_the_environment_as_it_was(monkeyp
 
 def test_a_pipeline_is_installed_or_a_folder(tmp_path):
     refuse_unknown_pipeline(MODELS[0])
-    with pytest.raises(FairlabError, match="there is no pipeline"):
+    with pytest.raises(FairlabError, match="is neither installed nor a folder"):
         refuse_unknown_pipeline(str(tmp_path))
     load_pipeline().to_disk(tmp_path)
     refuse_unknown_pipeline(str(tmp_path))

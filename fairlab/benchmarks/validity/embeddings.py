@@ -18,21 +18,23 @@ from fairlab.benchmarks.validity.finding import Finding, failed, not_judged, ref
 from fairlab.benchmarks.validity.texts import ONE_WORD, ORDERS, PARAPHRASES, SENTENCES
 from fairlab.benchmarks.validity.tokens import word_embeddings
 
-LEAST_DISTANCE = 1e-6  # between two embeddings, relative to the longer; the float32 error is a tenth of it
-LEAST_SPREAD = 2e-3  # of embeddings about their mean, relative to their length; real models reach 0.17 and more
-LEAST_CHANGE = 1e-3  # of an embedding by another order or word, relative to the distance of different sentences
+# distance between two embeddings relative to the longer one; the float32 error is a tenth of this
+LEAST_DISTANCE = 1e-6
+LEAST_SPREAD = 2e-3  # spread of embeddings around their mean, relative to their length; real models reach 0.17 and more
+# change of an embedding due to another order or word, relative to the distance of different sentences
+LEAST_CHANGE = 1e-3
 MOST_BY_PADDING = 0.1  # change of an embedding by padding, relative to the distance of different sentences
-CHANCE, SEPARATED = 0.62, 0.75  # share of right orders: at random 0.5 with a standard error of 0.06
+CHANCE, SEPARATED = 0.62, 0.75  # share of correct orders: 0.5 at random, with a standard error of 0.06
 TWINS = 20  # number of shuffles of the word embeddings
-MOST_TOKENS = 2.0  # per word; finer tokens are letters, which have little meaning alone
+MOST_TOKENS = 2.0  # tokens per word; finer tokens are letters, which have little meaning alone
 
 
 def check_embeddings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
-    """Yield defects of the embeddings of plain sentences.
+    """Yield defects in the embeddings of plain sentences.
 
-    Embeddings that are not finite or the same for different sentences are refused. They fail if they hardly depend on
-    the sentence, if another order of its words or another word does not change them, if padding does, or if paraphrases
-    without a common word are no nearer to each other than other sentences.
+    Embeddings are refused if they are not finite or are the same for different sentences. They fail if they hardly
+    depend on the sentence, if a different word order or a different word does not change them, if padding changes them,
+    or if paraphrases without a common word are no nearer to each other than other sentences.
     """
     found = backbone.embed(SENTENCES)
     if not bool(torch.isfinite(found).all()):
@@ -71,7 +73,7 @@ def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator
     shortest, longest = min(SENTENCES, key=len), max(SENTENCES, key=len)
     apart, padded = (_embedded_anew(backbone, texts) for texts in ([shortest], [shortest, longest]))
     if float((apart - padded).norm()) > MOST_BY_PADDING * typical:
-        yield failed(f"padding changes its embeddings: '{shortest}' has another one in a batch with a longer sentence")
+        yield failed(f"padding changes its embeddings: '{shortest}' has another in a batch with a longer sentence")
 
 
 def _distances(backbone: Backbone | ModelObject, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -80,7 +82,7 @@ def _distances(backbone: Backbone | ModelObject, pairs: Sequence[tuple[str, str]
 
 
 def _embedded_anew(backbone: Backbone | ModelObject, texts: Sequence[str]) -> Tensor:
-    """Return the embedding (D) of the first text, with all texts padded to the same length."""
+    """Return the embedding (D,) of the first text when all texts are padded to the same length."""
     with backbone.remembering():
         return backbone.embed(texts)[0]
 
@@ -88,8 +90,8 @@ def _embedded_anew(backbone: Backbone | ModelObject, texts: Sequence[str]) -> Te
 def check_words(backbone: Backbone) -> Iterator[Finding]:
     """Yield a finding if the word embeddings do not separate paraphrases better than their own shuffled rows do.
 
-    They do so in every trained model whose tokens are words or parts of words. The check therefore detects shuffled
-    rows, a vocabulary in another order and random weights.
+    In every trained model whose tokens are words or parts of words, they do. The check therefore detects shuffled rows,
+    a vocabulary in the wrong order, and random weights.
     """
     texts = [text for pair in PARAPHRASES for text in pair]
     special = set(backbone.tokenizer.all_special_ids)
@@ -119,7 +121,7 @@ def _means(rows: Tensor, token_ids: Sequence[Sequence[int]]) -> Tensor:
 
 
 def paraphrase_share(sentences: Tensor) -> float:
-    """Return how often a sentence is nearer to its paraphrase than to another one: 1 always, 0.5 by chance.
+    """Return how often a sentence is nearer to its paraphrase than to another sentence: 1 is always, 0.5 is chance.
 
     Args:
         sentences: Embeddings (N, D), each followed by the embedding of its paraphrase.
@@ -132,14 +134,14 @@ def paraphrase_share(sentences: Tensor) -> float:
 
 
 def paraphrase_strength(sentences: Tensor) -> float:
-    """Return by how many standard deviations paraphrases are nearer than other sentences; arguments as before."""
+    """Return by how many standard deviations paraphrases are nearer than other sentences."""
     similarities = _similarities(sentences)
     others = similarities[~torch.eye(len(similarities), dtype=torch.bool)]
     return float((similarities.diag().mean() - others.mean()) / others.std().clamp_min(1e-12))
 
 
 def _similarities(sentences: Tensor) -> Tensor:
-    """Return cosine similarities (N/2, N/2) of sentences with paraphrases, centred on the mean of all."""
+    """Return the cosine similarities (N/2, N/2) of sentences and paraphrases, centred on the mean of all."""
     lengths = normalize(sentences, dim=1)
     centred = normalize(lengths - lengths.mean(dim=0), dim=1)
     return centred[::2] @ centred[1::2].T

@@ -9,8 +9,8 @@ from enum import Enum
 class Weight(Enum):
     """Severity of a finding.
 
-    ``REFUSED``: no number can be taken. ``FAILED``: numbers can be taken but are uninformative about bias.
-    ``NOT_JUDGED``: the check does not distinguish a sound model of this kind from a damaged one.
+    ``REFUSED``: the model cannot be measured. ``FAILED``: it can be measured, but its numbers are uninformative about
+    bias. ``NOT_JUDGED``: the check cannot distinguish a sound model of this kind from a damaged one.
     """
 
     REFUSED = "refused"
@@ -24,7 +24,7 @@ class Finding:
 
     Attributes:
         weight: Severity of the finding.
-        text: Part of a sentence for the reader of the numbers.
+        text: Explanation for the reader of the numbers, as part of a sentence.
     """
 
     weight: Weight
@@ -32,7 +32,7 @@ class Finding:
 
 
 def refused(text: str) -> Finding:
-    """Return a finding that prevents taking any number."""
+    """Return a finding that prevents any measurement."""
     return Finding(Weight.REFUSED, text)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.likelihood import likelihood
-from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
 from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
 from fairlab.benchmarks.validity.texts import PLACES, SENTENCES
@@ -20,7 +20,11 @@ from fairlab.benchmarks.validity.tokens import word_embeddings
 from fairlab.types import CannotScore
 
 LEAST_LEARNED = 0.1  # minimum relative reduction of a language model's loss below the loss of a uniform guess
-CHANCE, SEPARATED = 0.7, 0.85  # share of words found likelier in their place: at random 0.5, with an error of 0.1
+# share of words that are likelier in their own place: 0.5 at random, with a standard error of 0.1
+CHANCE, SEPARATED = 0.7, 0.85
+
+MOST_MASKS = 4  # special tokens that are tried in place of the mask token
+WORSE = 1.0  # nats a token; a trained mask token is better than every other by more than this
 
 
 def check_language(backbone: Backbone) -> Iterator[Finding]:
@@ -34,6 +38,8 @@ def check_language(backbone: Backbone) -> Iterator[Finding]:
     except CannotScore:
         return
     yield from check_scorer(scorer, len(word_embeddings(backbone)))
+    if isinstance(scorer, MaskedLM):
+        yield from _check_mask(scorer)
 
 
 def check_scorer(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> Iterator[Finding]:
@@ -70,13 +76,13 @@ def _chance(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> str:
         return ""
     by_guessing = "" if vocabulary is None else f", {guess:.2f} by guessing"
     return (
-        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats a token "
+        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats per token "
         f"on plain sentences, {loss_shuffled:.2f} with their words shuffled{by_guessing})"
     )
 
 
 def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
-    """Return how often a word is likelier in its place than the word it is exchanged with."""
+    """Return how often a word is likelier in its own place than the word it is exchanged with."""
     words = [word for _, word in PLACES]
     exchanged = [words[k ^ 1] for k in range(len(words))]
     right, wrong = (_word_scores(scorer, some) for some in (words, exchanged))
@@ -86,24 +92,54 @@ def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
 
 
 def _word_scores(scorer: MaskedLM | TextScorer, words: Sequence[str]) -> NDArray[np.float64]:
-    """Return log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, of the word only."""
+    """Return the log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, only of the word."""
     texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
     if not isinstance(scorer, MaskedLM):
         return scorer.log_likelihoods(texts).sums
     token_ids = scorer.tokenize(texts)
+    return scorer.pseudo_log_likelihoods(token_ids, _positions(scorer, token_ids)).sums
+
+
+def _positions(scorer: MaskedLM, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the positions of the inserted word in each sentence of ``PLACES``."""
     without = scorer.tokenize([text.format("") for text, _ in PLACES])
-    positions = [_inserted(ids, others) for ids, others in zip(token_ids, without, strict=True)]
-    return scorer.pseudo_log_likelihoods(token_ids, positions).sums
+    return [_inserted(ids, others) for ids, others in zip(token_ids, without, strict=True)]
+
+
+def _check_mask(scorer: MaskedLM) -> Iterator[Finding]:
+    """Yield a failure if words are found much better when another special token hides them than the mask token."""
+    tokenizer = scorer.backbone.tokenizer
+    special = {number: str(token) for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    others = [number for number in special if number != scorer.mask_id]
+    others = sorted(others, key=lambda number: "mask" not in special[number].casefold())[:MOST_MASKS]
+    token_ids = scorer.tokenize([text.format(word) for text, word in PLACES])
+    losses = {mask: _loss_behind(scorer, mask, token_ids) for mask in (scorer.mask_id, *others)}
+    best = min(losses, key=losses.__getitem__)
+    if losses[scorer.mask_id] - losses[best] > WORSE:
+        yield failed(
+            f"its mask token {tokenizer.mask_token} hides words worse than {special[best]} does "
+            f"({losses[scorer.mask_id]:.2f} nats a token, {losses[best]:.2f}); is mask_token set wrong?"
+        )
+
+
+def _loss_behind(scorer: MaskedLM, mask: int, token_ids: Sequence[Sequence[int]]) -> float:
+    """Return the mean loss, in nats a token, of the words of ``PLACES`` that a token hides."""
+    queries = [
+        MaskQuery([*ids[:place], mask, *ids[place + 1 :]], place, ids[place])
+        for ids, places in zip(token_ids, _positions(scorer, token_ids), strict=True)
+        for place in places
+    ]
+    return -float(scorer.log_probabilities(queries).mean())
 
 
 def _inserted(ids: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Return the positions of the tokens that ``ids`` has between the common beginning and end with ``others``."""
+    """Return the positions of the tokens of ``ids`` between the beginning and the end shared with ``others``."""
     start = next((k for k, (one, other) in enumerate(zip(ids, others, strict=False)) if one != other), len(others))
     return list(range(start, min(len(ids), start + max(1, len(ids) - len(others)))))
 
 
 def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a failure if an encoder-decoder writes a sentence after another one as likely as after itself."""
+    """Yield a failure if an encoder-decoder finds a sentence as likely after another sentence as after itself."""
     own = _given(backbone, SENTENCES)
     other = _given(backbone, (*SENTENCES[1:], SENTENCES[0]))
     if not bool((own > other).float().mean() > CHANCE):

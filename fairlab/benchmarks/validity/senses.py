@@ -1,4 +1,4 @@
-"""Check whether an encoder reads words by their context, compared with its own twin of shuffled weights.
+"""Check whether an encoder reads words by their context, in comparison with its twin with shuffled weights.
 
 Shape letters: N sentences, T tokens, H width of a hidden state.
 """
@@ -20,10 +20,11 @@ from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 
 LEAST = 0.15  # relative position between the twin (0) and a perfect reader (1)
-JUDGED = 0.25  # above it, any encoder passes
-OF_SENTENCES = 0.5  # minimum for an encoder trained for sentences, as its embeddings show; those reach 0.66
-LEAST_DIFFERENCE = 1e-5  # of a state, relative to its length
-STRONGER = 1.2  # times: separation of paraphrases by sentence embeddings over word means, if so trained
+JUDGED = 0.25  # any encoder above this passes
+OF_SENTENCES = 0.5  # minimum for an encoder whose embeddings show that it was trained for sentences; these reach 0.66
+LEAST_DIFFERENCE = 1e-5  # difference between states, relative to their length
+# ratio of the separation of paraphrases by sentence embeddings and by word means, if trained for sentences
+STRONGER = 1.2
 
 
 def check_senses(backbone: Backbone) -> Iterator[Finding]:
@@ -32,10 +33,10 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
     In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
     sense. The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a
     perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
-    was trained for sentences, and must reach more than others. If its folder says how sentences are pooled, and they
-    do not, it is either damaged or not trained for sentences, which is left open. A model that reads from left to right
-    is skipped, since the context may come later, and so is a model with fewer states than tokens in some layers
-    (Funnel).
+    was trained for sentences, and must reach a higher value. If its folder defines a pooling but its sentence
+    embeddings do not separate them better, it is either damaged or not trained for sentences, and this is left open.
+    Models that read from left to right are skipped, because the context may come later. So are models with fewer states
+    than tokens in some layers (Funnel).
     """
     places = _places(backbone)
     if places is None or not _keeps_length(backbone):
@@ -73,7 +74,7 @@ def _texts() -> list[str]:
 
 
 def _places(backbone: Backbone) -> list[int] | None:
-    """Return the ambiguous word's first token position in each text, or None if the tokenizer does not provide it."""
+    """Return the position of the ambiguous word's first token in each text, or None if it is unknown."""
     words = [word for word, *_ in SENSES for _ in range(4)]
     if not backbone.tokenizer.is_fast:
         return None
@@ -92,8 +93,8 @@ def _differ(backbone: Backbone, texts: list[str], place: int) -> bool:
 
     Args:
         backbone: Model.
-        texts: Two texts, read in one batch: batches of other shapes are rounded in other ways.
-        place: Position of the token, which both texts have; counted from the end of each if negative.
+        texts: Two texts, read in one batch, because batches of different shapes are rounded differently.
+        place: Position of the token in both texts, counted from the end if negative.
     """
     states = _states(backbone, texts)[-1]
     lengths = map(len, backbone.tokenize(texts))
@@ -107,7 +108,7 @@ def _keeps_length(backbone: Backbone) -> bool:
 
 
 def _share(backbone: Backbone, places: list[int]) -> float:
-    """Return how often two uses of one sense are nearer than two of different senses, over all layers."""
+    """Return how often two uses of one sense are nearer than two uses of different senses, over all layers."""
     rows = torch.arange(len(places))
     shares = []
     for layer in _states(backbone, _texts())[1:]:
@@ -120,7 +121,7 @@ def _share(backbone: Backbone, places: list[int]) -> float:
 
 
 def _states(backbone: Backbone, texts: list[str]) -> list[Tensor]:
-    """Return the hidden states (N, T, H) of the word embeddings and of every layer: float32, on the CPU."""
+    """Return the hidden states (N, T, H) of the word embeddings and of every layer, as float32 on the CPU."""
     input_ids, attention_mask = pad(backbone.tokenize(texts), backbone.padding_id)
     with backbone.measuring():
         found = backbone.reader(
@@ -135,7 +136,7 @@ def _states(backbone: Backbone, texts: list[str]) -> list[Tensor]:
 def shuffled_twin(backbone: Backbone) -> Iterator[None]:
     """Permute the outputs of every linear layer inside the context, as if the rows of its weights were shuffled.
 
-    The twin has the model's own embeddings, norms and sizes of weights, but not the knowledge learned in its layers.
+    The twin keeps the model's embeddings, norms and sizes of weights, but not the knowledge learned in its layers.
     """
     random = torch.Generator().manual_seed(0)
     hooks = []

@@ -1,4 +1,4 @@
-"""Checks of the weights: finite, completely read, and structured in every layer."""
+"""Checks of the weights: they must be finite, completely loaded, and structured in every layer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from transformers.pytorch_utils import Conv1D
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.validity.finding import Finding, failed, refused
 
-NARROWEST = 64  # minimum rows and columns of a matrix whose structure can be distinguished from chance
+NARROWEST = 64  # minimum number of rows and columns of a matrix whose structure can be distinguished from chance
 LARGEST = 2048  # maximum number of rows and columns checked
-STEPS = 8  # steps of the power iteration, within a hundredth of a random matrix's largest singular value
-LEAST_STRUCTURE = 1.05  # times the largest singular value of random numbers; real layers reach 1.7 and more
+STEPS = 8  # steps of the power iteration, which give a random matrix's largest singular value to within a hundredth
+LEAST_STRUCTURE = 1.05  # minimum ratio to the largest singular value of random numbers; real layers reach 1.7 and more
 LAYER = re.compile(r"\.(\d+)\.")
 
 
 def check_weights(backbone: Backbone) -> Iterator[Finding]:
     """Yield defects of the weights.
 
-    The attention of a layer, or the rest of it, is random if none of its matrices has a singular value beyond those of
-    the same numbers in random order, which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and Pastur
-    1967). Encoder-decoders are left out: the one that fairlab constructs starts with small random weights in addition
-    to copying ones.
+    The attention of a layer, or the rest of it, counts as random if none of its matrices has a singular value beyond
+    those of the same numbers in random order, which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and
+    Pastur 1967). Encoder-decoders are left out, because the one that fairlab constructs starts with small random
+    weights in addition to weights that copy.
     """
     for name, parameter in backbone.named_parameters():
         if parameter.is_floating_point() and not bool(torch.isfinite(parameter).all()):
@@ -45,9 +45,9 @@ def check_weights(backbone: Backbone) -> Iterator[Finding]:
 
 
 def random_parts(body: nn.Module) -> list[tuple[int, str]]:
-    """Return number and part of the layers' parts whose matrices are all random; those narrower than 64 are skipped.
+    """Return the layer number and name of each part whose matrices are all random; those narrower than 64 are skipped.
 
-    Parts are ``attention`` and ``feed-forward``, which is whatever is not named as attention.
+    Parts are ``attention`` and ``feed-forward``, which is everything that is not named as attention.
     """
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for name, module in body.named_modules():
@@ -63,7 +63,7 @@ def _is_matrix(weight: Tensor) -> bool:
 
 
 def structure(weight: Tensor) -> float:
-    """Return the largest singular value of a matrix over that of random numbers of its variance: about 1 if random."""
+    """Return the ratio of a matrix's largest singular value to that of random numbers of the same variance."""
     rows, columns = (max(1, size // LARGEST) for size in weight.shape)
     matrix = weight.detach()[::rows, ::columns][:LARGEST, :LARGEST].float()
     matrix = matrix - matrix.mean()

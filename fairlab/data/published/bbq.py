@@ -1,7 +1,7 @@
-"""BBQ: questions about two people, one of whom a stereotype is about, with and without the facts.
+"""BBQ: questions about two people, one of whom fits a stereotype, with and without the facts that answer them.
 
-Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answering". The authors' file of where the
-target stands (``additional_metadata.csv``) is not read: the target follows from the groups of the answers.
+Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answering". The authors' file with the
+positions of the targets (``additional_metadata.csv``) is not read: the target follows from the groups of the answers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CATEGORIES = {  # name of a subset -> name of the file
     "sexual_orientation": "Sexual_orientation",
 }
 UNKNOWN = "unknown"
-BY_GENDER = {"woman": "f", "girl": "f", "man": "m", "boy": "m"}  # words that stereotyped groups call F and M
+BY_GENDER = {"woman": "f", "girl": "f", "man": "m", "boy": "m"}  # words that the stereotyped groups write as F and M
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class BBQItem:
     Attributes:
         id: Category and number of the item in its file.
         category: Name of the subset.
-        template: Category and number of the question; items of one template are alike but for people and wording.
+        template: Category and number of the question; items of one template differ only in people and wording.
         ambiguous: Whether the context leaves the answer open.
-        negative: Whether the question asks for whom the stereotype fits; otherwise for the other person.
+        negative: Whether the question asks for the person who fits the stereotype; otherwise for the other person.
         context, question: Texts.
         answers: Three answers.
         label: Position of the right answer.
-        unknown: Position of the answer that it is unknown.
+        unknown: Position of the answer "unknown".
         target: Position of the answer that names the person of the stereotyped group.
         group: Stereotyped group of that person, as the file writes it.
     """
@@ -74,20 +74,20 @@ def read_bbq(path: Path, category: str) -> tuple[list[BBQItem], int]:
     """Return the items of a category in file order, and the number of items with an unclear target.
 
     Raises:
-        FairlabError: A line is no item of BBQ, or the file holds none.
+        FairlabError: A line is not an item of BBQ, or the file holds none.
     """
     items, left_out = [], 0
     for place, row in read_json_lines(path):
         try:
             item = _item(row, category)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise FairlabError(f"{path}, {place} is no item of BBQ ({error}); take the authors' file") from error
+            raise FairlabError(f"{path}, {place} is not an item of BBQ ({error}); use the authors' file") from error
         if item is None:
             left_out += 1
         else:
             items.append(item)
     if not items and not left_out:
-        raise FairlabError(f"{path} holds no item; take the authors' file")
+        raise FairlabError(f"{path} contains no item; use the authors' file")
     return items, left_out
 
 
@@ -95,7 +95,7 @@ def _item(row: Any, category: str) -> BBQItem | None:
     """Return an item, or None if its target is unclear.
 
     Raises:
-        ValueError: The row is no item.
+        ValueError: The row is not an item.
     """
     if row["context_condition"] not in CONDITIONS or row["question_polarity"] not in POLARITIES:
         raise ValueError("its condition or polarity is unknown")
@@ -104,7 +104,7 @@ def _item(row: Any, category: str) -> BBQItem | None:
     label = int(row["label"])
     unknown = [k for k in range(3) if groups[k] and groups[k][-1] == UNKNOWN]
     if len(unknown) != 1 or not 0 <= label < 3:
-        raise ValueError("not one of its answers is 'unknown', or its label is none of them")
+        raise ValueError("it must have exactly one answer 'unknown', and a label that is one of its answers")
     stereotyped = [str(one) for one in row["additional_metadata"]["stereotyped_groups"]]
     target = find_target(groups, stereotyped, unknown[0])
     if target is None:
@@ -128,15 +128,15 @@ def _item(row: Any, category: str) -> BBQItem | None:
 
 
 def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -> int | None:
-    """Return the position of the answer whose person belongs to more of the stereotyped groups; None if both do alike.
+    """Return the position of the answer whose person belongs to more of the stereotyped groups; None if there is a tie.
 
-    Case, blanks and hyphens do not count. A group of two parts, such as ``F-Black``, also belongs to each part, and a
+    Case, spaces and hyphens are ignored. A group of two parts, such as ``F-Black``, also belongs to each part, and a
     woman or girl to ``F``.
 
     Args:
         groups: Groups of each answer's person, as given in the file.
         stereotyped: Stereotyped groups of the item.
-        unknown: Position of the answer that names nobody.
+        unknown: Position of the answer "unknown".
 
     Example:
         >>> find_target([["grandfather", "old"], ["grandson", "nonOld"], ["Not known", "unknown"]], ["old"], 2)

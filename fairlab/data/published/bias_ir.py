@@ -44,7 +44,7 @@ class Query:
         id: id of the query, unique over all categories.
         text: wording of the query, which does not mention gender.
         relevant: one relevant document per gender, all three.
-        non_relevant: for each gender, a document that misses the query; genders may be missing.
+        non_relevant: for each gender, a document that misses the query; some genders may be missing.
         irregular: number of non-relevant documents left out because they have no single gender ("both", "botrh").
     """
 
@@ -79,14 +79,14 @@ def read_bias_ir(path: Path) -> list[Query]:
             of_query[kind, gender] = Document(row["doc_title"], row["document"])
         else:
             raise FairlabError(
-                f"{path} line {number}: query {query} cannot have a document, or a second one, "
-                f"with relevant '{kind}' and content_gender '{gender}'; take the file as published"
+                f"{path} line {number}: query {query} must not have a document, or a second one, "
+                f"with relevant '{kind}' and content_gender '{gender}'; use the file as published"
             )
     queries = []
     for query, found in documents.items():
         relevant, non_relevant = ({g: found[r, g] for g in GENDERS if (r, g) in found} for r in ("1", "0"))
         if len(relevant) != 3 or len(non_relevant) + irregular[query] != 3:
-            raise FairlabError(f"{path}: query {query} has not all of its six documents; take the file as published")
+            raise FairlabError(f"{path}: query {query} lacks some of its six documents; use the file as published")
         queries.append(Query(query, texts[query], relevant, non_relevant, irregular[query]))
     return queries
 
@@ -94,7 +94,7 @@ def read_bias_ir(path: Path) -> list[Query]:
 def irregular_documents(queries: Sequence[Query]) -> dict[str, str]:
     """Return the reason for not using a query, by id: some of its documents have no single gender."""
     return {
-        query.id: f"{query.irregular} of its non-relevant documents are of no one gender and take no part"
+        query.id: f"{query.irregular} of its non-relevant documents have no single gender and are not used"
         for query in queries
         if query.irregular
     }

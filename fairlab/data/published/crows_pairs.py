@@ -68,7 +68,7 @@ def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)
         if (types is not None and bias_type not in types) or direction not in DIRECTIONS:
             raise FairlabError(
                 f"{path} line {number}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' "
-                f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
+                f"is unknown; the known values are {', '.join(PUBLISHED)}, and stereo or antistereo"
             )
         name = row.get("") or str(len(pairs))
         pairs.append(CrowsPair(name, row["sent_more"], row["sent_less"], DIRECTIONS[direction], bias_type))

@@ -32,12 +32,12 @@ def locate(name: str, path: str | Path | None = None) -> Path:
     """
     if path is not None:
         if not Path(path).is_file():
-            raise DataUnavailable(f"{path} is not a file; give the path of {name} or leave it out")
+            raise DataUnavailable(f"{path} is not a file; give the path of {name}, or omit the path")
         return note_read(Path(path))
     folder = os.environ.get("FAIRLAB_DATA")
     if folder and (Path(folder) / name).is_file():
         return note_read(Path(folder) / name, name)
-    tried = f"FAIRLAB_DATA/{name} is not there" if folder else "FAIRLAB_DATA is not set"
+    tried = f"FAIRLAB_DATA/{name} does not exist" if folder else "FAIRLAB_DATA is not set"
     return note_read(_fetch(name, tried), name)
 
 
@@ -46,7 +46,7 @@ def _fetch(name: str, tried: str) -> Path:
 
     if name not in FILES:
         raise DataUnavailable(
-            f"{name} was not found: no path given, {tried}, and no download of known hash; "
+            f"{name} was not found: no path given, {tried}, and there is no download with a known hash; "
             f"set FAIRLAB_DATA to a folder that holds {name}"
         )
     url, digest = FILES[name]

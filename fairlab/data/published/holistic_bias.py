@@ -133,7 +133,7 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
         found = [Template(text, specs.get("must_be_noun", False)) for text, specs in templates.items()]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FairlabError(
-            f"the files of HolisticBias in {paths[0].parent} are not of the published form "
+            f"the files of HolisticBias in {paths[0].parent} do not have the published layout "
             f"({type(error).__name__}: {error}); fetch them again"
         ) from error
     return HolisticBiasSet(phrases, found)

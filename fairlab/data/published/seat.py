@@ -44,9 +44,11 @@ def read_association_test(path: Path) -> AssociationTest:
     Raises:
         FairlabError: the file is not a JSON object, or a set lacks its texts; the message names file and key.
     """
-    content = read_json_file(path, "an association test is one JSON object")
+    content = read_json_file(path, "write an association test as one JSON object")
     if not isinstance(content, dict):
-        raise FairlabError(f"{path} is not an association test: one JSON object with the keys {', '.join(KEYS)}")
+        raise FairlabError(
+            f"{path} is not an association test; it must be one JSON object with the keys {', '.join(KEYS)}"
+        )
     return AssociationTest(*(_texts(path, key, content.get(key)) for key in KEYS))
 
 

@@ -81,7 +81,7 @@ def read_stereoset(path: Path) -> list[StereoSetItem]:
         case [*_]:
             rows = ((None, row) for row in content)
         case _:
-            raise FairlabError(f"{path} is of no known layout; take StereoSet's dev.json or the flat stereoset.json")
+            raise FairlabError(f"{path} has an unknown layout; use StereoSet's dev.json or the flat stereoset.json")
     examples = [_example(path, task, row) for task, row in rows]
     if not examples:
         raise FairlabError(f"{path} holds no example; is it StereoSet?")
@@ -94,7 +94,7 @@ def _joined(path: Path, flat: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for id_, row in by_id[0].items():
         candidates = [part.get(id_) for part in by_id]
         if not all(other and other["context"] == row["context"] for other in candidates):
-            raise FairlabError(f"{path}: example {id_} has not the same context under all of {', '.join(LABELS)}")
+            raise FairlabError(f"{path}: example {id_} does not have the same context under all of {', '.join(LABELS)}")
         sentences = [
             {"sentence": other["sentence"], "gold_label": label}
             for other, label in zip(candidates, LABELS, strict=True)
@@ -121,7 +121,9 @@ def _example(path: Path, task: str | None, row: dict[str, Any]) -> StereoSetItem
             f"{', '.join(LABELS)}"
         ) from error
     if example.domain not in DOMAINS:
-        raise FairlabError(f"{path}: example {example.id} has the bias_type '{example.domain}', none of {DOMAINS}")
+        raise FairlabError(
+            f"{path}: example {example.id} has the unknown bias_type '{example.domain}'; the known ones are {DOMAINS}"
+        )
     if task == "intrasentence" and not (BLANK in context and all(example.words)):
         raise FairlabError(f"{path}: example {example.id} has no {BLANK}, or a candidate has no word in its place")
     return example
@@ -151,5 +153,5 @@ def _irregular_blank(example: StereoSetItem) -> str:
         return f"its context has {blanks} {BLANK}s, all filled with one word"
     for word, sentence in zip(example.words, example.sentences, strict=True):
         if example.context.replace(BLANK, word).casefold() != sentence.casefold():
-            return f"{BLANK} is glued to other characters, so that the scored word, '{word}', is not the inserted one"
+            return f"{BLANK} is attached to other characters, so the scored word, '{word}', is not the inserted one"
     return f"its context starts with {BLANK}" if example.context.startswith(BLANK) else ""

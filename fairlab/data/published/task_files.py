@@ -33,7 +33,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
         split: name of the split: ``train``, or one of the task's ``dev_splits``.
         path: path of a folder with a file named after the split and ending in .tsv, .json, .jsonl, .csv or .parquet
             (for a mixture, in one subfolder per task); of a folder that ``save_to_disk`` wrote, with that split; or
-            ``hub`` for the hub. None takes ``FAIRLAB_DATA``, or a download checked by hash if one is known.
+            ``hub`` for the hub. None to use ``FAIRLAB_DATA``, or a download checked by hash if one is known.
 
     Raises:
         DataUnavailable: the data is unavailable.
@@ -46,7 +46,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
         turns = zip_longest(*read)
         return [example for turn in turns for example in turn if example is not None]
     if path in (None, HUB) and split not in task.files:
-        use = "it is measured on, never trained on" if split == "train" else f"it has: {', '.join(task.files)}"
+        use = "it is only for evaluation" if split == "train" else f"it has: {', '.join(task.files)}"
         raise FairlabError(f"{name} has no split '{split}'; {use}")
     if path == HUB:
         examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
@@ -77,7 +77,9 @@ def _file_in(folder: Path, split: str) -> Path:
     files = [folder / f"{split}{suffix}" for suffix in SUFFIXES]
     found = next((file for file in files if file.is_file()), None)
     if found is None:
-        raise DataUnavailable(f"{folder} holds none of {', '.join(file.name for file in files)}; put the split there")
+        raise DataUnavailable(
+            f"{folder} contains none of {', '.join(file.name for file in files)}; put the split there"
+        )
     return found
 
 
@@ -85,7 +87,7 @@ def refuse_one_label(examples: Sequence[Example], task: Task, place: str) -> Non
     """Raise an error if all examples have one label, so that neither training nor measures are meaningful."""
     if len({example.label for example in examples}) < 2:
         label = task.labels[int(examples[0].label)] if task.labels else examples[0].label
-        raise FairlabError(f"{place} has examples of the label {label} alone; give examples of two labels or more")
+        raise FairlabError(f"{place} has only examples of the label {label}; give examples of two or more labels")
 
 
 def examples_digest(examples: Sequence[Example]) -> str:
@@ -176,7 +178,7 @@ def read_hub(task: Task, split: str) -> list[Example]:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DataUnavailable(
-            f"the hub does not give {name} ({configuration}, {remote}): {reason}; "
+            f"the hub does not provide {name} ({configuration}, {remote}): {reason}; "
             "set data.path to a folder of its files"
         ) from error
     return examples_of(_named_labels(rows, f"{name} ({configuration}, {remote})"), task)
@@ -193,7 +195,7 @@ def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
 def _example(fields: Fields, task: Task, place: str) -> Example | None:
     """Return the example in a row's fields; None if its label is left out."""
     if not isinstance(fields, dict):
-        raise FairlabError(f"{place} is no object of named fields; {_wanted(task)}")
+        raise FairlabError(f"{place} is not an object of named fields; {_wanted(task)}")
     layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
     if layout is None:
         raise FairlabError(f"{place} has the columns {_shown(list(fields))}; {_wanted(task)}")
@@ -205,7 +207,9 @@ def _example(fields: Fields, task: Task, place: str) -> Example | None:
         texts[0] = _joined(texts[0])
     answers = fields[layout[2]] if task.options else []
     if not isinstance(answers, list) or not all(isinstance(text, str) for text in (*texts, *answers)):
-        raise FairlabError(f"{place} lacks text in one of {', '.join(layout[:-1])}; write every text as text")
+        raise FairlabError(
+            f"{place} has a cell that is not text in one of {', '.join(layout[:-1])}; write every text as text"
+        )
     if task.options and len(answers) != len(task.labels):
         raise FairlabError(f"{place} has {len(answers)} answers, not {len(task.labels)}; {_wanted(task)}")
     label = (_label if task.labels else _score)(written, task, place)

@@ -58,12 +58,14 @@ def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]
 
 
 def _sentences(path: Path) -> list[str]:
-    """Return sentences in file order, without brackets and superfluous blanks."""
+    """Return sentences in file order, without brackets and superfluous spaces."""
     sentences = []
     for number, line in enumerate(text_lines(path), start=1):
         found = _LINE.fullmatch(line.strip())
         if found is None:
-            raise FairlabError(f"{path} line {number} is no number and sentence with [ ]; is it a file of WinoBias?")
+            raise FairlabError(
+                f"{path} line {number} is not a number and a sentence with [ ]; is it a file of WinoBias?"
+            )
         sentences.append(" ".join(found["sentence"].replace("[", "").replace("]", "").split()))
     if not sentences:
         raise FairlabError(f"{path} is empty; fetch it again")

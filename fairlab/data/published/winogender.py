@@ -81,7 +81,7 @@ def schemas(groups: Sequence[Group]) -> list[Schema]:
             or pair is None
             or indices[0] not in differing_words(texts["man"], texts[NEUTRAL])
         ):
-            raise FairlabError(f"Winogender: the three versions of '{group.id}' are not alike but for a pronoun")
+            raise FairlabError(f"Winogender: the three versions of '{group.id}' must differ in one pronoun only")
         neutral = sentence_with_pronouns(texts[NEUTRAL], indices)
         found.append(Schema(group.id, occupation, referent == "0", *pair, neutral))
     return found

@@ -41,12 +41,15 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
         number, digest, choice = following
         if text_sha256(row.text) != digest:
             raise FairlabError(
-                f"{file} chooses a word of another text than row {number} has; give the data of that file"
+                f"{file} chooses a word of a text other than that of row {number}; "
+                "give the data for which the file was made"
             )
         yield replace(row, extra={**row.extra, CHOICE: asdict(choice)})
         following = next(choices, None)
     if following is not None:
-        raise FairlabError(f"{file} chooses a word of row {following[0]}, which is missing; give the data of that file")
+        raise FairlabError(
+            f"{file} chooses a word of row {following[0]}, which is missing; give the data for which the file was made"
+        )
 
 
 def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
@@ -57,7 +60,7 @@ def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
         try:
             yield row.pop("number"), row.pop("sha256"), Selection(**row)
         except (KeyError, TypeError, AttributeError) as error:
-            raise FairlabError(f"{place} is no choice of a perturbation; make the file again") from error
+            raise FairlabError(f"{place} is not a choice of a perturbation; make the file again") from error
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
         FairlabError: the output belongs to other examples.
     """
     rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
-    other = f"{folder} is no perturbation of these {len(examples)} examples; run fairlab.augment on this split"
+    other = f"{folder} is not a perturbation of these {len(examples)} examples; run fairlab.augment on this split"
     if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
         raise FairlabError(other)
     perturbed, axes = [], []
@@ -124,7 +127,7 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
         fields = [row[name] for name in names]
         source = row["source_text"] if row["perturbed"] else join_fields(fields)
         if source != join_fields(example.fields):
-            raise FairlabError(f"{other}: row {row['id']} is another text")
+            raise FairlabError(f"{other}: row {row['id']} is a different text")
         perturbed.append(example.with_fields(fields))
         axes.append(row[CHOICE]["axis"] if row["perturbed"] else "")
     counts = Counter(f"perturbed/{axis}" for axis in axes if axis)

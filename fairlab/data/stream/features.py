@@ -18,7 +18,7 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # datasets takes seconds to import
     import datasets
 
-NAMES_OF_ROWS = "id"  # a made row has an id of its own, which is text
+NAMES_OF_ROWS = "id"  # a made row has its own id, which is text
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def description_of(source: str) -> Described:
     for name, feature in found.features.items():
         if _holds_bytes({name: feature}):
             raise FairlabError(
-                f"the column '{name}' of {source} holds bytes, such as pictures or sound; leave it out of the data"
+                f"the column '{name}' of {source} contains bytes, such as pictures or sound; remove it from the data"
             )
     return found
 
@@ -71,7 +71,9 @@ def _of_columns(manifest: Path) -> Mapping[str, Any]:
     try:
         return datasets.Features.from_dict(columns)
     except Exception as error:  # datasets raises many kinds of errors for invalid types
-        raise FairlabError(f"{manifest}: columns names no types of datasets; run fairlab.augment again") from error
+        raise FairlabError(
+            f"{manifest}: 'columns' has types that datasets does not know; run fairlab.augment again"
+        ) from error
 
 
 def _of_parquet(path: Path) -> Mapping[str, Any]:

@@ -93,7 +93,8 @@ def input_files(folder: Path) -> list[Path]:
     files = sorted(path for path in folder.glob("*.txt") if path.is_file())
     if not files:
         raise DataUnavailable(
-            f"the folder {folder} holds no .txt file, and save_to_disk did not write it; give one of the two, or a file"
+            f"the folder {folder} holds no .txt file, and was not written by save_to_disk; "
+            "give a folder of one of these kinds, or a file"
         )
     return files
 
@@ -209,7 +210,7 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN]
-        raise FairlabError(f"{path} is no Parquet file, or a damaged one: {reason}") from error
+        raise FairlabError(f"{path} is not a Parquet file, or it is damaged: {reason}") from error
 
 
 def _plain_text(path: Path) -> Iterator[Found]:
@@ -255,4 +256,4 @@ def _of_data_set(source: str, rows: Iterable[Fields]) -> Iterator[Found]:
     try:
         yield from ((f"row {number}", dict(row)) for number, row in enumerate(rows, start=1))
     except (OSError, ValueError) as error:  # an underlying file is no longer available, or is damaged
-        raise DataUnavailable(f"{source} cannot be read on: {' '.join(str(error).split())[:SHOWN]}") from error
+        raise DataUnavailable(f"{source} cannot be read any further: {' '.join(str(error).split())[:SHOWN]}") from error

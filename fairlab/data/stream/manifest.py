@@ -133,7 +133,7 @@ def data_files(folder: Path) -> list[Path]:
     manifest = folder / NAME
     if not manifest.is_file():
         raise DataUnavailable(
-            f"{folder} has no {NAME}: it is no output of fairlab.augment, or one that has not finished; run that "
+            f"{folder} has no {NAME}: it is not a finished output of fairlab.augment; run that "
             "command again to finish it"
         )
     check_folder(folder)
@@ -143,7 +143,9 @@ def data_files(folder: Path) -> list[Path]:
         if not path.is_file():
             raise DataUnavailable(f"{path} is missing though {NAME} lists it; run fairlab.augment again to restore it")
         if sha256(path) != entry["sha256"]:
-            raise FairlabError(f"{path} is not as fairlab.augment wrote it; run that command again to restore it")
+            raise FairlabError(
+                f"{path} has changed since fairlab.augment wrote it; run that command again to restore it"
+            )
     return [folder / entry["file"] for entry in listed]
 
 

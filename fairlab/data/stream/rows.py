@@ -24,7 +24,7 @@ from fairlab.text.reading import LONGEST_LINE, SHOWN
 from fairlab.types import FairlabError, Row
 
 TASK = "task:"  # prefix of the name of a labelled task
-MOST_COUNTED = 1_000_000  # rows that are counted for the time left
+MOST_COUNTED = 1_000_000  # maximum number of rows counted to estimate the time left
 BROKEN = re.compile("[\0\ud800-\udfff]")
 
 
@@ -94,8 +94,8 @@ def row_progress(
 
     Args:
         rows: Rows to work on.
-        again: Function that reads the rows once more, to count up to a million of them; None if they can be read only
-            once. Without a count the time left is unknown.
+        again: Function that reads the rows a second time, to count up to a million of them; None if they can be read
+            only once. Without a count, the time left is not shown.
     """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -126,7 +126,7 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
     task = find_task(name)
     splits = [name for name in (task.parts or (task,))[0].files if all(name in one.files for one in task.parts)]
     if (split or "train") not in splits:
-        raise FairlabError(f"{source} names no split of {name}; there are: {', '.join(splits)}")
+        raise FairlabError(f"{source} does not name a split of {name}; the splits are: {', '.join(splits)}")
     return task, read_task(name, split or "train")
 
 
@@ -166,7 +166,7 @@ def _rows(
         for part, content in (("text", text), ("id", name)):
             if broken := BROKEN.search(content):
                 what = broken_in_words(broken.group())
-                yield BadRow(place, f"the {part} holds {what}", ascii(content)[:SHOWN], split)
+                yield BadRow(place, f"the {part} contains {what}", ascii(content)[:SHOWN], split)
                 break
         else:
             extra = reduce(without_cell, ("id", *names), fields)

@@ -72,7 +72,7 @@ def _from_disk(folder: Path) -> dict[str, datasets.Dataset]:
         found = datasets.load_from_disk(str(folder))
     except Exception as error:  # the library checks no types
         reason = " ".join(str(error).split())[:SHOWN]
-        raise FairlabError(f"the data set saved in {folder} is damaged ({reason}); save it there again") from error
+        raise FairlabError(f"the dataset saved in {folder} is damaged ({reason}); save it there again") from error
     return dict(found) if isinstance(found, datasets.DatasetDict) else {ONE: found}
 
 
@@ -106,4 +106,4 @@ def _from_hub(name: str, config: str | None) -> dict[str, Any]:
         return dict(datasets.load_dataset(name, config, streaming=not offline))
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:SHOWN]
-        raise DataUnavailable(f"{name} is no file, and the hub does not give it as a data set: {reason}") from error
+        raise DataUnavailable(f"{name} is not a file, and the hub does not have it as a dataset: {reason}") from error

@@ -289,7 +289,7 @@ def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) 
         yield pool
     except BrokenProcessPool as error:
         raise FairlabError(
-            f"one of the num_proc={num_proc} processes was killed, perhaps for lack of memory; run the "
+            f"one of the num_proc={num_proc} processes was killed, perhaps due to a lack of memory; run the "
             "same command again to resume, with a smaller num_proc if it happens again"
         ) from error
     finally:

@@ -1,4 +1,4 @@
-"""Fair subsample of an expansion: position in the file favours no member, kind or entry."""
+"""Fair subsample of an expansion: no member, kind or entry is favoured by its position in the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
 
     Args:
         groups: group of every row, such as the member a copy was made for.
-        limit: maximal number of rows.
+        limit: maximum number of rows.
         seed: seed of the choice.
     """
 

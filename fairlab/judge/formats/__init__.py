@@ -1,6 +1,6 @@
 """Readers of results, one module per tool.
 
-A module offers ``TOOL``, the name of the tool; ``recognises(path)``, whether a file is one of its results; and
-``read(path)``, the :class:`fairlab.judge.scores.ToolRun` that the file holds. It may offer
-``CITATION``, the tool's BibTeX.
+A module defines ``TOOL``, the name of the tool; ``recognises(path)``, which returns whether a file is a result of the
+tool; and ``read(path)``, which returns the file's :class:`fairlab.judge.scores.ToolRun`. It may also define
+``CITATION``, the tool's BibTeX entry.
 """

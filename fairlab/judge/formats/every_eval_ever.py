@@ -28,11 +28,14 @@ def read(path: Path) -> ToolRun:
     """Return the scores of every sample of a record.
 
     Raises:
-        FairlabError: the record is of another version, has no file of samples, or lacks what its schema requires.
+        FairlabError: the record has another version, has no file of samples, or lacks fields that its schema requires.
     """
     content = json_object(path)
     if not (version := str(content.get("schema_version"))).startswith(VERSION):
-        raise FairlabError(f"{path} is of version {version} of {TOOL}'s schema; {VERSION}x can be read")
+        raise FairlabError(
+            f"{path} has version {version} of {TOOL}'s schema, but only {VERSION}x can be read; "
+            "convert the results again"
+        )
     samples = neighbour(path, f"{path.stem}_samples.jsonl")
     if not samples.is_file():
         raise FairlabError(f"{path} has no file of samples next to it ({samples.name}), so no items can be compared")

@@ -1,4 +1,4 @@
-"""Runs of HELM: the statistics of every instance in ``per_instance_stats.json``, next to ``run_spec.json``."""
+"""Runs of HELM: statistics of every instance, from ``per_instance_stats.json`` next to ``run_spec.json``."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ HOUSEKEEPING = ("num_", "finish_reason", "inference_", "training_", "prompt_trun
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file holds the statistics of a run's instances."""
+    """Return whether a file contains the statistics of a run's instances."""
     return path.name == STATS
 
 
 def read(path: Path) -> ToolRun:
-    """Return every metric of every instance; instances that were perturbed are left out.
+    """Return every metric of every instance, leaving out perturbed instances.
 
     Raises:
-        FairlabError: the files are not as HELM writes them.
+        FairlabError: the files do not have HELM's format.
     """
     if not path.with_name(SPEC).is_file():
         raise FairlabError(f"{path} has no {SPEC} next to it; give the whole folder of HELM's run")
@@ -51,7 +51,7 @@ def read(path: Path) -> ToolRun:
                 item = str(entry.get("instance_id"))
                 rows.setdefault(name, []).append((item, value, texts.get(item, ""), ""))
     if not rows:
-        raise FairlabError(f"{path} holds no metric of an instance; run HELM's scenario to its end")
+        raise FairlabError(f"{path} contains no metric of an instance; let HELM's scenario finish")
     settings = {
         key: str(adapter[key])
         for key in ("instructions", "input_prefix", "output_prefix", "max_train_instances", "temperature", "method")
@@ -66,7 +66,7 @@ def read(path: Path) -> ToolRun:
 
 
 def _texts(state: Path) -> dict[str, str]:
-    """Return the hash of each instance's input, as far as the run kept its state."""
+    """Return the hash of each instance's input; empty if the run did not keep its state."""
     if not state.is_file() or state.stat().st_size > LARGEST:
         return {}
     found = {}
@@ -77,7 +77,7 @@ def _texts(state: Path) -> dict[str, str]:
 
 
 def _aggregates(stats: Path) -> dict[str, float]:
-    """Return the mean that HELM printed for each metric that it has one of, over instances as they were."""
+    """Return the mean that HELM printed for each metric that has one, over unperturbed instances."""
     found: dict[str, list[float]] = {}
     for stat in _list(stats) if stats.is_file() else []:
         name, value = part(stat, "name"), number(stat.get("mean"))
@@ -89,5 +89,5 @@ def _aggregates(stats: Path) -> dict[str, float]:
 def _list(path: Path) -> list[dict[str, Any]]:
     content = json_value(path)
     if not isinstance(content, list):
-        raise FairlabError(f"{path} is not as HELM writes it: it holds no list of instances")
+        raise FairlabError(f"{path} does not have HELM's format: it contains no list of instances")
     return [entry for entry in content if isinstance(entry, dict)]

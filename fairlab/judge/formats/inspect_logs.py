@@ -1,4 +1,4 @@
-"""Logs of inspect: ``.eval`` archives and ``.json`` files, as version 2 of the format writes them."""
+"""Logs of inspect: ``.eval`` archives and ``.json`` files in version 2 of the format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEADER, SAMPLES = "header.json", "samples/"
 ZSTANDARD = 93  # method of compression in a ZIP archive
 LOCAL_HEADER = 30  # bytes before the name of a member
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-GROUPS = ("cluster", "group", "passage")  # keys of a sample's metadata that name its group
+GROUPS = ("cluster", "group", "passage")  # metadata keys that name a sample's group
 
 
 def recognises(path: Path) -> bool:
@@ -43,14 +43,12 @@ def read(path: Path) -> ToolRun:
     """Return the scores of every sample of a log.
 
     Raises:
-        FairlabError: the log is of another version of the format, was not finished, or holds no scored sample.
+        FairlabError: the log has another version of the format, was not finished, or contains no scored sample.
     """
     header, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
     evaluation, results = header.get("eval"), part(header, "results")
     if header.get("version") != VERSION or not isinstance(evaluation, dict):
-        raise FairlabError(
-            f"{path} is of version {header.get('version')} of inspect's log format; {VERSION} can be read"
-        )
+        raise FairlabError(f"{path} has version {header.get('version')} of inspect's log format; {VERSION} can be read")
     if header.get("status") != "success":
         raise FairlabError(f"{path} is the log of a run that ended as '{header.get('status')}'; finish it first")
     rows: dict[str, list[tuple[str, float, str, str]]] = {}
@@ -64,7 +62,7 @@ def read(path: Path) -> ToolRun:
                 rows.setdefault(name, []).append((str(sample.get("id")), value, text, group))
     task = str(evaluation.get("task"))
     if not rows:
-        raise FairlabError(f"{path} holds no sample with a score that is a number; keep samples in the log")
+        raise FairlabError(f"{path} contains no sample with a numeric score; keep samples in the log")
     reported = _reported(results)
     tasks = tuple(_scores(task, scorer, some, reported, evaluation, failed) for scorer, some in rows.items())
     version = part(evaluation, "packages").get("inspect_ai", "of an unknown version")
@@ -80,7 +78,7 @@ def _input(given: Any) -> str:
 
 
 def _values(scorer: str, value: Any) -> dict[str, float]:
-    """Return the numbers of a score by name; a score of several values has the name of each after the scorer's."""
+    """Return the numbers of a score by name; if a score has several values, each name follows the scorer's name."""
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, 1)
         inner = {f"{scorer}, {name}": _number(one) for name, one in named}
@@ -90,7 +88,7 @@ def _values(scorer: str, value: Any) -> dict[str, float]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a value as inspect's ``value_to_float`` does: letters, yes and no, true and false, and numbers as text."""
+    """Convert a value as inspect's ``value_to_float`` does: letters, yes or no, true or false, and numbers as text."""
     if isinstance(value, str) and number(value) is None:
         word = value.strip().lower()
         if word in WORDS:
@@ -123,7 +121,7 @@ def _scores(
 
 
 def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the accuracy or mean that the log prints for each scorer, of epochs reduced to their mean."""
+    """Return the accuracy or mean that the log reports for each scorer, from epochs reduced to their mean."""
     found: dict[str, float | None] = {}
     for score in parts(results, "scores"):
         if score.get("reducer") not in (None, "mean"):
@@ -160,7 +158,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
 
 @contextmanager
 def _intact(path: Path) -> Iterator[None]:
-    """Turn any error of reading an archive into one sentence; damaged bytes can raise anything."""
+    """Convert any error of reading an archive to one sentence, because damaged bytes can raise any error."""
     try:
         yield
     except FairlabError:
@@ -171,7 +169,7 @@ def _intact(path: Path) -> Iterator[None]:
 
 
 def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
-    """Return the text of a member that is deflated, stored, or compressed by Zstandard.
+    """Return the text of a member that is stored, deflated or compressed with Zstandard.
 
     Raises:
         FairlabError: the member is missing, too large, or damaged.
@@ -187,7 +185,7 @@ def _unpacked(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     """
     info = archive.getinfo(name)
     if info.file_size > LARGEST:
-        raise FairlabError(f"{path} holds {name}, which is larger than {LARGEST >> 30} GiB")
+        raise FairlabError(f"{path} holds {name}, which is larger than {LARGEST >> 30} GiB; give a smaller log")
     if info.compress_type != ZSTANDARD:
         return archive.read(name)
     import pyarrow

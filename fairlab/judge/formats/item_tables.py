@@ -16,12 +16,12 @@ from fairlab.types import FairlabError
 
 TOOL = "a table of items"
 COLUMNS = ("id", "score")
-TASK = "items"  # of a table that names none, so that two such tables can be compared
+TASK = "items"  # task of a table without a task column, so that two such tables can be compared
 FIRST_LINE = 1 << 20  # characters
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file is a table with the columns that are needed."""
+    """Return whether a file is a table with the required columns."""
     if path.suffix == ".parquet":
         import pyarrow.parquet
 
@@ -39,7 +39,7 @@ def read(path: Path) -> ToolRun:
     """Return the scores of every row.
 
     Raises:
-        FairlabError: a row cannot be read, has no identifier or no number as its score, or the file names two models.
+        FairlabError: a row cannot be read, has no identifier or no numeric score, or the file has several models.
     """
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
     models: set[str] = set()
@@ -50,9 +50,7 @@ def read(path: Path) -> ToolRun:
             place, row = entry
             value = _score(row)
             if value is None or row.get("id") in (None, ""):
-                raise FairlabError(
-                    f"{path}, {place} has no id, or no number as its score; remove the row or fill it in"
-                )
+                raise FairlabError(f"{path}, {place} has no id or no numeric score; fill in the row or remove it")
             key = str(row.get("task") or TASK), str(row.get("metric") or "score")
             text = text_hash(str(row["text"])) if row.get("text") else ""
             rows.setdefault(key, []).append((str(row["id"]), value, text, str(row.get("group") or "")))
@@ -62,7 +60,7 @@ def read(path: Path) -> ToolRun:
             f"{path} has scores of several models ({', '.join(sorted(models))}); give one file per model"
         )
     if not rows:
-        raise FairlabError(f"{path} holds no row")
+        raise FairlabError(f"{path} contains no rows; give a table with at least one item")
     tasks = tuple(item_scores(task, metric, some) for (task, metric), some in rows.items())
     return ToolRun(models.pop(), TOOL, path, tasks)
 

@@ -1,6 +1,6 @@
-"""Results of lm-evaluation-harness, with the samples that ``--log_samples`` keeps.
+"""Results of lm-evaluation-harness, with the samples that ``--log_samples`` stores.
 
-Read are ``results_DATE.json`` and ``samples_TASK_DATE.jsonl`` of the same date, as version 0.4 writes them.
+It reads ``results_DATE.json`` and ``samples_TASK_DATE.jsonl`` of the same date, in the format of version 0.4.
 """
 
 from __future__ import annotations
@@ -37,37 +37,52 @@ def read(path: Path) -> ToolRun:
     """Return the scores of every sample of a run.
 
     Raises:
-        FairlabError: the file is not as version 0.4 writes it, or the run kept no samples.
+        FairlabError: the file does not have the format of version 0.4, or the run kept no samples.
     """
     content = json_object(path)
     results, configs = content.get("results"), content.get("configs")
     if not isinstance(results, dict) or not isinstance(configs, dict):
-        raise FairlabError(f"{path} is not as lm-evaluation-harness 0.4 writes it: it has no 'results' and 'configs'")
+        raise FairlabError(
+            f"{path} does not have the format of lm-evaluation-harness 0.4: it has no 'results' and 'configs'"
+        )
     version = str(content.get("lm_eval_version") or VERSION)
-    if not version.startswith((VERSION, "fairlab ")):  # ours are written as version 0.4 writes them
-        raise FairlabError(f"{path} is of version {version} of lm-evaluation-harness; {VERSION} can be read")
+    if not version.startswith((VERSION, "fairlab ")):  # fairlab's own files have the format of version 0.4
+        raise FairlabError(f"{path} has version {version} of lm-evaluation-harness; {VERSION} can be read")
     date = path.stem.removeprefix("results").removeprefix("_")
     samples = {str(task): neighbour(path, f"samples_{task}_{date}.jsonl") for task in configs}
     kept = {task: file for task, file in samples.items() if file.is_file()}
     tasks = [scores for task, file in kept.items() for scores in _task(task, file, content)]
     if kept and not tasks:
         raise FairlabError(
-            f"{path} has samples, but none has a score that is a number; choose a metric of single items"
+            f"{path} has samples, but none has a numeric score; choose a metric that scores single items"
         )
     if not tasks:
         raise FairlabError(
             f"{path} has no file of samples next to it (samples_TASK_{date}.jsonl); run the tool with --log_samples"
         )
     name = content.get("model_name") or content.get("model_source") or path.parent.name
-    return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks))
+    left_out = [f"{task} has no file of samples" for task in samples if task not in kept and task in results]
+    scored = {(scores.task, scores.metric.partition(",")[0]) for scores in tasks}
+    left_out += [
+        f"{task}, {metric} has no score of a sample that is a number"
+        for task in kept
+        for metric in _printed(results, task)
+        if (task, metric) not in scored and not metric.endswith("_stderr")
+    ]
+    return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks), tuple(left_out))
+
+
+def _printed(results: Mapping[str, Any], task: str) -> list[str]:
+    """Return the names of the metrics that the results have of a task."""
+    return list(dict.fromkeys(name.partition(",")[0] for name in part(results, task) if "," in name))
 
 
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
     """Return the scores of a task, one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
-    printed = list(dict.fromkeys(name.partition(",")[0] for name in part(content["results"], task) if "," in name))
+    printed = _printed(content["results"], task)
     for place, sample in enumerate(json_objects(samples), 1):
-        metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them in the results alone
+        metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them only in the results
         if not isinstance(metrics, list):
             raise FairlabError(f"{samples}, line {place} has no list 'metrics'; run the tool again with --log_samples")
         if sample.get("doc_id") is None:
@@ -94,7 +109,7 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
 
 
 def _hash(sample: Mapping[str, Any]) -> str:
-    """Return the hash of an item's document, which does not depend on the template."""
+    """Return the hash of an item's document, which is independent of the template."""
     given = sample.get("doc_hash")
     return f"document:{given}" if given else text_hash(json.dumps(sample.get("doc"), sort_keys=True))
 

@@ -1,7 +1,7 @@
 """Results of MTEB: one JSON file per task, with scores by split and language.
 
-MTEB keeps no scores of single items, so that its tasks are the items: models are compared over the tasks that both were
-measured on, in the same splits and languages of the same revision of the data.
+MTEB keeps no scores of single items, so its tasks serve as items. Two models are compared over the tasks that both were
+measured on, in the same splits and languages and the same revision of the data.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ META = "model_meta.json"
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file names a model whose results lie next to it."""
+    """Return whether a file describes a model and has the model's results next to it."""
     return path.name == META and any(_is_task(file) for file in path.parent.glob("*.json"))
 
 
 def read(path: Path) -> ToolRun:
-    """Return the main score of every task as the items of one task, ``MTEB``.
+    """Return the main scores of all tasks as the items of one task, ``MTEB``.
 
     Raises:
-        FairlabError: a file is damaged, or holds no main score.
+        FairlabError: a file is damaged, or has no main score.
     """
     meta = json_object(path)
     rows, versions = [], set()
@@ -70,5 +70,5 @@ def _main_score(content: dict[str, Any], file: Path) -> float:
     entries = [entry for split in splits for entry in parts(splits, split)] if isinstance(splits, dict) else []
     values = [number(entry.get("main_score")) for entry in entries]
     if not values or any(value is None for value in values):
-        raise FairlabError(f"{file} holds no main_score; evaluate the task again")
+        raise FairlabError(f"{file} contains no main_score; evaluate the task again")
     return float(np.mean([value for value in values if value is not None]))

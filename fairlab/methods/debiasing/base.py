@@ -1,4 +1,4 @@
-"""Interface of debiasing for classifiers: preparation before training, the loss, and changes after training."""
+"""Interface of debiasing strategies for classifiers: preparation, loss, and changes after training."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Debiasing:
     """Plain cross-entropy, and base class of debiasing strategies that change a part of it.
 
     Attributes:
-        name: Name for the selection by ``debiasing=NAME``.
+        name: Name that selects the strategy by ``debiasing=NAME``.
     """
 
     title = "cross-entropy without debiasing"
     limits = "It learns any feature that separates the labels, including shortcuts."
-    citation = "Plain cross-entropy, which no publication need be named for."
+    citation = "Plain cross-entropy, which needs no citation."
     name = "none"
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
@@ -32,7 +32,7 @@ class Debiasing:
         return nn.functional.cross_entropy(outputs, batch.labels)
 
     def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
-        """Return a term added to the loss, which may run the classifier on further texts; 0 unless overridden.
+        """Return a term that is added to the loss and may run the classifier on further texts; 0 unless overridden.
 
         Args:
             outputs: Outputs on the batch, (B, L).

@@ -1,8 +1,8 @@
-"""Auxiliary classifiers for debiasing: of claims alone, or of the same pairs.
+"""Auxiliary classifiers for debiasing, which see only claims or the same pairs.
 
-A classifier of 2,000 claims memorises them after a few passes, and would call every one of them biased. Each training
-example is therefore scored by a classifier that was trained on the other half.
-Shape letters: N examples, L labels.
+A classifier that is trained on 2,000 claims memorises them after a few passes, so every claim would look biased. Each
+training example is therefore scored by a classifier that was trained on the other half. Shape letters: N examples, L
+labels.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Tuning:
 def fine_tuned(
     backbone: Backbone, pairs: Sequence[Pair], labels: Sequence[int], names: Sequence[str], tuning: Tuning, seed: int
 ) -> Backbone:
-    """Train a copy of the backbone under a new head on texts or pairs.
+    """Train a copy of the backbone with a new head on texts or pairs.
 
     The linear warm-up takes a twentieth of the steps.
     """
@@ -78,7 +78,7 @@ def out_of_sample(
     Equal last texts are in the same half for every seed.
     """
     first_half = np.array([in_first_half(pair[-1] or pair[0]) for pair in pairs])
-    found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # if the other half is empty
+    found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # kept if the other half is empty
     for half in (first_half, ~first_half):
         asked, learned = np.flatnonzero(half).tolist(), np.flatnonzero(~half).tolist()
         if asked and learned:

@@ -1,4 +1,4 @@
-"""Base of debiasing that uses the predictions of a classifier of the claim, or hypothesis, alone.
+"""Base class of debiasing by the predictions of a classifier that sees only the claim or hypothesis.
 
 Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.
 """

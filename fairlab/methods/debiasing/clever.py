@@ -1,7 +1,7 @@
 """CLEVER: at inference, claim-only outputs are subtracted from the outputs for claim and evidence.
 
-Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3. The parts of the paper that could
-be read do not give the scale and space of the subtraction, which are settings here.
+Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3. The available parts of the paper do
+not specify the scale and space of the subtraction, which are settings here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairlab.types import Count, FairlabError, Positive
 
 
 class Clever(Debiasing):
-    """Debiasing with a claim-only classifier trained next to the plain classifier; the exported model holds both.
+    """Debiasing with a claim-only classifier in addition to the plain classifier; the exported model contains both.
 
     The weights are selected by the plain classifier's metric, because the subtraction begins only after training.
 
@@ -33,7 +33,7 @@ class Clever(Debiasing):
     """
 
     title = "counterfactual inference (CLEVER)"
-    limits = "Only predictions from the claim alone are subtracted; shortcuts in claim and evidence together stay."
+    limits = "Only predictions from the claim alone are subtracted; shortcuts that need both claim and evidence remain."
     citation = """@inproceedings{xu2023counterfactual,
   title = {Counterfactual Debiasing for Fact Verification},
   author = {Xu, Weizhi and Liu, Qiang and Wu, Shu and Wang, Liang},

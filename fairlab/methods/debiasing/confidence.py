@@ -17,10 +17,10 @@ from fairlab.methods.debiasing.reweighting import bias_weights
 
 
 class ConfidenceRegularisation(ClaimOnly):
-    """Cross-entropy with the scaled probabilities of a teacher, first trained on the same pairs without debiasing."""
+    """Cross-entropy with the scaled probabilities of a teacher that was trained on the same pairs without debiasing."""
 
     title = "confidence regularisation"
-    limits = "It flattens a teacher's beliefs if the claim alone reveals the label, and sees no other shortcut."
+    limits = "It flattens a teacher's probabilities if the claim alone reveals the label, but sees no other shortcut."
     citation = """@inproceedings{utama2020mind,
   title = {Mind the Trade-off: Debiasing {NLU} Models without Degrading the In-distribution Performance},
   author = {Utama, Prasetya Ajie and Moosavi, Nafise Sadat and Gurevych, Iryna},

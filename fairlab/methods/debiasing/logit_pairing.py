@@ -25,8 +25,8 @@ from fairlab.types import FairlabError, NotNegative
 class LogitPairing(Debiasing):
     """Usual loss plus a penalty on the distance between the logits of a text and of its counterfactual.
 
-    The counterfactual of a training example has one person turned to another attribute, as fairtuning makes it. It is
-    drawn once, and its label plays no part in the penalty.
+    The counterfactual of a training example changes one person to another attribute, as in fairtuning. It is drawn
+    once, and its label is not used in the penalty.
 
     Args:
         factor: Weight of the penalty, lambda in the paper.
@@ -59,12 +59,12 @@ class LogitPairing(Debiasing):
             FairlabError: The task has answers to choose from, or no example names people of the axes.
         """
         if data.task.options:
-            raise FairlabError(f"debiasing={self.name} works on texts or pairs, and {data.task.name} has answers")
+            raise FairlabError(f"debiasing={self.name} works on texts or pairs, but {data.task.name} has answers")
         perturbation = Perturbation(axes=self.axes, sampling="uniform", mode=self.mode, seed=seed)
         made = perturb_examples(data.examples["train"], perturbation)
         if not made.changed:
             raise FairlabError(
-                f"no training example names people by {', '.join(self.axes)} that the rules can change, so there is "
+                f"no training example names people whose {', '.join(self.axes)} the rules can change, so there is "
                 "no pair to train on; give texts about people, or debiasing.axes"
             )
         self.pair_of = torch.full((len(made.examples),), -1)
@@ -77,7 +77,7 @@ class LogitPairing(Debiasing):
         return super().loss(outputs, batch) if outputs.ndim > 1 else nn.functional.mse_loss(outputs, batch.labels)
 
     def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
-        """Return lambda times the distance of logits, with examples without a counterfactual at distance 0."""
+        """Return lambda times the distance of logits, which is 0 for examples without a counterfactual."""
         places = self.pair_of[batch.positions.cpu()]
         held = places >= 0
         if not held.any():

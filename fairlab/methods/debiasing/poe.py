@@ -1,7 +1,7 @@
 """Product of experts (PoE): the classifier learns the information that a claim-only classifier lacks.
 
 Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.2; Utama et
-al. 2020, "Towards Debiasing NLU Models from Unknown Biases", for a bias model that is trained in advance and fixed.
+al. 2020, "Towards Debiasing NLU Models from Unknown Biases", for a fixed bias model that is trained in advance.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ReW: example weights that reduce the association between n-grams of the claims and the label.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4 (learned weights), with the
-constants of its authors' code; the training loss as in Lee et al. 2021 (CrossAug). The weights by LMI are ours.
+constants of its authors' code; the training loss is that of Lee et al. 2021 (CrossAug). The weights by LMI are ours.
 Shape letters: N examples, G n-grams, L labels.
 """
 
@@ -32,12 +32,12 @@ LR, PENALTY = 1.0, 1e-10  # learning rate of Adam, and weight of the norm penalt
 
 
 class ReW(Debiasing):
-    """Cross-entropy with example weights under which bigrams of the claims predict little of the label.
+    """Cross-entropy with example weights that reduce how well bigrams of the claims predict the label.
 
     Args:
-        weights: Kind of the example weights. ``learned`` is 1 + alpha, with the alpha of least association. ``lmi`` is
-            p(label) / p(label | bigram), at most 1, for the bigram of a claim with the highest local mutual information
-            with its label.
+        weights: Kind of the example weights. ``learned`` is 1 + alpha, with the alpha that minimises the association.
+            ``lmi`` is p(label) / p(label | bigram), at most 1, for the bigram of a claim with the highest local mutual
+            information with its label.
         at_least: Minimum number of claims with a bigram for the bigram to be used, at least 1.
         steps: Number of Adam steps in the search for ``learned`` weights.
 
@@ -94,7 +94,7 @@ def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
 
 
 def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_array:
-    """Return which examples (N) hold which n-grams (G), 0 or 1, sorted by n-gram.
+    """Return which examples (N) contain which n-grams (G), as 0 or 1, sorted by n-gram.
 
     N-grams in fewer than ``at_least`` examples are excluded.
     """

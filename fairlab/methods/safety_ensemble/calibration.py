@@ -1,4 +1,4 @@
-"""Calibration: log odds to probabilities by one line (Platt scaling).
+"""Calibration: conversion of log odds to probabilities by one line (Platt scaling).
 
 Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines".
 Shape letters: N texts.
@@ -14,15 +14,15 @@ UNCHANGED = (1.0, 0.0)
 
 
 def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float, float]:
-    """Return slope and intercept of the line that maps a model's log odds to log odds of the labels.
+    """Return the slope and intercept of the line that maps a model's log odds to log odds of the labels.
 
     Args:
         logits_N: Log odds of a model.
         truth_N: True labels, 0 or 1.
 
     Returns:
-        Slope and intercept; 1 and 0, which leave log odds unchanged, if all labels are equal or the model ranks
-        backwards.
+        Slope and intercept. They are 1 and 0, which leave log odds unchanged, if all labels are equal or the model
+        ranks texts in reverse.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -40,4 +40,9 @@ def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
         >>> calibrated(np.array([0.0, 2.0]), 1.0, -2.0).round(3).tolist()
         [0.119, 0.5]
     """
-    return 1 / (1 + np.exp(-(slope * logits_N + intercept)))
+    return sigmoid(slope * logits_N + intercept)
+
+
+def sigmoid(values: Array) -> Array:
+    """Return probabilities of log odds of any size, without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0, -values)))

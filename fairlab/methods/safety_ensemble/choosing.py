@@ -21,14 +21,15 @@ Array = NDArray[np.float64]
 class Compared:
     """Validation scores of the settings of one harm, in all divisions.
 
-    A test fold's setting is chosen by the scores of all texts outside the fold. Each of these scores comes from models
-    that were trained on no version of the text. The scores of the texts measured on a test fold thus play no part in
-    its choice.
+    The setting of a test fold is chosen by the scores of all texts outside the fold. Each of these scores comes from
+    models that were not trained on any version of the text. The scores of the texts that are measured on a test fold
+    thus do not influence its setting.
 
     Args:
         texts: Texts to score, N in number.
         harm: Name of the harm.
-        folds: Fold of each text, (R, N), -1 for one without a score; scores of a repeat's fold come from one model.
+        folds: Fold of each text, (R, N), or -1 for a text without a score; the scores of one fold of a repeat come from
+            one model.
         baseline: Calibrated scores of the baseline, (R, N).
         scores: Calibrated scores (R, N) by the name of the setting.
     """

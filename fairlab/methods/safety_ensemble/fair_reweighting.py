@@ -57,7 +57,7 @@ class Reweighted:
 
 
 def losses(averages: ArrayLike, of: int) -> Array:
-    """Return losses L (K,), the distance of sliced averages from the ideal: SA for safe examples, 1 - SA for unsafe."""
+    """Return losses L (K,), the distances of sliced averages from the ideal: SA if safe, 1 - SA if unsafe."""
     values = np.asarray(averages, dtype=np.float64)
     return values if of == SAFE else 1 - values
 
@@ -92,8 +92,8 @@ def reweight(
     """Compute weights of the training examples.
 
     N examples are drawn with replacement for each truth: first a slice by its probability, then any example of the
-    slice with that truth. For a weighted learner, the union of the training set with both samples, weighted by 1 and
-    the two lambdas, is equivalent to the training set with the summed weights. The summed weights are returned.
+    slice with that truth. The union of the training set and both samples, weighted by 1 and the two lambdas, is
+    equivalent for a weighted learner to the training set with summed weights. These sums are returned.
 
     Args:
         slices: Index of each example's slice, (N,), from 0; negative for no slice.

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
-from fairlab.data.safety import Judged, Predicted, SafetyData
+from fairlab.data.safety import Judged, SafetyData
 from fairlab.data.safety_texts import SafetyText
 from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
+from fairlab.methods.safety_ensemble.in_threads import in_threads
+from fairlab.methods.safety_ensemble.kept_scores import TEST, VALIDATION, FoldScores, KeptScores, fold_scores
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Mask, Part, Trainer
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
@@ -32,23 +33,11 @@ from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, 
 from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.types import FairlabError, Texts
 
-CALIBRATED, UNCALIBRATED = 0, 1
 OTHERS = "others"  # key of the strengths for harms without their own
-Scores = dict[str, NDArray[np.float64]]
-
-
-class _Kept:
-    """Accumulated scores of one model, by part of the texts and harm: (2, R, N), calibrated and uncalibrated."""
-
-    def __init__(self, harms: Sequence[str], repeats: int, sizes: Mapping[str, int]) -> None:
-        self.scores: dict[str, Scores] = {
-            part: {harm: np.zeros((2, repeats, size)) for harm in harms} for part, size in sizes.items()
-        }
-        self.contributions: dict[str, list[Array]] = {}
 
 
 class SafetyEnsemble:
-    """Ensemble of a baseline on seeds and a debiased, reweighted model on seeds and versions, for every harm.
+    """Ensemble with a baseline on seeds and a debiased, reweighted model on seeds and versions, for every harm.
 
     One fold is held out for testing and the next one for validation; the others are used for training. The baseline's
     sliced averages on the validation fold are the losses of fair data reweighting. Every text is thus scored by models
@@ -63,28 +52,29 @@ class SafetyEnsemble:
 
     Args:
         sources: Classifiers whose scores are the features.
-        harms: Names of the harms to train models for; None takes all that the data has labels for.
-        inputs: Total number of scores that the sources must give; None accepts any number.
+        harms: Names of the harms to train models for; None for all that the data has labels for.
+        inputs: Required total number of scores from the sources; None for any number.
         kind: Kind of model: ``forest``, or ``boosting`` or ``logistic`` as a replacement.
         trees: Number of trees of the forest, or of rounds of boosting; at least 1.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
         leaf: Minimum number of seeds in a leaf of the debiased forest, at least 1; all versions of a seed count as one.
-        penalty: Weight of the variance within sets in the regression that complements the forest; None uses the forest
+        penalty: Weight of the variance within sets in the regression that complements the forest; None for the forest
             alone.
         most_lost: Maximum loss of AU-PRC on validation for a chosen setting, in per cent of the baseline's.
         pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019), one rival model for each.
         rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
-            over a text turned to the reference groups; both need scores of many more texts.
-        average: Whether the debiased model averages its logits over a text turned to the reference groups.
+            over a text's rewrites to the reference groups. Both need scores of many more texts.
+        average: Whether the debiased model averages its logits over a text's rewrites to the reference groups.
         target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
-            Among such thresholds, the one that finds the most harm is taken; None sets no thresholds.
+            Among such thresholds, the one that finds the most harm is used; None for no thresholds.
         reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
         cache: File that caches source scores; None disables the cache.
         seed: Seed of the models and of the reweighting.
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, the training texts have one label, or a source has no score of any.
+            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score of any
+            text.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -92,10 +82,10 @@ class SafetyEnsemble:
     steps: int | None = None
     monitor = ""
     patience: int | None = None
-    measurable_before = False  # one fit gives both phases
+    measurable_before = False  # one fit produces both phases
     limits = (
-        "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
-        "better than its sources, and must be trained again when one of them changes."
+        "English only. The versions of a seed are made by word lists, which ignore grammar. The ensemble cannot be "
+        "better than its sources, and must be retrained when one of them changes."
     )
     citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
@@ -136,7 +126,7 @@ class SafetyEnsemble:
         self.sources = Sources(sources, cache=cache)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
-                f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give "
+                f"method.inputs asks for {inputs} scores, but the sources give {len(self.sources.features)}; give "
                 "others by source=, or set method.inputs=null"
             )
         self.harms = list(harms or ())
@@ -157,7 +147,7 @@ class SafetyEnsemble:
         self.sampled: dict[str, Reweighted] = {}
 
     def check_data(self, data: SafetyData) -> None:
-        """Raise if data cannot train the models, as far as can be told without scoring it.
+        """Raise if data cannot train the models, as far as this is known without scoring it.
 
         Raises:
             FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels,
@@ -185,11 +175,11 @@ class SafetyEnsemble:
 
     def fit(self, data: SafetyData) -> None:
         """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
-        import sklearn.kernel_approximation  # loads the libraries whose threads are limited
+        import sklearn.kernel_approximation  # loads the libraries whose threads are then limited
         import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # The matrices are small: threads would wait for each other several times longer than they work.
+        # The matrices are so small that threads would wait for each other longer than they work.
         with threadpool_limits(limits=1):
             self._fit(data)
 
@@ -205,7 +195,7 @@ class SafetyEnsemble:
         return {harm: self._combined(values) for harm, values in strengths.items() if values}
 
     def _adopt(self, data: SafetyData) -> None:
-        """Take the subgroups of the data, its lexicons, and, if no harms were named, all that it has labels for."""
+        """Adopt the subgroups and lexicons of the data and, if no harms were named, all harms with labels."""
         self.harms = self.harms or data.harms()
         self.settings = self._settings_of(self.harms)
         self.subgroups = sorted({text.subgroup for text in data.texts} - {""})
@@ -214,29 +204,20 @@ class SafetyEnsemble:
     def _fit(self, data: SafetyData) -> None:
         self.check_data(data)
         self._adopt(data)
-        views = self._views(data.texts)
+        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
+        views = self._views(data.texts, folds[0] >= 0)
         self._refuse_silent_sources(views.text)
         others = {name: self._views(texts) for name, texts in data.others.items()}
-        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
-        parts = {"test": data.texts, "validation": data.texts, **data.others}
-        kept: dict[str, _Kept] = {}
+        parts = {TEST: data.texts, VALIDATION: data.texts, **data.others}
+        kept: dict[str, KeptScores] = {}
         for harm in self.harms:
             of_folds = self._compare(harm, data.texts, views, folds)
-            for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
-                part = of_fold.part
-                setting = self.settings[harm][self._chosen(harm, ~part.test)]
-                models = {BASELINE: of_fold.baseline} | of_fold.beside(setting)
-                models[DEBIASED] = of_fold.debiased(setting, self.trainer.view)
-                for name, model in models.items():
-                    sizes = {of: len(texts) for of, texts in parts.items()}
-                    rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
-                    for of, mask in (("test", part.test), ("validation", part.validation)):
-                        rows.scores[of][harm][:, repeat, mask] = model.scores(views.only(mask))
-                    for of, shown in others.items():
-                        rows.scores[of][harm][:, repeat] += np.stack(model.scores(shown)) / data.folds
-                    if model.model.contributions is not None:
-                        rows.contributions.setdefault(harm, []).append(model.model.contributions)
-        judged = {name: self._judged(parts, folds, views.text, rows) for name, rows in kept.items()}
+            scored = partial(self._fold_scores, harm, views, others)
+            for (repeat, fold), found in in_threads(scored, of_folds, f"folds, {harm}"):
+                for name, scores in found.items():
+                    rows = kept.setdefault(name, KeptScores(self.harms, folds, parts))
+                    rows.add(harm, repeat, of_folds[repeat, fold].part, scores)
+        judged = {name: rows.judged(self.sources.features, views.text) for name, rows in kept.items()}
         self.judged = {phase: judged.pop(phase) for phase in (BASELINE, DEBIASED)}
         if self.target:
             self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
@@ -261,19 +242,30 @@ class SafetyEnsemble:
     ) -> dict[tuple[int, int], FoldModels]:
         """Return the models of all folds by repeat and fold; if there are several settings, fit all of them."""
         count = int(folds.max()) + 1
-        places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
-        found = {}
+        places = {(repeat, fold): (repeat, fold) for repeat in range(len(folds)) for fold in range(count)}
         settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
+
+        def fitted(place: tuple[int, int]) -> tuple[FoldModels, dict[str, Array]]:
+            models = self._of_fold(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
+            shown = {name: models.debiased(setting) for name, setting in settings.items()}
+            shown |= {BASELINE: models.baseline} if settings else {}
+            return models, {name: model.scores(models.held)[0] for name, model in shown.items()}
+
+        found = {}
         rows = {name: np.zeros(folds.shape) for name in (BASELINE, *settings)}
-        for repeat, fold in track(places, f"settings, {harm}", transient=True):
-            part = _parts(folds[repeat], fold, count)
-            found[repeat, fold] = models = self._of_fold(harm, texts, views, part, (repeat, fold))
-            held = views.only(part.validation)
-            for name in rows if settings else ():
-                shown = models.debiased(settings[name]) if name in settings else models.baseline
-                rows[name][repeat, part.validation], _ = shown.scores(held)
+        for (repeat, fold), (models, scores) in in_threads(fitted, places, f"settings, {harm}"):
+            found[repeat, fold] = models
+            for name, held in scores.items():
+                rows[name][repeat, models.part.validation] = held
         self.compared[harm] = Compared(texts, harm, folds, rows.pop(BASELINE), rows)
         return found
+
+    def _fold_scores(
+        self, harm: str, views: Views, others: Mapping[str, Views], models: FoldModels
+    ) -> dict[str, FoldScores]:
+        """Return the scores of a fold's models, with the setting that the texts outside its test part choose."""
+        setting = self.settings[harm][self._chosen(harm, ~models.part.test)]
+        return fold_scores(models, setting, views, others)
 
     def _chosen(self, harm: str, inside: Mask | None = None) -> str:
         """Return the name of the setting chosen by validation scores, or the only setting."""
@@ -330,8 +322,8 @@ class SafetyEnsemble:
         averaged = self.trainer.view == AVERAGE
         return save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities, averaged)
 
-    def _views(self, texts: Sequence[SafetyText]) -> Views:
-        return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities)
+    def _views(self, texts: Sequence[SafetyText], measured: Mask | None = None) -> Views:
+        return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities, measured)
 
     def _choice(self, harm: str) -> dict[str, object]:
         """Return the validation results of the settings, and which settings were chosen."""
@@ -362,26 +354,14 @@ class SafetyEnsemble:
 
     def _threshold(self, harm: str, target: ThresholdTarget) -> float:
         """Return the threshold of a harm from the validation scores of its seeds, each a mean over repeats."""
-        part = self.judged[DEBIASED].parts["validation"]
+        part = self.judged[DEBIASED].parts[VALIDATION]
         truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
         judged = truth >= 0
         return threshold(part.scores[harm].mean(axis=0)[judged], truth[judged], target, harm)
 
-    def _judged(
-        self, parts: Mapping[str, Sequence[SafetyText]], folds: NDArray[np.int64], features: Array, rows: _Kept
-    ) -> Judged:
-        predicted = {}
-        for name, texts in parts.items():
-            calibrated = {harm: scores[CALIBRATED] for harm, scores in rows.scores[name].items()}
-            uncalibrated = {harm: scores[UNCALIBRATED] for harm, scores in rows.scores[name].items()}
-            own = folds if name in ("test", "validation") else np.zeros((len(folds), len(texts)), dtype=np.int64)
-            predicted[name] = Predicted(texts, own, calibrated, uncalibrated).only(np.flatnonzero(own[0] >= 0).tolist())
-        contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
-        return Judged(predicted, self.sources.features, features[folds[0] >= 0], contributions)
-
 
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:
-    """Return the labels (N,) of a harm, -1 for a text that was not judged."""
+    """Return the labels (N,) of a harm, with -1 for texts that were not judged."""
     return np.array([text.labels.get(harm, -1) for text in texts])
 
 

@@ -13,6 +13,7 @@ from fairlab.methods.safety_ensemble.calibration import calibrated
 from fairlab.methods.safety_ensemble.exported.arrays import Fitted
 
 Array = NDArray[np.float64]
+FOREST = "RandomForestClassifier"
 LEAST = 1e-6  # lower bound of a probability before its logit is taken
 
 
@@ -22,7 +23,7 @@ class HarmModel:
 
     Attributes:
         pipelines: Pipelines from source scores to the probability of the harm, whose logits are averaged; medians
-            replace missing scores. They are pipelines of scikit-learn when fitted, and arrays when loaded.
+            replace missing scores. They are scikit-learn pipelines after fitting, and arrays after loading.
         slope, intercept: Line applied to the logit, so that scores are probabilities on the validation seeds
             (Platt 1999).
     """
@@ -35,8 +36,8 @@ class HarmModel:
         """Return scores (N,) in [0, 1] of source scores (N, F).
 
         Args:
-            features: Source scores, (N, F), or (K, F) of the turned texts of N texts.
-            owner: Index of the text that a turned text belongs to, (K,); the logits of a text are averaged.
+            features: Source scores, (N, F), or scores (K, F) of the rewrites of N texts.
+            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text are averaged.
         """
         found = logits(self.pipelines, features)
         if owner is not None:
@@ -45,15 +46,67 @@ class HarmModel:
 
     @property
     def contributions(self) -> Array | None:
-        """Return each source score's importance in the first pipeline's trees, (F,), or None if it has no trees."""
-        return getattr(self.pipelines[0][-1], "feature_importances_", None)
+        """Return each source score's importance in the first pipeline's forest, (F,), or None if it has no forest.
+
+        These are the forest's ``feature_importances_``, without a job per tree.
+        """
+        forest = self.pipelines[0][-1]
+        if type(forest).__name__ != FOREST:
+            return None
+        grown = [tree.feature_importances_ for tree in forest.estimators_ if tree.tree_.node_count > 1]
+        mean = np.mean(grown, axis=0) if grown else np.zeros(forest.n_features_in_)
+        return np.asarray(mean / mean.sum()) if mean.any() else mean
+
+
+class Evaluated:
+    """Log odds that fitted pipelines give the same texts, each computed once.
+
+    Pipelines that share their last transformer share all before it, so that its features are computed once as well.
+
+    Args:
+        features: Source scores of the texts, (N, F).
+    """
+
+    def __init__(self, features: Array) -> None:
+        self.features = features
+        # The pipelines and transformers are kept with their results, so that no other one gets their id.
+        self._found: dict[int, tuple[Any, Array]] = {}
+        self._transformed: dict[int, tuple[Any, Array]] = {}
+
+    def logits(self, pipelines: Sequence[Any]) -> Array:
+        """Return the mean log odds (N,) of pipelines, before calibration."""
+        return np.asarray(np.stack([self._of(pipeline) for pipeline in pipelines]).mean(axis=0))
+
+    def _of(self, pipeline: Any) -> Array:
+        if id(pipeline) not in self._found:
+            found = np.clip(self._probabilities(pipeline), LEAST, 1 - LEAST)
+            self._found[id(pipeline)] = pipeline, np.log(found) - np.log1p(-found)
+        return self._found[id(pipeline)][1]
+
+    def _probabilities(self, pipeline: Any) -> Array:
+        """Return the probabilities of ``predict_proba``.
+
+        A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
+        """
+        if isinstance(pipeline, Fitted):
+            return pipeline.probabilities(self.features)
+        if type(pipeline[-1]).__name__ != FOREST:
+            return np.asarray(pipeline[-1].predict_proba(self._before(pipeline))[:, 1])
+        cleaned = np.asarray(pipeline[:-1].transform(self.features), dtype=np.float32)
+        trees = pipeline[-1].estimators_
+        return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))
+
+    def _before(self, pipeline: Any) -> Array:
+        """Return the features that the last step of a pipeline receives."""
+        last = pipeline[-2]
+        if id(last) not in self._transformed:
+            self._transformed[id(last)] = last, np.asarray(pipeline[:-1].transform(self.features))
+        return self._transformed[id(last)][1]
 
 
 def logits(pipelines: Sequence[Any], features: Array) -> Array:
     """Return the mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
-    found = np.stack([_probabilities(pipeline, features) for pipeline in pipelines])
-    probabilities = np.clip(found, LEAST, 1 - LEAST)
-    return np.asarray((np.log(probabilities) - np.log1p(-probabilities)).mean(axis=0))
+    return Evaluated(features).logits(pipelines)
 
 
 def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
@@ -64,17 +117,3 @@ def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
         [2.0, 5.0]
     """
     return np.asarray(np.bincount(owner, weights=values) / np.bincount(owner))
-
-
-def _probabilities(pipeline: Any, features: Array) -> Array:
-    """Return the probabilities of ``predict_proba``.
-
-    A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
-    """
-    if isinstance(pipeline, Fitted):
-        return pipeline.probabilities(features)
-    if type(pipeline[-1]).__name__ != "RandomForestClassifier":
-        return np.asarray(pipeline.predict_proba(features)[:, 1])
-    cleaned = np.asarray(pipeline[:-1].transform(features), dtype=np.float32)
-    trees = pipeline[-1].estimators_
-    return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Return numbers by harm, ready for JSON and without any text.
+    """Return the numbers of each harm for JSON, without any text.
 
     Args:
         judged: Judged ensemble, ``before`` (the baseline) and ``after`` (debiased).
@@ -32,7 +32,7 @@ def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
 
 
 def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Return, by harm and subgroup, the texts that differ most from the mean of their set, ready for JSON.
+    """Return the texts that differ most from the mean of their set, by harm and subgroup, for JSON.
 
     Args:
         judged: Judged ensemble, see :func:`ensemble_overview`.
@@ -92,7 +92,7 @@ def _means(judged: Mapping[str, Judged], harm: str) -> dict[str, Array]:
 
 
 def reliability(truth: NDArray[np.int64], scores: Array, chosen: NDArray[np.bool_]) -> dict[str, list[float]]:
-    """Return the mean score and share of unsafe texts in tenths of the texts by score, empty without both labels.
+    """Return the mean score and share of unsafe texts for tenths of the texts by score; empty without both labels.
 
     Args:
         truth: Label of each text, (N,): 1 for unsafe, 0 for safe, -1 for not judged.

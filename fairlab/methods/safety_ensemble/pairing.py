@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 RIDGE = 1e-4  # penalty on each coefficient, in units of the mean loss
 WIDTH = 0.5  # of the kernel: exp(-WIDTH * the mean squared difference of two texts' standardised scores)
+FittedKernel = tuple[list[tuple[str, Any]], Array]  # steps of a pipeline, and their values of the training texts
 LANDMARKS = 200  # number of training texts that the kernel compares a text with
 
 
@@ -27,8 +28,9 @@ def paired_logistic(
     state: int = 0,
     *,
     evenly: bool = False,
+    kernel: FittedKernel | None = None,
 ) -> Any:
-    r"""Fit a pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
+    r"""Fit a scikit-learn pipeline that minimises the loss and the variance of logits within sets.
 
     .. math:: \frac1S \sum_i s_i\, \ell(y_i, w^\top x_i) + w^\top(\lambda C + \mathrm{RIDGE}\, I) w
 
@@ -45,27 +47,12 @@ def paired_logistic(
         penalty: Weight of the variance, at least 0.
         state: Seed of the kernel's landmarks.
         evenly: Whether all directions get the mean of their penalties, for equal shrinkage that ignores sets.
+        kernel: Kernel of the same features and state, fitted before; None fits one.
     """
-    from sklearn.impute import SimpleImputer
-    from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-    kernel = Pipeline(
-        [
-            ("missing", SimpleImputer(strategy="median", keep_empty_features=True)),
-            ("ranks", QuantileTransformer(n_quantiles=min(200, len(features)), random_state=state)),
-            ("scale", StandardScaler()),
-            (
-                "kernel",
-                Nystroem(
-                    gamma=WIDTH / features.shape[1], n_components=min(LANDMARKS, len(features)), random_state=state
-                ),
-            ),
-        ]
-    )
-    values = kernel.fit_transform(features)
+    steps, values = kernel or fitted_kernel(features, state)
     within = covariance_within(values, sets)
     if evenly:
         within = np.trace(within) / len(within) * np.eye(len(within))
@@ -74,7 +61,35 @@ def paired_logistic(
     # scikit-learn minimises C * sum(loss) + |u|^2 / 2.
     model = LogisticRegression(C=1 / (2 * weights.sum()), max_iter=2000).fit(turned, truth, sample_weight=weights)
     model.coef_ = np.linalg.solve(root.T, model.coef_.T).T
-    return Pipeline([*kernel.steps, ("model", model)])
+    return Pipeline([*steps, ("model", model)])
+
+
+def fitted_kernel(features: Array, state: int) -> FittedKernel:
+    """Fit the steps of a pipeline that give the kernel values of the ranks of scores.
+
+    Args:
+        features: Source scores, (N, F); nan for a missing score.
+        state: Seed of the kernel's landmarks.
+
+    Returns:
+        The named steps, and the kernel values of the features.
+    """
+    from sklearn.impute import SimpleImputer
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+    landmarks = min(LANDMARKS, len(features))
+    kernel = Pipeline(
+        [
+            ("missing", SimpleImputer(strategy="median", keep_empty_features=True)),
+            ("ranks", QuantileTransformer(n_quantiles=min(200, len(features)), random_state=state)),
+            ("scale", StandardScaler()),
+            ("kernel", Nystroem(gamma=WIDTH / features.shape[1], n_components=landmarks, random_state=state)),
+        ]
+    )
+    values = kernel.fit_transform(features)
+    return kernel.steps, values
 
 
 def covariance_within(values: Array, sets: NDArray[np.int64]) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from fairlab.methods.safety_ensemble.calibration import calibration_line
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted, Strength, reweight
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
-from fairlab.methods.safety_ensemble.pairing import paired_logistic
+from fairlab.methods.safety_ensemble.pairing import FittedKernel, fitted_kernel, paired_logistic
 from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
 from fairlab.metrics.sliced_averages import sliced_averages
@@ -27,6 +28,7 @@ BASELINE, DEBIASED = "before", "after"
 SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
 ALONE = "unaveraged"
 NOTHING = Strength(0, 0, 0, 0)
+FORESTS = Lock()
 Mask = NDArray[np.bool_]
 
 
@@ -46,10 +48,10 @@ class Examples:
     Attributes:
         views: Source scores of the texts.
         truth: True label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
-        seed: Whether a text is a seed rather than a version, (N,).
+        seed: Whether a text is a seed (instead of a version), (N,).
         slices: Index of a text's subgroup, (N,), -1 for no subgroup.
         subgroups: Number of subgroups.
-        sets: Number of a text's counterfactual set, (N,); a seed without versions is a set of its own.
+        sets: Number of a text's counterfactual set, (N,); a seed without versions is its own set.
     """
 
     views: Views
@@ -71,7 +73,7 @@ class Trainer:
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
         pairing: Weights of the variance penalty of the rivals; each weight makes one model.
         rivals: Further rivals: ``blind`` and ``average``.
-        view: View that the debiased model receives: the text, or the average over reference groups.
+        view: View that the debiased model receives: the text itself, or the average over reference groups.
     """
 
     kind: str
@@ -92,7 +94,9 @@ class Trainer:
         """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
         # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        # One at a time: a forest has threads of its own, which change the filters of warnings of the whole process.
+        with FORESTS:
+            fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
         return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees are the same
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
@@ -136,14 +140,19 @@ class FoldModels:
         self.trainer, self.examples, self.part, self.state = trainer, examples, part, state
         judged = examples.truth >= 0
         self.seeds, self.all = part.train & judged & examples.seed, part.train & judged
-        self.held = part.validation & judged
+        self.judged = judged[part.validation]
         self.shares = set_shares(examples.sets[self.all])
         self._forests: dict[tuple[int, Strength], Any] = {}
         self._kernels: dict[float, Any] = {}
 
     @cached_property
+    def held(self) -> Views:
+        """Return the views of the validation texts."""
+        return self.examples.views.only(self.part.validation)
+
+    @cached_property
     def baseline(self) -> Shown:
-        """Return the model of the seeds alone."""
+        """Return the model that is trained only on the seeds."""
         return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting, view: str = TEXT) -> Shown:
@@ -152,22 +161,32 @@ class FoldModels:
 
     def sampled(self, strength: Strength) -> Reweighted:
         """Return the result of reweighting by the baseline's sliced averages on the validation texts."""
-        examples, held = self.examples, self.held
-        scores, _ = self.baseline.scores(examples.views.only(held))
-        slices, truth = examples.slices[held], examples.truth[held]
-        averages = np.stack([sliced_averages(scores, slices, truth, of, examples.subgroups)[0] for of in (0, 1)])
+        examples, held = self.examples, self.part.validation
+        scores, _ = self.baseline.scores(self.held)
+        slices, truth = examples.slices[held][self.judged], examples.truth[held][self.judged]
+        averages = np.stack(
+            [sliced_averages(scores[self.judged], slices, truth, of, examples.subgroups)[0] for of in (0, 1)]
+        )
         rng = np.random.default_rng(self.state)
         return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
+
+    def named(self, setting: Setting) -> dict[str, Shown]:
+        """Return the baseline, the controls and rivals, and the debiased model, by name."""
+        return {
+            BASELINE: self.baseline,
+            **self.beside(setting),
+            DEBIASED: self.debiased(setting, self.trainer.view),
+        }
 
     def beside(self, setting: Setting) -> dict[str, Shown]:
         """Return controls, which isolate the effect of each part of the debiased model, and rivals, by name.
 
-        ``smooth`` learns labels from the seeds alone with the leaf and the amount of shrinkage of the debiased model.
+        ``smooth`` learns only from the seeds, with the leaf size and the amount of shrinkage of the debiased model.
         ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
         baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone with the
-        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over a text
-        turned to the reference groups, and ``unaveraged`` the debiased model if it is otherwise averaged; all others
-        see the text as it is.
+        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over a text's
+        rewrites to the reference groups. ``unaveraged`` is the debiased model without its average, if it has one. All
+        others receive the text itself.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
         smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
@@ -214,13 +233,19 @@ class FoldModels:
 
     def _regression(self, rows: Mask, weights: Array, penalty: float, *, evenly: bool = False) -> Any:
         taught = (self.examples.views.text[rows], self.examples.truth[rows], self.examples.sets[rows])
-        return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly)
+        kernel = self._kernel_of_all if rows is self.all else None
+        return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly, kernel=kernel)
+
+    @cached_property
+    def _kernel_of_all(self) -> FittedKernel:
+        return fitted_kernel(self.examples.views.text[self.all], self.state % 2**31)
 
     def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
         """Return the model, calibrated on the validation seeds."""
-        chosen = self.held & self.examples.seed
-        found = self.examples.views.only(chosen).logits(pipelines, view)
-        return Shown(HarmModel(pipelines, *calibration_line(found, self.examples.truth[chosen])), view)
+        held = self.part.validation
+        chosen = self.judged & self.examples.seed[held]
+        found = self.held.logits(pipelines, view)[chosen]
+        return Shown(HarmModel(pipelines, *calibration_line(found, self.examples.truth[held][chosen])), view)
 
 
 def set_shares(sets: NDArray[np.int64]) -> Array:

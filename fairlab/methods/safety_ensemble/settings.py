@@ -20,7 +20,7 @@ class Setting:
     Attributes:
         leaf: Minimum number of seeds in a leaf of its forest, at least 1; all versions of a seed count as one.
         penalty: Weight, at least 0, of the variance of logits within sets in the kernel logistic regression, whose
-            logits are averaged with the forest's; None uses the forest alone.
+            logits are averaged with the forest's; None for the forest alone.
         strength: Lambdas and betas of reweighting.
 
     Raises:
@@ -35,7 +35,7 @@ class Setting:
         if self.leaf < 1:
             raise FairlabError(f"method.leaf must be at least 1, not {self.leaf}")
         if self.penalty is not None and not self.penalty >= 0:
-            raise FairlabError(f"method.penalty must be at least 0, or null for the forest alone, not {self.penalty}")
+            raise FairlabError(f"method.penalty must be at least 0, or null to use only the forest, not {self.penalty}")
 
 
 def combinations(
@@ -69,5 +69,5 @@ def _listed(value: T | Sequence[T]) -> list[T]:
     """
     found = list(value) if isinstance(value, Sequence) else [value]
     if not found:
-        raise FairlabError("method.leaf, method.penalty and the values of method.reweighting may be no empty lists")
+        raise FairlabError("method.leaf, method.penalty and the values of method.reweighting must not be empty lists")
     return found

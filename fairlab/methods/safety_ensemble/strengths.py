@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MOST_LOST = 3.0  # per cent of the baseline's AU-PRC that a choice may cost
+MOST_LOST = 3.0  # largest loss of AU-PRC, in per cent of the baseline's, that a choice may cost
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Candidate:
 
 
 def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the Pareto front: candidates that no other beats in one value without being worse in the other.
+    """Return the Pareto front: candidates that no other candidate beats in one value without losing in the other.
 
     Example:
         >>> some = [Candidate("a", -1, -10), Candidate("b", -2, -30), Candidate("c", -3, -20)]

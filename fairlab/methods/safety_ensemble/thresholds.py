@@ -1,4 +1,4 @@
-"""Thresholds of scores: the lowest that meets a target on validation texts, so that the most harm is found."""
+"""Thresholds of scores: the lowest that meets a target on validation texts, which finds the most harm."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm
         harm: Name of the harm, for the error message.
 
     Raises:
-        FairlabError: A label does not occur, no score meets the target, or the target is so low that the label of all
+        FairlabError: A label does not occur, no score meets the target, or the target is so low that labelling all
             texts as unsafe meets it.
 
     Example:
@@ -81,7 +81,7 @@ def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm
     if not met.any():
         best = rates[:, 0].max() if target.of == PRECISION else rates[:, 2].min()
         raise FairlabError(
-            f"no threshold gives {harm} a {target.of} of {target.value:g} on the validation texts; the best is "
+            f"no threshold reaches a {target.of} of {target.value:g} for {harm} on the validation texts; the best is "
             f"{best:.2f}: give another method.target"
         )
     return float(candidates[met].min())

@@ -1,19 +1,20 @@
-"""Views of a text that a model can receive: the text itself, without identities, or turned to reference groups.
+"""Views of a text that a model can receive: the text itself, without identities, or rewritten to reference groups.
 
-Shape letters: N texts, F source scores, K turned texts of all of them, U of them distinct.
+Shape letters: N texts, F source scores, K rewritten texts in total, U of them distinct.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.methods.safety_ensemble.averaging import turned_scores
-from fairlab.methods.safety_ensemble.model import Array, HarmModel, logits, mean_by_owner
+from fairlab.methods.safety_ensemble.calibration import sigmoid
+from fairlab.methods.safety_ensemble.model import Array, Evaluated, HarmModel, mean_by_owner
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import SUBGROUPS, Identities
 from fairlab.rewriting.references import References
@@ -32,6 +33,7 @@ class Views:
         turned: Scores of the texts turned to reference groups, (U, F), each row once; None if no model uses them.
         row: Row of each turned text, (K,).
         owner: Index of the text that each turned text belongs to, (K,).
+        evaluated: Log odds computed so far, by view.
     """
 
     text: Array
@@ -39,6 +41,11 @@ class Views:
     turned: Array | None = None
     row: NDArray[np.int64] | None = None
     owner: NDArray[np.int64] | None = None
+    evaluated: dict[str, Evaluated] = field(default_factory=dict, repr=False, compare=False)
+
+    def fresh(self) -> Views:
+        """Return the same views without the log odds computed so far, which take memory."""
+        return replace(self, evaluated={})
 
     def only(self, chosen: NDArray[np.bool_]) -> Views:
         """Return the views of some of the texts."""
@@ -52,15 +59,14 @@ class Views:
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
         """Return mean log odds (N,) of fitted pipelines for one view; of turned texts, the mean."""
-        if view == BLIND:
-            assert self.blind is not None
-            return logits(pipelines, self.blind)
+        scores = {BLIND: self.blind, AVERAGE: self.turned}.get(view, self.text)
+        assert scores is not None
+        found = self.evaluated.setdefault(view, Evaluated(scores)).logits(pipelines)
         if view == AVERAGE:
-            assert self.turned is not None
             assert self.row is not None
             assert self.owner is not None
-            return mean_by_owner(logits(pipelines, self.turned)[self.row], self.owner)
-        return logits(pipelines, self.text)
+            return mean_by_owner(found[self.row], self.owner)
+        return found
 
 
 @dataclass(frozen=True)
@@ -71,13 +77,17 @@ class Shown:
     view: str = TEXT
 
     def scores(self, views: Views) -> tuple[Array, Array]:
-        """Return scores (N,) in [0, 1]: calibrated, and as the model gives them."""
+        """Return scores (N,) in [0, 1], calibrated and uncalibrated."""
         found = views.logits(self.model.pipelines, self.view)
-        return _sigmoid(self.model.slope * found + self.model.intercept), _sigmoid(found)
+        return sigmoid(self.model.slope * found + self.model.intercept), sigmoid(found)
 
 
 def seen(
-    sources: Sources, texts: Sequence[str], views: Sequence[str], identities: Sequence[str] = (SUBGROUPS,)
+    sources: Sources,
+    texts: Sequence[str],
+    views: Sequence[str],
+    identities: Sequence[str] = (SUBGROUPS,),
+    measured: NDArray[np.bool_] | None = None,
 ) -> Views:
     """Return the views of texts that the models need.
 
@@ -86,17 +96,15 @@ def seen(
         texts: Texts to view, N in number.
         views: Names of the views that are needed in addition to the text itself.
         identities: Names of the lexicons of identities.
+        measured: Mask of the texts that models are measured on, (N,); no average of the others is needed, so they are
+            not turned. None stands for all.
     """
     blind = None
     if BLIND in views:
         words = Identities(identities)
         blind = sources.score([words.blinded(text) for text in texts])
     if AVERAGE in views:
-        text, turned, owner = turned_scores(sources, texts, References(identities))
+        text, turned, owner = turned_scores(sources, texts, References(identities), measured)
         rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts of a template become one
         return Views(text, blind, rows, row, owner)
     return Views(sources.score(texts), blind)
-
-
-def _sigmoid(values: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-values)))

@@ -1,1 +1,1 @@
-"""Results written in the formats of other tools; each module is one format."""
+"""Export of results to the formats of other tools, one module per format."""

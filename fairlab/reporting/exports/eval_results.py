@@ -1,7 +1,7 @@
-"""Results as the hub shows them on a model's page: ``.eval_results/fairlab.yaml``.
+"""Results in the form that the hub shows on a model's page: ``.eval_results/fairlab.yaml``.
 
-Datasets are named ``fairlab/BENCHMARK``, since fairlab's benchmarks have no names on the hub; replace a name by that of
-a benchmark there to take part in its leaderboard.
+Datasets are named ``fairlab/BENCHMARK``, because fairlab's benchmarks have no names on the hub. To take part in a
+leaderboard, replace a name with the name of a benchmark on the hub.
 
 Source: https://huggingface.co/docs/hub/eval-results.
 """
@@ -16,7 +16,7 @@ from fairlab.reporting.verdicts import interval_text
 
 
 def hub_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the headline readings by the name of their file."""
+    """Return the file with the headline readings, by its name."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     entries = [

@@ -1,8 +1,8 @@
-"""A record of Every Eval Ever, version 0.3.0 of its schema.
+"""Record in the format of Every Eval Ever, version 0.3.0 of its schema.
 
-The schema asks whether lower is better and has no ideal value. For a reading with better values on both sides of its
-ideal, ``lower_is_better`` is true of its distance to the ideal value, which ``additional_details`` names as
-``ideal``. Items are left out: the schema wants every item's answer, and whether it is correct.
+The schema asks whether lower is better and has no ideal value. For a reading that can be on both sides of its ideal
+value, ``lower_is_better`` refers to the distance to that value, which is given as ``ideal`` in ``additional_details``.
+Items are left out, because the schema requires every item's answer and whether it is correct.
 
 Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
 """
@@ -21,12 +21,14 @@ from fairlab.reporting.exports.measured_model import OWNED, MeasuredModel, lower
 from fairlab.reporting.headlines import benchmark_title, judging_rules, meaning, title
 
 SCHEMA = "0.3.0"
+LOCAL = "local"  # developer of a model without an owner; the store takes no unknown ones
 NEAREST = "nearer to the ideal value is better, on either side of it"
 
 
 def eee_files(model: MeasuredModel) -> dict[str, str]:
     """Return the record by the path of its file in a store of such records."""
-    developer, _, name = model.name.partition("/") if OWNED.fullmatch(model.name) else ("unknown", "", model.name)
+    published = OWNED.fullmatch(model.name) and (model.phase != "after" or model.record.name)
+    developer, _, name = model.name.partition("/") if published else (LOCAL, "", model.name.rpartition("/")[2])
     name = name_of_file(name).strip("_") or "model"
     now = f"{datetime.now(UTC).timestamp():.6f}"
     content = {

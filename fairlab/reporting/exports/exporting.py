@@ -1,4 +1,4 @@
-"""Which formats there are, and one folder per model of a record."""
+"""Choice of export format, and one folder per model of a record."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FORMS: dict[str, Callable[[MeasuredModel], dict[str, str]]] = {
 
 
 def export_results(record: Record, form: str, folder: Path) -> list[Path]:
-    """Write the readings of every model of a record into a new folder, in the format of another tool.
+    """Write the readings of every model of a record to a new folder, in the format of another tool.
 
     Args:
         record: Record of a finished run.
         form: ``csv`` (items, as ``fairlab compare`` reads), ``eee`` (Every Eval Ever), ``eval_results`` (the hub),
             ``lm_eval`` (lm-evaluation-harness) or ``mteb``.
-        folder: New folder; with several models, each has a folder of its own in it.
+        folder: New folder, with one subfolder per model if there are several.
 
     Returns:
         Paths of the files.

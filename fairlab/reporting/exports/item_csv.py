@@ -1,4 +1,4 @@
-"""Scores of items as a table with the columns that ``fairlab compare`` reads: id, score, task, metric, model, text."""
+"""Table of item scores with the columns that ``fairlab compare`` reads: id, score, task, metric, model, text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS = ("id", "score", "task", "metric", "model", "text", "group")
 
 
 def csv_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the table by the name of its file; scores that are not finite are left out."""
+    """Return the table, by the name of its file, without scores that are not finite."""
     rows = []
     for found in items_of(model.record):
         scores = found.scores.get(model.phase, np.zeros((0, 0)))

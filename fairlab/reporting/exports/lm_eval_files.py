@@ -1,6 +1,6 @@
 """Results and samples in the layout of lm-evaluation-harness 0.4: ``results_DATE.json``, ``samples_TASK_DATE.jsonl``.
 
-A task is a benchmark with one of its parts; a sample's metrics are the scores that the run kept of the item.
+A task is one part of a benchmark; a sample's metrics are the scores that the run stored for the item.
 """
 
 from __future__ import annotations

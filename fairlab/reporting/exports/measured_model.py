@@ -1,10 +1,11 @@
-"""One model of a record, as writers of other formats need it."""
+"""View of one model of a record, for writers of other formats."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fairlab import __version__
@@ -12,6 +13,7 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import judging_rules
 
+OF = "weights of "  # before the label of a model in the provenance of an evaluation
 OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a hub's model with its owner
 
 
@@ -21,7 +23,7 @@ class MeasuredModel:
 
     Attributes:
         record: Record of the run.
-        phase: Phase of the model in the record; empty for the only one.
+        phase: Phase of the model in the record; empty if it is the only model.
         readings: Readings of the model.
     """
 
@@ -31,59 +33,76 @@ class MeasuredModel:
 
     @property
     def label(self) -> str:
-        """Name of the model's folder among several."""
+        """Return the name of the model's subfolder if there are several models."""
         return name_of_file(self.phase) or "model"
 
     @property
     def name(self) -> str:
-        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder."""
+        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder.
+
+        A model that a run has the weights of goes by their name on the hub, one of several in a folder by its label.
+        """
         if self.record.name and self.phase in ("", "after"):
             return self.record.name
+        published = str(self._facts.get("name", ""))
+        if self.phase != "after" and OWNED.fullmatch(published):
+            return published
         given = model_given(self.record)
         if isinstance(given, Mapping):
-            given = given.get(self.phase)
+            given = self.phase if Path(str(given.get(self.phase))).is_absolute() else given.get(self.phase)
         name = str(given) if isinstance(given, str) else self.record.folder.name
         return f"{name}-{self.record.folder.name}" if self.phase == "after" else name
 
     @property
+    def _facts(self) -> Mapping[str, Any]:
+        """Name and hash of the weights that the model was loaded from; empty if the record has none."""
+        found = weights_of(self.record)
+        return found.get(self.phase) or (next(iter(found.values())) if len(found) == 1 else {})
+
+    @property
     def version(self) -> str:
-        """Version of fairlab that measured the model."""
+        """Return the version of fairlab that measured the model."""
         return str(self.record.provenance.get("versions", {}).get("fairlab", __version__))
 
     @property
     def weights(self) -> str:
         """Hash of the model's weights; empty if the record has none."""
-        provenance = self.record.provenance
-        facts: Any = provenance.get("weights")
-        own = facts.get("sha256") if isinstance(facts, dict) else ""
-        return str((provenance.get("model_sha256") if self.phase == "after" else own) or "")
+        trained = self.record.provenance.get("model_sha256")
+        return str((trained if self.phase == "after" else self._facts.get("sha256")) or "")
 
     def by_benchmark(self) -> dict[str, list[Reading]]:
-        """Return the readings by name of their benchmark."""
+        """Return the readings by the name of their benchmark."""
         found: dict[str, list[Reading]] = {}
         for reading in self.readings:
             found.setdefault(reading.benchmark, []).append(reading)
         return found
 
 
+def weights_of(record: Record) -> dict[str, Mapping[str, Any]]:
+    """Return name and hash of the weights that a run read, by label of the model; the label may be its name."""
+    facts_of = {"": record.provenance.get("weights")}
+    facts_of |= {key.removeprefix(OF): facts for key, facts in record.provenance.items() if key.startswith(OF)}
+    return {label: facts for label, facts in facts_of.items() if isinstance(facts, Mapping) and facts.get("name")}
+
+
 def model_given(record: Record) -> Any:
-    """Return the model that a run was given: its name, names by label of several models, or None."""
+    """Return the name of the model given to a run, names by label if there are several models, or None."""
     backbone = record.config.get("backbone")
     return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")
 
 
 def name_of_file(text: str) -> str:
-    """Return a text as a part of a file's name, with ``_`` instead of unsuitable characters."""
+    """Return a text in a form that file names allow, with ``_`` instead of unsuitable characters."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 
 def standard_error(reading: Reading) -> float:
-    """Return the standard error that a reading's 95 % interval has if it is normal."""
+    """Return the standard error implied by a reading's 95 % interval under a normal distribution."""
     return (reading.high - reading.low) / (2 * Z)
 
 
 def lower_is_better(reading: Reading) -> bool | None:
-    """Return the direction of a reading: its ideal value is its lower bound or its upper one; None for neither."""
+    """Return whether the ideal value is the reading's lower bound (True) or upper bound (False); None if neither."""
     info = judging_rules(reading)
     if reading.ideal is None or info is None or reading.ideal not in (info.low, info.high):
         return None

@@ -1,6 +1,6 @@
 """Results in the layout of MTEB: ``model_meta.json`` and one file per benchmark, with scores by part.
 
-The main score of a part is its first headline reading, else its first one.
+The main score of a part is its first headline reading, or its first reading if it has no headline.
 """
 
 from __future__ import annotations

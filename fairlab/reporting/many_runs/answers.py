@@ -1,31 +1,21 @@
-"""Names of a sweep's settings, and the sentence that says which settings are nearest to an ideal value."""
+"""Names of a sweep's settings, and a sentence on the settings that are nearest to an ideal value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlab.reporting.tables.grouping import Choice, best
+from fairlab.reporting.tables.grouping import Choice, best, spoiled
+from fairlab.reporting.tables.naming import settings_text
 
 
 def short_choice(choice: Choice) -> str:
-    """Return the name of the runs, else the settings as overrides, without those that keep their default."""
+    """Return the name of the runs or, without a name, their non-default settings as overrides."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
-    return choice.called or " ".join(_setting(key, value) for key, value in said.items()) or choice.name
-
-
-def _setting(key: str, value: str) -> str:
-    """Return a setting as an override; for an experiment or a class, return only its name, which is shorter."""
-    named = key == "experiment" or key.endswith("_target_")
-    return plain_value(key, value) if named else f"{key}={value}"
-
-
-def plain_value(key: str, value: str) -> str:
-    """Return a setting's value as a cell: a class by its name."""
-    return value.rpartition(".")[2] if key.endswith("_target_") else value
+    return choice.called or settings_text(said) or choice.name
 
 
 def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return which settings are nearest to the ideal value, by how much, and whether chance could give that."""
+    """Return a sentence on the settings nearest to the ideal value, their lead, and whether it may be chance."""
     if not (found := best(choices, key)):
         return ""
     first, alike = found
@@ -46,8 +36,21 @@ def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
     return f"{said}{lead}, not beyond chance: {', '.join([why, *point.marks])}."
 
 
+def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
+    """Return which settings are nearest to the ideal value, and whether chance could give that, without numbers."""
+    if not (found := best(choices, key)):
+        return ""
+    first, alike = found
+    point, others = first.points[key], sum(key in choice.points for choice in choices) - 1
+    unsound = any(key in choice.points and spoiled(choice.points[key]) for choice in choices)
+    said = f"{name}: {short_choice(first)} is nearest to {point.ideal:g}{' of the sound settings' * unsound}"
+    if not others:
+        return f"{said}, of one choice of settings."
+    return f"{said}, but {len(alike)} of {others} others cannot be told from it." if alike else f"{said} beyond chance."
+
+
 def no_answer(choices: Sequence[Choice]) -> str:
-    """Return why no settings are called nearest to an ideal value."""
+    """Return the reason why no settings are called nearest to an ideal value."""
     if not choices:
         return "No run finished, so no settings can be compared."
     return "No settings can be called nearest to an ideal value: no sound model has a reading with one."

@@ -1,7 +1,7 @@
-"""Runs of a matrix that fine-tune encoders on tasks: every encoder in the matrix with a new head for every task.
+"""Runs of a matrix that fine-tune every encoder on every task, with a new head for each task.
 
 The matrix key ``tasks`` holds the overrides of a fine-tuning by task and scale. The key ``encoders`` holds the starting
-point of each fine-tuning by encoder and scale. A sentence instead of overrides is the reason why there is no such run.
+point of each fine-tuning by encoder and scale. A sentence in place of overrides is the reason why there is no such run.
 The run of a task and an encoder is called ``TASK_ENCODER``. ``ENCODER`` in an override is replaced by the encoder's
 name.
 """
@@ -27,7 +27,7 @@ def task_runs(content: Mapping[str, Any], scale: str) -> dict[str, dict[str, Any
 
 
 def _overrides(encoder: str, of_task: list[str] | str, of_encoder: list[str] | str) -> list[str] | str:
-    """Return a fine-tuning's overrides, or the reason why it is missing; a task's own backbone takes precedence."""
+    """Return the overrides of a fine-tuning run, or why it is missing; a task's own backbone takes precedence."""
     if isinstance(of_encoder, str):
         return of_encoder
     if isinstance(of_task, str):
@@ -37,7 +37,7 @@ def _overrides(encoder: str, of_task: list[str] | str, of_encoder: list[str] | s
 
 
 def with_tasks(row: Any, columns: Sequence[str], content: Mapping[str, Any]) -> Any:
-    """Return a matrix row with the fine-tuning runs that its task columns are read from.
+    """Return a matrix row extended by the fine-tuning runs that its task columns are read from.
 
     The runs belong to the row's ``encoder``, or to the encoder with the name of the row's run. A row without either is
     returned unchanged.

@@ -12,8 +12,8 @@ from fairlab.files import check_folder
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "papers"
-Overrides = list[Any]  # texts, and lists of texts that YAML anchors share
-ByScale = dict[str, Overrides | str]  # a sentence is the reason why there is no run
+Overrides = list[Any]  # texts, or lists of texts that are shared through YAML anchors
+ByScale = dict[str, Overrides | str]  # a sentence in place of overrides gives the reason why there is no run
 
 
 class MatrixNeeds(TypedDict):
@@ -43,7 +43,7 @@ class TableNeeds(TypedDict):
 
 
 class TableForm(TableNeeds, total=False):
-    """Layout of a table, in which any value may be given by scale."""
+    """Layout of a table; any value may differ by scale."""
 
     published: str
     title: str
@@ -98,7 +98,9 @@ def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
     for column in columns:
         require_form(file, column, str, f"tables.{table}.columns")
         if column.count("/") != 2:
-            raise FairlabError(f"{file}: tables.{table}.columns has '{column}', which is no BENCHMARK/SUBSET/QUANTITY")
+            raise FairlabError(
+                f"{file}: tables.{table}.columns has '{column}', which is not of the form BENCHMARK/SUBSET/QUANTITY"
+            )
 
 
 def _require_texts(file: Path, key: str, overrides: Any) -> None:

@@ -28,10 +28,10 @@ KEYS = {
 
 
 def add_normalised(records: Sequence[Record]) -> None:
-    """Add to each record its mb-index between the lowest of these runs (0) and the highest (1), in memory.
+    """Add to each record, in memory, its mb-index on a scale from the lowest of these runs (0) to the highest (1).
 
-    The interval bounds are those of the mb-index on the same scale, so they may be outside 0..1. No reading is added if
-    a run has no mb-index, or if all runs have the same.
+    The interval bounds are converted to the same scale, so they may be outside 0..1. No reading is added if a run has
+    no mb-index, or if the mb-index is the same in all runs.
     """
     found = [reading_of(record, KEYS["mb-index"]) for record in records]
     readings = [reading for reading in found if reading is not None]
@@ -50,10 +50,10 @@ def reading_of(record: Record, key: str) -> Reading | None:
 
 
 def compare_models(records: Sequence[Record]) -> dict[str, Any]:
-    """Return rows of all runs, and the change of the mb-index from original to equally many augmented entries.
+    """Return a row per run, and the change in mb-index from original entries to the same number of augmented entries.
 
     Args:
-        records: Records of finished runs whose data are entries.
+        records: Records of finished runs that were trained on entries.
     """
     ordered = sorted(records, key=lambda record: (of_data(record, "augmented"), of_data(record, "sample")))
     add_normalised(ordered)
@@ -76,7 +76,7 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
-    """Return the mb-index difference of two runs on the same contexts and reference entries; empty without items."""
+    """Return the difference in mb-index of two runs on the same contexts and reference entries; empty without items."""
     files = [record.folder / "items" / "after" / f"{NAME}.safetensors" for record in (before, after)]
     readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
     first, second = readings
@@ -90,7 +90,7 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
 
 
 def of_data(record: Record, key: str) -> Any:
-    """Return a setting of a run's data."""
+    """Return one of a run's data settings."""
     return record.config["data"][key]
 
 
@@ -109,8 +109,8 @@ def rendered_models(found: dict[str, Any]) -> str:
         for change in found["changes"]
     ]
     parts.append(
-        "95 % intervals in brackets. The mb-index falls with the number of entries alone: compare models tuned on "
-        "equally many."
+        "95 % intervals in brackets. The mb-index falls as the number of entries rises, so compare only models tuned "
+        "on the same number of entries."
     )
     return "\n\n".join(parts) + "\n"
 

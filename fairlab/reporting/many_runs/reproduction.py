@@ -1,4 +1,4 @@
-"""Published tables next to measured ones: the run behind each row, and the verdict of each cell."""
+"""Comparison of published tables with measured ones: the run behind each row, and the verdict on each cell."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another
 
 @dataclass(frozen=True)
 class TableRow:
-    """Row of a published table and the run, or runs, that measure it.
+    """Row of a published table, with the run or runs that measure it.
 
     Attributes:
-        name: Name of the row as published, or our own name if the paper has no such row.
-        run: Id of a run; empty if no run is available, or if every column has its own.
-        runs: Ids of runs by column, if one model is trained for every task.
-        phase: Phase of the run's readings. ``before`` is the model that training started from; a model that was
-            measured alone has an empty phase. For runs by column it is ``after``.
+        name: Published name of the row, or our own name if the paper has no such row.
+        run: Id of the run; empty if no run is available or if every column has its own run.
+        runs: Ids of runs by column, if a separate model is trained for every task.
+        phase: Phase of the run's readings. ``before`` is the model that training started from. The phase is empty for a
+            model that was measured without training, and ``after`` for runs by column.
         reason: Reason why there is no run.
     """
 
@@ -52,14 +52,16 @@ class Table:
 
     Attributes:
         id: Id by which the table is chosen, such as ``3`` or ``study``.
-        title, where, setting: Title of the table, its place in the paper, and the models and data it was measured with.
+        title, where, setting: Title of the table, its number in the paper, and the models and data that it was measured
+        with.
         columns: Keys of readings without their phase.
-        rows: Rows of the table in the order printed.
-        published: Printed value by row and column; rows of our own have no printed values.
+        rows: Rows of the table in the published order.
+        published: Published value by row and column; rows that only we have lack published values.
         recomputed: Value implied by the paper's other numbers, if it differs from the printed one.
         tolerance: Distance that counts as a match, by quantity (the last part of a column).
-        against: Key in which the rows differ, used as the x axis of drawings; empty if there is no such key.
-        averages: Columns that are averaged, by the column that is their mean.
+        against: Key whose value differs between the rows and is used as the x axis of plots; empty if there is no such
+            key.
+        averages: Columns to average, by the column that holds their mean.
     """
 
     id: str
@@ -86,11 +88,12 @@ class Matrix:
         runs: Command-line overrides of ``fairlab.train`` by run id.
         unavailable: Reason why a run is unavailable, by run id.
         tables: The paper's tables by their ids.
-        before: Id of the run whose readings before training all others reuse; empty if each run measures its own.
-        made: Command-line overrides of ``fairlab.augment`` for data that runs train on, by the name used in a run's
+        before: Id of the run whose readings before training are reused by all other runs; empty if each run measures
+            its own.
+        made: Command-line overrides of ``fairlab.augment`` for the training data of runs, by NAME in a run's
             ``data.path=made/NAME``.
-        evaluations: Ids of the runs that do not train, whose overrides belong to ``fairlab.evaluate``.
-        overrides: Overrides that every training takes in addition to its own, such as ``trainer=ddp``.
+        evaluations: Ids of the runs without training, whose overrides are for ``fairlab.evaluate``.
+        overrides: Additional overrides of every training run, such as ``trainer=ddp``.
     """
 
     paper: str
@@ -111,16 +114,17 @@ class Cell:
 
     Attributes:
         verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our
-            interval), ``differs``, ``another scale`` (ours is from another model or data and is not compared), ``not
-            run``, ``not reproducible``.
-        published: Number as printed; None if the paper has no such number.
+            interval), ``differs``, ``another scale`` (our value is from a different model or data and is not compared),
+            ``not run``, ``not reproducible``.
+        published: Published number; None if the paper has no such number.
         recomputed: Number implied by the paper's other numbers, if it differs from the printed one.
         value: Mean of our readings over all seeds.
-        deviation: Standard deviation over the seeds (n - 1); None for a single seed.
+        deviation: Standard deviation over the seeds (n - 1); None for a single seed, or for seeds that agree in all
+            digits, which are one computation.
         marks: Warnings shown with the value, such as that the method did not train.
         low, high: Widest bounds of the seeds' 95 % intervals.
-        moved: Whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one);
-            False if a reading's benchmark version is not the current one.
+        moved: Whether, in every seed, the change from the starting model is beyond chance (p below 0.05, without
+            adjustment). False if a reading was made with an outdated benchmark version.
         reason: Reason why a cell has no value; empty if it has one.
     """
 
@@ -140,7 +144,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     """Return the matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
 
     Raises:
-        FairlabError: The file does not exist, or a table names a run, a row or a published table that does not exist.
+        FairlabError: The file does not exist, or a table refers to a run, row or published table that does not exist.
     """
     if not file.is_file():
         there = ", ".join(sorted(found.parent.name for found in file.parents[1].glob("*/matrix.yaml")))
@@ -187,12 +191,12 @@ def read_matrix(file: Path, scale: str) -> Matrix:
 
 
 def in_one_list(overrides: Sequence[Any]) -> list[str]:
-    """Flatten the overrides of a run; nested lists are overrides that several runs share by a YAML anchor."""
+    """Flatten the overrides of a run; nested lists are overrides that several runs share through a YAML anchor."""
     return [one for part in overrides for one in (in_one_list(part) if isinstance(part, list) else [part])]
 
 
 def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the printed tables of the paper that a matrix names; empty for a matrix without a paper."""
+    """Return the published tables of the paper that a matrix names; empty for a matrix without a paper."""
     if "published" not in content:
         return {}
     tables: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
@@ -205,7 +209,7 @@ def of_scale(value: Any, scale: str) -> Any:
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
-    """Join a matrix table with the printed one; the matrix may rename or select its columns."""
+    """Combine a table of the matrix with the published one; the matrix may rename or select columns."""
     rows = [TableRow(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
     wanted = ours.get("columns", printed["columns"])
     keys = wanted if isinstance(wanted, dict) else {column: column for column in wanted}
@@ -257,7 +261,7 @@ def _cell(
         return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))
     changes = [_change(of_run[seed], column) for seed in matrix.seeds] if phase == "after" else []
     values = [reading.value for reading in readings]
-    value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
+    value, deviation = fmean(values), stdev(values) if len(set(values)) > 1 else None
     low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
     present = bool(changes) and not any(map(outdated, readings))
     moved = present and all(change is not None and change.p < 0.05 for change in changes)
@@ -271,7 +275,7 @@ def _cell(
 def _average(
     table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
 ) -> Cell:
-    """Average other cells of a row, each of another model; the mean of their bounds is a little too wide."""
+    """Average cells of a row that come from different models; the mean of their bounds is slightly too wide."""
     printed = table.published.get(row.name, {}).get(column)
     recomputed = table.recomputed.get(row.name, {}).get(column)
     parts = [_cell(table, row, part, matrix, records) for part in table.averages[column]]
@@ -313,9 +317,7 @@ def _why(record: Record, phase: str, column: str) -> str:
     if reasons:
         return reasons[0]
     if any(reading.key.startswith(_key(phase, f"{benchmark}/{subset}/")) for reading in record.readings):
-        return (
-            f"{benchmark}/{subset} has no {measure} {phase} training; one that compares models or runs needs them all"
-        )
+        return f"{benchmark}/{subset} has no {measure} {phase} training; comparing models or runs needs all of them"
     return f"{benchmark}/{subset} was not among the benchmarks"
 
 
@@ -333,7 +335,7 @@ def shown_cell(cell: Cell) -> str:
 
 
 def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
-    """Return a table as ``github`` (Markdown), ``latex_booktabs`` or ``html``: column per method, line per quantity."""
+    """Return a table as ``github`` (Markdown), ``latex_booktabs`` or ``html``, with methods in columns."""
     from tabulate import tabulate
 
     lines = [

@@ -1,4 +1,4 @@
-"""Sweep over strengths of reweighting: the cost and gain of each on validation, and the chosen strength.
+"""Report page of a sweep over strengths of reweighting: cost and gain on validation, and the chosen strength.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 7 and 8.
 """
@@ -21,14 +21,14 @@ COLUMNS = {
     "ACV of safe sets, %": "acv_safe_change",
     "ACV of unsafe sets, %": "acv_unsafe_change",
 }
-GAP = "largest_gap_unsafe"  # table 8, for this category
+GAP = "largest_gap_unsafe"  # quantity of table 8, for this category
 VALIDATION = "safety_validation"
 CATEGORY = "sexualorien"
 GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
 
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
-    """Return, by harm, the candidates, the names of those on the Pareto front, and the chosen one.
+    """Return the candidates, the names of candidates on the Pareto front, and the chosen candidate, for each harm.
 
     Args:
         records: Records of finished runs that measured ``safety_validation``.
@@ -53,7 +53,7 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def setting(record: Record, harm: str) -> str:
-    """Return the strength of a run as settings of the configuration."""
+    """Return the strength of a run, written as configuration settings."""
     strengths = record.config["method"]["reweighting"]
     values = strengths.get(harm) or strengths["others"]
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
@@ -84,8 +84,8 @@ def _measured(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
 def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
     """Return the page: for every harm the plot of AU-PRC against ACV, the table, and the choice."""
     rule = (
-        f"Changes from the baseline on the validation folds. Chosen is, of the Pareto front, the lowest ACV that costs "
-        f"no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
+        "Changes from the baseline on the validation folds. The choice is the point of the Pareto front with the "
+        f"lowest ACV that costs no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
     )
     chosen = [f"{harm}. Chosen: {strength_verdict(of_harm)}." for harm, of_harm in found.items()]
     sections = [Section(harm, [pareto_plot(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
@@ -94,7 +94,7 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
 
 
 def strength_verdict(of_harm: Mapping[str, Any]) -> str:
-    """Return the choice, and whether it costs more than is allowed."""
+    """Return a sentence on the choice, and on whether it costs more than allowed."""
     chosen = str(of_harm["chosen"])
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 

@@ -1,4 +1,4 @@
-"""Page of a reproduced paper: its tables, sweeps as curves, and each method's embeddings before and after."""
+"""Report page of a reproduced paper: tables, sweeps as curves, and each method's embeddings before and after."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.changes import in_words
 from fairlab.reporting.charts import Marks, Panel, figure
-from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, footnotes
+from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, TableRow, footnotes
 from fairlab.reporting.page import Block, Heading, Label, PageCell, PageTable, Section, Tables, Text, Verdict, page
 from fairlab.reporting.projections import tsne_figure
+from fairlab.reporting.tables.naming import common_name
 
 Records = Mapping[str, Mapping[int, Record]]
 
 
 def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix, records: Records, path: Path) -> None:
-    """Write the page atomically.
+    """Write the report page atomically.
 
     Args:
-        filled: The paper's tables, each with its cells.
+        filled: Tables of the paper, each with its cells.
         matrix: Matrix that the tables belong to.
         records: Records of finished runs, by run id and seed.
         path: Path of the page to write.
@@ -33,16 +34,16 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
         Label(f"{matrix.scale} scale"),
         _verdict([cell for _, rows in filled for row in rows for cell in row], matrix.scale),
         Text(
-            f"Seeds {seeds}. Ours are means over the seeds; in small type the standard deviation over the seeds and "
-            "the widest bounds of their 95 % intervals. * marks a change from the model a run started from that is "
-            "beyond chance in every seed, tests taken one by one.",
+            f"Seeds {seeds}. Our values are means over the seeds; small type shows the standard deviation over the "
+            "seeds and the widest bounds of their 95 % intervals. * marks a change from the model a run started from "
+            "that is beyond chance in every seed, without adjustment for the number of tests.",
             "note",
         ),
     ]
     sections = []
     for table, rows in filled:
         notes = [Text(note, "note") for note in footnotes(table, rows)]
-        blocks = [Text(table.setting), _tables(table, rows), *notes, *_sweep(table, rows, records)]
+        blocks = [Text(table.setting), _tables(table, rows, records), *notes, *_sweep(table, rows, records)]
         sections.append(Section(f"{table.where}: {table.title}", blocks))
     if maps := _maps([table for table, _ in filled], matrix, records):
         sections.append(Section("Embeddings, before and after", maps))
@@ -52,7 +53,7 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
 
 
 def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
-    """Return the number of printed values per verdict, or the reason why none is compared."""
+    """Return the number of published values per verdict, or the reason why no values are compared."""
     printed = [cell for cell in cells if cell.published is not None]
     if not printed:
         return Verdict("No printed number can be compared with ours.")
@@ -61,17 +62,18 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
     if scale != "paper":
         measured = counts[OTHER_SCALE]
         return Verdict(
-            f"{measured} of {len(printed)} printed numbers have one of ours to compare; at {scale} scale ours are of "
-            "smaller models and data, so directions can be compared, and values not."
+            f"{measured} of {len(printed)} printed numbers have a counterpart here; at {scale} scale ours come from "
+            "smaller models and data, so only directions can be compared, not values."
         )
     return Verdict(f"Of {len(printed)} printed numbers: {told}.")
 
 
-def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
+def _tables(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> Tables:
     """Return a small table for each quantity, with columns for our value and the printed one, and a row per method."""
     small = []
     for place, column in enumerate(table.columns):
-        of_column = [(row.name, cells[place]) for row, cells in zip(table.rows, rows, strict=True)]
+        names = [_row_name(row, column, records) for row in table.rows]
+        of_column = [(name, cells[place]) for name, cells in zip(names, rows, strict=True)]
         columns = ["", "ours", "printed", "verdict"]
         lines = [[name, _ours(cell), _printed(cell), _said(cell)] for name, cell in of_column]
         keep = [k for k in range(4) if k < 2 or any(line[k] for line in lines)]
@@ -79,6 +81,12 @@ def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
             PageTable([columns[k] for k in keep], [[line[k] for k in keep] for line in lines], caption=in_words(column))
         )
     return Tables(small)
+
+
+def _row_name(row: TableRow, column: str, records: Records) -> PageCell:
+    """Return the paper's name of a row, with the name that a person gave to its runs in small type."""
+    called = common_name(list(records.get(row.of(column), {}).values()))
+    return PageCell(row.name, "" if called == row.name else called)
 
 
 def _ours(cell: Cell) -> PageCell | str:
@@ -100,7 +108,7 @@ def _said(cell: Cell) -> str:
 
 
 def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
-    """Plot the table's columns against the value in which its rows differ; empty if the table names no such value."""
+    """Plot the table's columns against the setting that differs between its rows; empty if there is no such setting."""
     found = [
         (float(_at(next(iter(records[row.run].values())).config, table.against)), cells)
         for row, cells in zip(table.rows, rows, strict=True)

@@ -1,4 +1,4 @@
-"""Page of a sweep: tables of runs, best settings per criterion, small multiples, lines and trade-offs."""
+"""Report page of a sweep: tables of runs, best settings per criterion, small multiples, lines and trade-offs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
 from fairlab.reporting.headlines import title
-from fairlab.reporting.many_runs.answers import nearest_said, no_answer, plain_value, short_choice
+from fairlab.reporting.many_runs.answers import nearest_in_short, nearest_said, no_answer, short_choice
 from fairlab.reporting.page import (
     Block,
     Heading,
@@ -34,23 +34,33 @@ from fairlab.reporting.page import (
     page,
 )
 from fairlab.reporting.questions import by_question
-from fairlab.reporting.tables.grouping import FEW_SEEDS, Choice, Point, best, choices_of, headlines, trade_off_front
+from fairlab.reporting.tables.grouping import (
+    FEW_SEEDS,
+    Choice,
+    Point,
+    best,
+    choices_of,
+    headlines,
+    spoiled,
+    trade_off_front,
+)
 from fairlab.reporting.tables.marks import version_notes
+from fairlab.reporting.tables.naming import overrides_text, plain_value
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
 from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
-LONGEST_LINE = 22  # letters of a line of a mark in a cell
+LONGEST_LINE = 22  # maximum letters per line of a mark in a cell
 MOST_LINES = 40  # maximum number of settings in a panel
 FEW = 2  # maximum number of settings named in a cell; longer lists are folded
-MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings go into another table
-MOST_SETTINGS = 2  # maximum number of settings with a column each; more settings share one column
+MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings get another table
+MOST_SETTINGS = 2  # maximum number of settings with separate columns; if there are more, they share one column
 
 
 def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
-    """Write the page of a folder of runs, and print its path.
+    """Write the report page of a folder of runs, and print its path.
 
     Args:
         folder: Folder that contains runs at any depth.
@@ -60,7 +70,7 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
         FairlabError: The folder does not exist or contains no run, or a reading does not exist.
     """
     if not folder.is_dir():
-        raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
+        raise FairlabError(f"{folder} is not a folder; give runs=DIR, a folder of runs")
     unread: list[str] = []
     records = read_runs(folder, unread)
     for sentence in unread:
@@ -71,19 +81,19 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
         raise FairlabError(f"{folder} holds no run (no record.json below it); give runs=DIR, a folder of runs")
     known = {reading.key for record in records for reading in record.readings}
     if unknown := [key for key in readings or () if key not in known]:
-        raise FairlabError(f"no run in {folder} has {unknown[0]}; readings takes keys of metrics.json")
+        raise FairlabError(f"no run in {folder} has {unknown[0]}; give readings as keys of metrics.json")
     written = write_sweep(folder, records, list(readings or headlines(records)), unread)
     print_escaped(f"report: {written}")
 
 
 def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], unread: Sequence[str] = ()) -> Path:
-    """Write ``report.html`` and ``report.json`` into a folder of runs.
+    """Write ``report.html`` and ``report.json`` to a folder of runs.
 
     Args:
         folder: Folder of the runs, where both files are written.
         records: Records of the runs.
         keys: Keys of the readings to show, as in ``metrics.json``.
-        unread: A sentence for every record that could not be read.
+        unread: One sentence for each record that could not be read.
 
     Returns:
         Path of the page.
@@ -114,7 +124,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    """Return a point for JSON, which has no nan: null for a bound that does not exist."""
+    """Return a point for JSON, with null in place of nan for a bound that does not exist."""
     return {name: None if value != value else value for name, value in asdict(point).items()}
 
 
@@ -126,7 +136,7 @@ def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
 
 
 def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
-    """Return distinct titles by key, with the phase or model unless it is the one after training."""
+    """Return distinct titles by key, which include the phase or model unless it is the model after training."""
     titles = {
         key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
         for key in keys
@@ -142,12 +152,17 @@ def _lead(
     """Return the number of runs, the best settings per criterion, and the notes to read first."""
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
-    again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
+    again = f" {repeated} of them repeat another run with the same seed; the last one counts." if repeated else ""
     lines = [f"{done} of {len(records)} runs finished.{again}"]
-    lines += [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
+    lines += [
+        f"Best by validation{' of ' * bool(one.of)}{overrides_text(one.of)}: {overrides_text(one.settings)}."
+        for one in chosen
+    ]
     found = [nearest_said(choices, key, name) for key, name in titles.items()]
     answers = [sentence for sentence in found if sentence]
-    lines += answers[1:]
+    lines += answers
+    short = [nearest_in_short(choices, key, name) for key, name in titles.items()]
+    first = next(filter(None, short), no_answer(choices))
     notes = Counter(
         text
         for record in records
@@ -161,19 +176,20 @@ def _lead(
         else []
     )
     return [
-        Verdict(answers[0] if answers else no_answer(choices), lines),
+        Verdict(first, lines),
         *heed,
         Text(
-            "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
-            f"of Student's t over fewer than {FEW_SEEDS} seeds alone. Runs that agree in all digits are one "
-            "computation, with the interval over its items. Settings with untrained runs are never called nearest.",
+            "Values are means over seeds with 95 % intervals over both items and seeds; small type shows intervals "
+            f"of Student's t over seeds only, if there are fewer than {FEW_SEEDS}. Runs that agree in all digits "
+            "count as one computation, with an interval over its items. Settings with untrained runs are never "
+            "called nearest.",
             "note",
         ),
     ]
 
 
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
-    """Return readings by question and choice of settings, with a few columns per table."""
+    """Return tables of readings by question and choice of settings, with few columns per table."""
     settings = list(choices[0].settings) if choices else []
     called = any(choice.called for choice in choices)
     settings = settings if len(settings) <= MOST_SETTINGS and not called else ["settings"]
@@ -187,7 +203,7 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
             blocks.append(PageTable([*settings, "seeds", *named], rows))
     terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
     note = Text(
-        "▲ marks the mean nearest to the ideal value if no other interval overlaps its own. Point at a name to see "
+        "▲ marks the mean nearest to the ideal value if no other interval overlaps its own. Point to a name to see "
         "what it means.",
         "note",
     )
@@ -223,19 +239,14 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 
 
-def _told(settings: Mapping[str, str], before: str = "") -> str:
-    """Format settings as overrides; empty string if there are no settings."""
-    return before * bool(settings) + " ".join(f"{key}={value}" for key, value in settings.items())
-
-
 def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
-    """Return the settings with the best median over seeds of a task's measure on examples held out of training."""
+    """Return the settings with the best median over seeds of a task's measure on held-out training examples."""
     if not chosen:
         return None
     rows: list[Row] = [
         [
-            _told(one.of) or "all runs",
-            _told(one.settings),
+            overrides_text(one.of) or "all runs",
+            overrides_text(one.settings),
             PageCell(f"{one.median:.4g}", one.measure),
             ", ".join(f"{value:.4g}" for value in one.values),
             ", ".join(map(str, one.seeds)),
@@ -244,8 +255,8 @@ def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
         for one in chosen
     ]
     note = (
-        "The settings with the highest median over seeds of the task's measure on training examples that were held "
-        "out, of several the first. The readings below play no part in the choice."
+        "The settings with the highest median over seeds of the task's measure on held-out training examples; in "
+        "a tie, the first. The readings below do not influence the choice."
     )
     header = ["of", "best settings", "median", "of each run", "seeds", "settings tried"]
     return Section("Best by validation", [PageTable(header, rows), Text(note, "note")])
@@ -266,10 +277,10 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
     note = (
-        "The settings whose mean is nearest to the ideal value. The best of many settings is also lucky: it cannot "
-        "be distinguished from the ones in the last column."
+        "The settings whose mean is nearest to the ideal value. The best of many settings is partly luck: it cannot "
+        "be distinguished from the settings in the last column."
     )
-    header = ["what was measured", "ideal", "nearest settings", "value", "settings not told apart from it"]
+    header = ["what was measured", "ideal", "nearest settings", "value", "settings not distinguishable from it"]
     return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
 
 
@@ -300,7 +311,7 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Plot distances to the ideal of two criteria from different benchmarks, with the Pareto front of the choices."""
+    """Plot distances to the ideal for two criteria from different benchmarks, with the Pareto front of the choices."""
     judged = [key for key in titles if all(key in c.points and c.points[key].ideal is not None for c in choices)]
     first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
     pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]
@@ -309,7 +320,8 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
     blocks: list[Block] = []
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
-        front = trade_off_front(points)
+        sound = [k for k, one in enumerate(choices) if not any(spoiled(one.points[key]) for key in pair)]
+        front = [sound[k] for k in trade_off_front([points[k] for k in sound])]
         names = [short_choice(choice) for choice in choices]
         x, y = zip(*points, strict=True)
         x_front, y_front = [x[k] for k in front], [y[k] for k in front]
@@ -332,8 +344,8 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         rows = [[f"{n}", names[k], f"{x[k]:.4g}", f"{y[k]:.4g}"] for n, k in enumerate(front, 1)]
         blocks += [drawn, PageTable(["", "not beaten", *(titles[key] for key in pair)], rows)]
     note = Text(
-        "Joined and numbered points: no other settings are nearer to both ideal values. The tables name them, with "
-        "their distances; points that are close together may differ by chance alone.",
+        "Joined and numbered points: no other sound settings are nearer to both ideal values. The tables name them, "
+        "with their distances; points that are close together may differ by chance alone.",
         "note",
     )
     return Section("Trade-offs", [*blocks, note])
@@ -351,7 +363,7 @@ def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Secti
     if not panels:
         return None
     note = "Means with their 95 % intervals; dashed: the ideal value."
-    note += f" Of many settings the first {MOST_LINES}." if len(choices) > MOST_LINES else ""
+    note += f" Only the first {MOST_LINES} settings are shown." if len(choices) > MOST_LINES else ""
     return Section("Side by side", [small_multiples(panels, note)])
 
 

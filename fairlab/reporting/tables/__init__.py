@@ -1,1 +1,1 @@
-"""Results of any runs as tables: in one long form, and by method with tests between them."""
+"""Results of any runs as tables: one long-form table, and tables by method with significance tests."""

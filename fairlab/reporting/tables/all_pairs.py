@@ -1,9 +1,8 @@
-"""Several runs compared pairwise on every headline reading: adjusted p-values, and ranks with ties."""
+"""Pairwise comparison of several runs on every headline reading: adjusted p-values, and ranks with ties."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,7 +15,8 @@ from fairlab.record import Comparison, Reading
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title, too_few
-from fairlab.reporting.tables.comparing import Place, Side, compare_sides, of_other_definitions, place_of
+from fairlab.reporting.questions import Shift
+from fairlab.reporting.tables.comparing import Place, Side, compare_sides, names_of, of_other_definitions, place_of
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.verdicts import TOO_FEW
 from fairlab.types import FairlabError
@@ -27,14 +27,14 @@ if TYPE_CHECKING:  # pandas takes a second to import
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs compared on one headline reading.
+    """Comparison of two runs on one headline reading.
 
     Attributes:
         first, second: Names of the runs.
-        before, after: Their readings.
-        comparison: Difference, the second less the first.
+        before, after: Readings of the two runs.
+        comparison: Difference, second minus first.
         p_adjusted: P-value adjusted for all pairs and readings; nan with too few items.
-        spoiled: Names of those runs that never are the better one: their training or their model is marked.
+        spoiled: Names of runs that are never called better, because their training or model has a warning.
     """
 
     first: str
@@ -47,21 +47,21 @@ class RunPair:
 
     @property
     def differs(self) -> bool:
-        """Whether the two runs differ beyond chance."""
+        """Return whether the two runs differ beyond chance."""
         return self.p_adjusted < ALPHA
 
     @property
     def better(self) -> str:
         """Name of the run that is nearer to the ideal value beyond chance; empty if there is none."""
-        ideal = self.before.ideal
-        if not self.differs or ideal is None:
+        span = Shift(self.comparison, self.before, self.after).span
+        if not self.differs or span is None:
             return ""
-        first, second = abs(self.before.value - ideal), abs(self.after.value - ideal)
-        nearer = self.first if first < second else self.second if second < first else ""
+        low, _, high = span  # two values on either side of the ideal may differ, and be equally near
+        nearer = self.first if low > 0 else self.second if high < 0 else ""
         return "" if nearer in self.spoiled else nearer
 
     def said(self, first: str, second: str) -> str:
-        """Return the difference in one sentence, with other names for the two runs."""
+        """Return one sentence on the difference, with other names for the two runs."""
         c = self.comparison
         size = f"{second} less {first}: {c.difference:+.3g}"
         if math.isnan(self.p_adjusted):
@@ -75,13 +75,13 @@ class RunPair:
 
 @dataclass(frozen=True)
 class RunsCompared:
-    """All pairs of several runs, compared on every headline reading that they share.
+    """Comparison of all pairs of several runs on every headline reading that they share.
 
     Attributes:
-        sides: The runs by name.
+        sides: Runs by name.
         pairs: One entry per reading and pair of runs.
-        adjustment: Method by which p-values were adjusted.
-        left_out: Sentences on what was not compared, and why.
+        adjustment: Method that adjusted the p-values.
+        left_out: Sentences on the readings that were not compared, with the reasons.
     """
 
     sides: dict[str, Side]
@@ -90,10 +90,10 @@ class RunsCompared:
     left_out: Sequence[str] = ()
 
     def ranks(self) -> list[tuple[Place, str, int, int]]:
-        """Return reading, run, and the best and worst rank that the run may have.
+        """Return the reading, the run, and the best and worst rank that the run may have.
 
-        A run's best rank counts the runs that are better beyond chance; its worst rank, those that are not worse beyond
-        chance. Runs with overlapping ranks cannot be told apart.
+        A run's best rank follows from the number of runs that are better beyond chance, and its worst rank from the
+        number that are not worse beyond chance. Runs with overlapping ranks cannot be distinguished.
         """
         found = []
         for place in dict.fromkeys(place_of(one.before) for one in self.pairs if one.before.ideal is not None):
@@ -151,15 +151,15 @@ class RunsCompared:
                 for of, name, best, worst in ranks
                 if of == place
             ]
-            lines += [f"  Ranks that chance leaves open: {', '.join(ranked)}."] if ranked else []
+            lines += [f"  Possible ranks, given chance: {', '.join(ranked)}."] if ranked else []
         return "\n".join(lines)
 
 
 def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
-    """Compare runs pairwise on every headline reading that both of a pair have.
+    """Compare runs pairwise on every headline reading that both runs of a pair have.
 
     Args:
-        sides: Two or more models as measured by runs.
+        sides: Two or more models, each measured by a run.
         adjust: ``holm`` or ``bh`` (Benjamini-Hochberg).
 
     Raises:
@@ -167,8 +167,7 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
     """
     if adjust not in ADJUSTMENTS:
         raise FairlabError(f"adjust must be {' or '.join(ADJUSTMENTS)}, not '{adjust}'")
-    several = Counter(side.name for side in sides)
-    named = {side.name if several[side.name] == 1 else f"{side.name} #{k}": side for k, side in enumerate(sides, 1)}
+    named = dict(zip(names_of(sides), sides, strict=True))
     pairs: list[RunPair] = []
     left_out: list[str] = []
     for (first, before), (second, after) in combinations(named.items(), 2):
@@ -190,7 +189,7 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
 
 
 def _about(side: Side) -> str:
-    """Return the method and the model of a run, else its folder."""
+    """Return the method and model of a run, or its folder if these are unknown."""
     method = str((side.record.config.get("method") or {}).get("_target_", "")).rpartition(".")[2]
     model = model_given(side.record)
     return " on ".join(filter(None, (method, model if isinstance(model, str) else ""))) or str(side.record.folder)

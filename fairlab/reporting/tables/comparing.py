@@ -1,8 +1,9 @@
-"""Comparison of two models on the same items after their runs, from the stored bootstrap draws."""
+"""Comparison of two finished runs on the same items, from their stored bootstrap draws."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from fairlab.benchmarks.versions import other_definition
 from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.tables.naming import distinct_names
 from fairlab.types import FairlabError
 
 Place = tuple[str, str, str]  # benchmark, subset and quantity of a reading
@@ -24,11 +26,11 @@ CHANGE = "change"
 
 @dataclass(frozen=True)
 class Side:
-    """One model as measured by a run.
+    """One model, as measured by a run.
 
     Attributes:
         record: Record of the run.
-        phase: Phase of the model in that record; empty for the only one.
+        phase: Phase of the model in that record; empty if it is the only model.
     """
 
     record: Record
@@ -36,12 +38,12 @@ class Side:
 
     @cached_property
     def readings(self) -> dict[Place, Reading]:
-        """Readings of the model by benchmark, subset and quantity."""
+        """Return the readings of the model by benchmark, subset and quantity."""
         return {place_of(reading): reading for reading in self.record.readings if reading.phase == self.phase}
 
     @cached_property
     def draws(self) -> dict[Place, NDArray[np.float64]]:
-        """Bootstrap draws (2,000,) of its readings, for those that the run has stored."""
+        """Return the bootstrap draws (2,000,) of the readings for which the run has stored them."""
         found: dict[Place, NDArray[np.float64]] = {}
         for benchmark in {benchmark for benchmark, _, _ in self.readings}:
             file = draws_file(self.record.folder, self.phase, benchmark)
@@ -53,7 +55,7 @@ class Side:
 
     @property
     def name(self) -> str:
-        """Name of the run or its folder, with the model's label if it has one."""
+        """Return the name of the run or its folder, with the model's label if it has one."""
         name = self.record.name or str(self.record.folder)
         return f"{name} ({self.phase})" if self.phase else name
 
@@ -64,13 +66,13 @@ def place_of(reading: Reading) -> Place:
 
 
 def sides_of(record: Record) -> list[Side]:
-    """Return the models that a run provides: the trained one, or all that it measured."""
+    """Return the models that a run provides: the trained model, or all measured models."""
     phases = record.phases
     return [Side(record, phase) for phase in (["after"] if "after" in phases else phases)]
 
 
 def only_side(record: Record) -> Side:
-    """Return the one model that a run provides.
+    """Return the only model that a run provides.
 
     Raises:
         FairlabError: The run measured no model, or several.
@@ -82,8 +84,13 @@ def only_side(record: Record) -> Side:
     return found[0]
 
 
+def names_of(sides: Sequence[Side]) -> list[str]:
+    """Return the names of models, with the folder of each run whose name another one has too."""
+    return distinct_names([side.name for side in sides], [str(side.record.folder) for side in sides])
+
+
 def compare_sides(before: Side, after: Side) -> list[Comparison]:
-    """Return differences of all readings that two models share, paired by item, as a run compares before and after.
+    """Return the differences of all readings that two models share, paired by item, as a run compares before and after.
 
     P-values of headline readings are adjusted by Holm's method.
 
@@ -91,12 +98,13 @@ def compare_sides(before: Side, after: Side) -> list[Comparison]:
         FairlabError: No reading can be compared; the message gives the reason.
     """
     shared = [place for place in after.readings if place in before.readings]
+    first, second = names_of([before, after])
     if not shared:
-        raise FairlabError(f"{before.name} and {after.name} share no reading; measure both with the same benchmarks")
+        raise FairlabError(f"{first} and {second} share no reading; measure both with the same benchmarks")
     reasons = {place: why_not(before, after, place) for place in shared}
     alike = [place for place in shared if not reasons[place]]
     if not alike:
-        raise FairlabError(f"{before.name} and {after.name} cannot be compared: {reasons[shared[0]]}")
+        raise FairlabError(f"{first} and {second} cannot be compared: {reasons[shared[0]]}")
     return adjusted([_comparison(before, after, place) for place in alike], CHANGE)
 
 
@@ -110,19 +118,19 @@ def why_not(before: Side, after: Side, place: Place) -> str:
     """Return the reason why a shared reading cannot be compared; empty if it can."""
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
-        return f"they were measured by other settings ({key})"
+        return f"they were measured with different settings ({key})"
     if before.readings[place].n != after.readings[place].n:
         return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
     if reason := other_definition(before.readings[place], after.readings[place]):
         return reason
-    for side in (before, after):
+    for side, called in zip((before, after), names_of([before, after]), strict=True):
         if place not in side.draws:
-            return f"{side.name} keeps no draws of {name}, as runs of older versions; measure it again"
+            return f"{called} keeps no draws of {name}, as runs of older versions; measure it again"
     return ""
 
 
 def _other_setting(first: Record, second: Record, benchmark: str) -> str:
-    """Return a benchmark's first setting that differs between two runs; empty if none differs, or if it is unknown."""
+    """Return a benchmark's first setting that differs between two runs; empty if none differs or they are unknown."""
     name = re.split("[@]", benchmark)[0]
     nodes: list[Any] = [(record.config.get("benchmark") or {}).get(name) for record in (first, second)]
     if not all(isinstance(node, dict) for node in nodes):
@@ -132,7 +140,7 @@ def _other_setting(first: Record, second: Record, benchmark: str) -> str:
 
 
 def _comparison(before: Side, after: Side, place: Place) -> Comparison:
-    """Return the difference of a reading between two runs, with what its benchmark says of itself."""
+    """Return the difference of a reading between two runs, with the description of its benchmark."""
     earlier, later = before.readings[place], after.readings[place]
     draws = after.draws[place] - before.draws[place]
     return Comparison(

@@ -1,4 +1,4 @@
-"""Tables written into a folder of runs."""
+"""Tables that are written to a folder of runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
 
     Args:
         records: Records of the runs, in the order of the rows.
-        folder: Folder in which the tables are written.
+        folder: Folder to write the tables to.
     """
     write_long_form(records, folder / "readings.csv")
     if has_headlines(records):

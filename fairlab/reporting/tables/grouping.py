@@ -1,4 +1,4 @@
-"""Runs that differ only in their seed, settings that distinguish the other runs, and readings over seeds."""
+"""Grouping of runs that differ only in their seed, the settings that distinguish groups, and readings over seeds."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.metrics.bootstrap import Z
-from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import judging_rules
-from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
+from fairlab.reporting.tables.marks import COLLAPSED, is_spoiled, marks_of_runs
+from fairlab.reporting.tables.naming import common_name, differing, distinct_names, overrides_text
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
-# Overrides that say where and how a run was done, or which of several equal runs it is.
+# Overrides that describe where and how a run was executed, or which of several equal runs it is.
 NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed|name)=)")
-# Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
+# Parts of a configuration that describe where, how or with which seed a run was executed; settings that inherit the
+# seed.
 BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
-COLLAPSED = "gap fell by collapse alone"
 FEW_ITEMS = "too few items to conclude from"
-FEWEST_SEEDS = 3  # seeds below which no interval over seeds and items covers as it should
+FEWEST_SEEDS = 3  # minimum number of seeds for an interval over seeds and items with the right coverage
 TWO_SEEDS = "two seeds, too few for an interval"
-FEW_SEEDS = 8  # seeds below which the interval over seeds alone is given as well
-# Parts of a configuration that a method without training steps does not read; its data and its device it does.
+FEW_SEEDS = 8  # with fewer seeds, the interval over only the seeds is also given
+# Parts of a configuration that a method without training steps does not read; it does read its data and device.
 OF_STEPS = re.compile(
     r"(optimizer|schedule|callbacks|loader)\.|trainer\.(?!accelerator$|devices$|precision$)|data\.batch_size$"
 )
@@ -42,16 +43,17 @@ SEED = re.compile(r"(^|\.)(seed|fresh)$")
 
 @dataclass(frozen=True)
 class Point:
-    """One reading of one choice of settings, over its seeds.
+    """One reading of one choice of settings, averaged over its seeds.
 
     Attributes:
         value: Mean over the runs, in the reading's unit.
-        low, high: Bounds of the 95 % interval over items and, with several seeds, over seeds as well (nested); nan with
-            two seeds; see :func:`over_seeds`.
-        ideal: Value of a perfectly fair or useful model; None if there is no such value.
-        n: Number of runs averaged that are not the same computation.
-        marks: Warnings shown with the value, such as that the method did not train, and for how many of the runs.
-        over_seeds: Bounds of Student's t over the seeds alone, with fewer than :data:`FEW_SEEDS` seeds; else None.
+        low, high: Bounds of the 95 % interval over items and, if there are several, over seeds (nested); nan with two
+        seeds; see :func:`over_seeds`.
+        ideal: Value of a perfectly fair or useful model, or None.
+        n: Number of averaged runs, without repetitions of the same computation.
+        marks: Warnings shown with the value, such as that the method did not train, with the number of runs concerned.
+        over_seeds: Bounds of Student's t over the seeds alone, if there are fewer than :data:`FEW_SEEDS` seeds;
+            otherwise None.
     """
 
     value: float
@@ -64,19 +66,26 @@ class Point:
 
     @property
     def distance(self) -> float:
-        """Distance from the ideal value; nan if there is no ideal value."""
+        """Return the distance from the ideal value; nan if there is no ideal value."""
         return math.nan if self.ideal is None else abs(self.value - self.ideal)
 
     @property
+    def distances(self) -> tuple[float, float]:
+        """Bounds of the distance from the ideal value: two values on either side of it may be equally near."""
+        ideal = self.ideal or 0.0
+        ends = sorted((abs(self.low - ideal), abs(self.high - ideal)))
+        return 0.0 if self.low <= ideal <= self.high else ends[0], ends[1]
+
+    @property
     def interval(self) -> str:
-        """The bounds in brackets; empty if there are too few items or seeds for them."""
+        """Return the bounds in brackets; empty if there are too few items or seeds for them."""
         shown = math.isfinite(self.low) and FEW_ITEMS not in self.marks
         return f"[{self.low:.4g}, {self.high:.4g}]" if shown else ""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of settings with its readings, over its seeds.
+    """One choice of settings, with its readings over its seeds.
 
     Attributes:
         settings: Settings that distinguish it from the other choices, by key.
@@ -84,6 +93,8 @@ class Choice:
         points: Readings over the runs, by key.
         repeated: Number of runs left out because they repeat the seed of another run.
         runs: Records of the remaining runs.
+        called: Name that a person gave to all its runs, with its settings if other choices have the same name; empty
+            if they have none, or several.
     """
 
     settings: dict[str, str]
@@ -91,27 +102,22 @@ class Choice:
     points: dict[str, Point]
     repeated: int = 0
     runs: tuple[Record, ...] = ()
-
-    @property
-    def called(self) -> str:
-        """Name that a person gave to all its runs; empty if they have none, or several."""
-        names = {record.name for record in self.runs}
-        return names.pop() if len(names) == 1 else ""
+    called: str = ""
 
     @property
     def name(self) -> str:
         """The name that a person gave to the runs, else the settings as overrides."""
-        return self.called or " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
+        return self.called or overrides_text(self.settings) or "all runs"
 
 
 def records_below(folder: Path) -> list[Record]:
-    """Return the records of all runs below a folder, at least one; without any, those of other tools' results.
+    """Return the records of all runs below a folder or, without runs, records of other tools' results; at least one.
 
     Raises:
         FairlabError: The folder does not exist or contains no run.
     """
     if not folder.exists():
-        raise FairlabError(f"{folder} is no folder; give a folder of runs, such as outputs")
+        raise FairlabError(f"{folder} is not a folder; give a folder of runs, such as outputs")
     if records := read_runs(folder) if folder.is_dir() else []:
         return records
     if records := tool_records(folder):
@@ -123,10 +129,10 @@ def records_below(folder: Path) -> list[Record]:
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
-    """Return the settings that distinguish the runs, by key: differing overrides, then other settings if necessary.
+    """Return the settings that distinguish the runs, by key: overrides that differ and, if necessary, other settings.
 
-    Values come from the resolved configurations. If a command chooses a whole part of them, the value is the command's
-    own.
+    Values come from the resolved configurations. If a command chooses a whole part of the configuration, the value is
+    the one given in the command.
     """
     done = [identity(record) for record in records]
     given = [_given(record) for record in records]
@@ -151,11 +157,11 @@ def _kinds(found: Sequence[Mapping[str, str]]) -> int:
 
 
 def identity(record: Record) -> dict[str, str]:
-    """Return the leaves of a run's configuration that it reads, without its seed; null is the same as a missing key.
+    """Return the values that a run reads from its configuration, without its seed; null counts as a missing key.
 
-    A finished run of a method without training steps, such as a projection, reads nothing of optimizer, schedule,
-    steps and batches, so these do not tell two of its runs apart. Data and weights are identified by their hashes if
-    the record has them, not by their paths.
+    A finished run of a method without training steps, such as a projection, ignores optimizer, schedule, steps and
+    batches, so these do not distinguish two of its runs. Data and weights are identified by their hashes, if the record
+    has them, instead of their paths.
     """
     config = record.config
     what = {key: value for key, value in config.items() if key not in BESIDES}
@@ -196,7 +202,7 @@ def _given(record: Record) -> dict[str, str]:
 
 
 def _configured(config: Any, key: str) -> str:
-    """Return the value at a key; empty if the key is missing or holds a whole part."""
+    """Return the value at a key; empty if the key is missing or is a whole part of the configuration."""
     for part in key.split("."):
         if not isinstance(config, dict) or part not in config:
             return ""
@@ -205,9 +211,9 @@ def _configured(config: Any, key: str) -> str:
 
 
 def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
-    """Return the finished runs, one choice for those whose configurations differ only in their seed.
+    """Return the finished runs as choices, each with the runs whose configurations differ only in their seed.
 
-    If several runs do the same with the same seed, the last one counts.
+    If several runs have the same configuration and seed, the last one counts.
 
     Args:
         records: Records of runs; unfinished ones are left out.
@@ -231,12 +237,18 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
                 tuple(runs),
             )
         )
-    return made
+    names = [common_name(choice.runs) for choice in made]
+    called = distinct_names(names, differing([choice.settings for choice in made], names))
+    return [replace(choice, called=name) for choice, name in zip(made, called, strict=True)]
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return a reading over runs, with the marks that it has in any of them and intervals as verdicts take them."""
-    found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
+    """Return a reading over runs."""
+    return point_over([(record, reading) for record in runs for reading in record.readings if reading.key == key])
+
+
+def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
+    """Return one reading over the runs that have it, with their marks, and intervals as verdicts take them."""
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
     point = over_seeds([_corrected(record, reading, one) for record, reading in found])
     if point is None:
@@ -250,9 +262,9 @@ def _point(runs: Sequence[Record], key: str) -> Point | None:
 
 
 def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
-    """Return a reading with its corrected interval; unchanged if its items are too few for one.
+    """Return a reading with a corrected interval; unchanged if there are too few items for an interval.
 
-    Over several computations :func:`over_seeds` widens intervals for few items, so that only folded ones are.
+    With several computations, :func:`over_seeds` widens intervals for few items, so only folded readings are corrected.
     """
     info = judging_rules(reading)
     low, high = corrected_interval(record, reading)
@@ -261,16 +273,16 @@ def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
-    r"""Return the mean of a reading over runs with its 95 % interval, over seeds and items; None if there are no runs.
+    r"""Return the mean of a reading over runs, with its 95 % interval over seeds and items; None if there are no runs.
 
-    Runs whose values and intervals agree are one computation: a deterministic method has the variance of its items
-    alone. Else the variance of the mean of S seeds over N items is :math:`a + b` with :math:`a = s^2 / S` and
-    :math:`b = e^2`: s is the deviation of the values, and e the mean standard error of the runs over their items, which
-    are the same in each run and thus do not average out. Welch and Satterthwaite's half-width is
-    :math:`t_f \sqrt{a + b}` with :math:`f = (a + b)^2 / (a^2 / (S - 1) + b^2 / (N - 1))`, which covers too rarely with
-    three seeds that vary; Howe's, :math:`\sqrt{t_{S-1}^2 a + t_{N-1}^2 b}`, covers too often if they vary little. A
-    quarter of the second and three quarters of the first cover as they should from :data:`FEWEST_SEEDS` seeds on;
-    below that none does, and both bounds are nan.
+    Runs whose values and intervals agree count as one computation, because a deterministic method varies only with its
+    items. Otherwise the variance of the mean of S seeds over N items is :math:`a + b`, with :math:`a = s^2 / S` and
+    :math:`b = e^2`, where s is the standard deviation of the values and e the mean standard error of the runs over
+    their items. The items are the same in each run, so their variance does not average out. Welch and Satterthwaite's
+    half-width is :math:`t_f \sqrt{a + b}` with :math:`f = (a + b)^2 / (a^2 / (S - 1) + b^2 / (N - 1))`, whose coverage
+    is too low with three seeds that vary; the coverage of Howe's, :math:`\sqrt{t_{S-1}^2 a + t_{N-1}^2 b}`, is too high
+    if seeds vary little. Three quarters of the first plus a quarter of the second have the right coverage with at least
+    :data:`FEWEST_SEEDS` seeds. With fewer seeds no formula does, and both bounds are nan.
 
     Sources: Satterthwaite 1946, "An Approximate Distribution of Estimates of Variance Components"; Howe 1974,
     "Approximate Confidence Limits on the Mean of X + Y Where X and Y Are Two Tabled Independent Random Variables".
@@ -281,7 +293,7 @@ def over_seeds(readings: Sequence[Reading]) -> Point | None:
     computed = {(reading.value, reading.low, reading.high) for reading in readings}
     if len(computed) == 1:
         return Point(first.value, first.low, first.high, first.ideal, 1)
-    from scipy import stats  # a second to import
+    from scipy import stats  # takes a second to import
 
     values = np.array([reading.value for reading in readings])
     n, mean = len(values), float(values.mean())
@@ -294,13 +306,13 @@ def over_seeds(readings: Sequence[Reading]) -> Point | None:
 
 
 def nested_half_width(errors: NDArray[np.float64], freedom: NDArray[np.int64]) -> float:
-    """Return the half-width of a 95 % interval whose variance is a sum of two; see :func:`over_seeds`.
+    """Return the half-width of a 95 % interval whose variance is the sum of two variances; see :func:`over_seeds`.
 
     Args:
         errors: Standard errors of the mean due to seeds and to items, (2,).
         freedom: Degrees of freedom of each, (2,).
     """
-    from scipy import stats  # a second to import
+    from scipy import stats  # takes a second to import
 
     variances = errors**2
     total = float(variances.sum())
@@ -312,15 +324,16 @@ def nested_half_width(errors: NDArray[np.float64], freedom: NDArray[np.int64]) -
 
 
 def headlines(records: Sequence[Record]) -> list[str]:
-    """Return the keys of the headline readings of models after training, or as evaluated."""
+    """Return the keys of the headline readings of trained or evaluated models."""
     readings = [reading for record in records for reading in record.readings]
     return list(dict.fromkeys(r.key for r in readings if r.headline and r.phase not in ("before", DATA)))
 
 
 def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
-    """Return the choice whose mean is nearest to the ideal, and the choices whose interval overlaps its own.
+    """Return the choice with the mean nearest to the ideal, and the choices whose intervals overlap its interval.
 
-    A model that did not train, or that says nothing of bias, is never the best; None if no other has an ideal value.
+    A model that did not train, or whose numbers show nothing about bias, is never the best. The result is None if no
+    other model has an ideal value.
     """
     having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
     sound = [choice for choice in having if not spoiled(choice.points[key])]
@@ -333,22 +346,18 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
 
 
 def _apart(first: Point, second: Point) -> bool:
-    """Return whether two intervals do not overlap; with too few items none is apart from another."""
+    """Return whether the intervals of two distances do not overlap; with too few items none is apart from another."""
     few = FEW_ITEMS in (*first.marks, *second.marks)  # two seeds have no bounds, which are apart from none
-    return not few and (first.low > second.high or first.high < second.low)
+    (low, high), (other_low, other_high) = first.distances, second.distances
+    return not few and (low > other_high or high < other_low)
 
 
 def spoiled(point: Point) -> bool:
-    """Return whether a run of a point did not train, is at chance, or fails the check of its behaviour."""
+    """Return whether any run of a point did not train, is at chance, or fails the behaviour check."""
     return is_spoiled(point.marks)
 
 
-def is_spoiled(marks: Sequence[str]) -> bool:
-    """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
-    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
-
-
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the places of the points on the Pareto front of two distances, in order of the first coordinate."""
+    """Return the indices of the points on the Pareto front of two distances, ordered by the first coordinate."""
     kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
     return sorted(kept, key=lambda k: points[k])

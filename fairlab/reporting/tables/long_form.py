@@ -1,4 +1,4 @@
-"""Results of any runs in one long-form table: a row for each reading, keyed by its run's configuration."""
+"""Results of any runs in one long-form table, with a row for each reading and its run's configuration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAKEN = {"run", "status", "configuration", "seed", *READING}  # clashing setting
 
 
 def configuration(record: Record) -> str:
-    """Return a short name of a run's configuration without its seed: the first twelve digits of its identity's hash."""
+    """Return a short name of a run's configuration without the seed: the first twelve digits of a hash."""
     content = json.dumps(sorted(identity(record).items()))
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
@@ -36,7 +36,7 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
     """Return a table with a row for each reading of each run.
 
     Columns: ``run`` (its folder), ``status``, ``configuration`` (equal for runs that differ only in their seed),
-    ``seed``, the settings that distinguish the runs, by key (such as ``method.beta``), and the parts of a
+    ``seed``, the settings that distinguish the runs, by key (such as ``method.beta``), and the fields of a
     :class:`fairlab.record.Reading`.
 
     Args:
@@ -69,7 +69,7 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
         FairlabError: The suffix is neither, or the disk is full.
     """
     if path.suffix not in (".csv", ".parquet"):
-        raise FairlabError(f"{path} has no ending that says its kind; give a name that ends in .csv or .parquet")
+        raise FairlabError(f"{path} has no known file ending; give a name that ends in .csv or .parquet")
     table = long_form(records)
     path.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
@@ -80,6 +80,6 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
 
 
 def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a table whose texts and column names are safe from being read as spreadsheet formulas."""
+    """Return a table whose texts and column names cannot be mistaken for spreadsheet formulas."""
     texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
     return texts.rename(columns=csv_cell)

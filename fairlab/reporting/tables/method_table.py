@@ -1,14 +1,14 @@
-"""Methods by readings: means over seeds, and differences beyond chance, over items and seeds.
+"""Table of methods by readings, with means over seeds and marks for differences beyond chance.
 
 Every two methods are compared on each reading. The difference of their means varies with the measured items and with
-the seeds of the runs, and both sources of variance are counted:
+the seeds of the runs, and both variances are included:
 
 - over items: the variance of the difference over bootstrap draws that resample the same items for all runs;
 - over seeds: the variance of the differences if the runs have the same seeds, else the pooled variance of both methods.
 
-With one seed each, the p-value is that of the paired bootstrap, as in a run's own record. With more seeds, the
-difference divided by the root of the summed variances is compared with Student's t, with degrees of freedom after Welch
-and Satterthwaite. Runs without stored draws are compared over seeds alone. P-values of a reading are adjusted for all
+With one seed each, the p-value is from the paired bootstrap, as in a run's own record. With more seeds, the difference
+divided by the root of the summed variances is compared with Student's t, with degrees of freedom after Welch and
+Satterthwaite. Runs without stored draws are compared only over seeds. The p-values of a reading are adjusted for all
 its pairs (Holm). Readings of different versions of a benchmark's definition are not tested against each other; readings
 of a version other than the current one are marked.
 """
@@ -16,9 +16,8 @@ of a version other than the current one are marked.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -31,9 +30,11 @@ from fairlab.metrics.bootstrap import two_sided_p
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
+from fairlab.reporting.headlines import too_few
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
-from fairlab.reporting.tables.grouping import COLLAPSED, identity, is_spoiled, settings_of
-from fairlab.reporting.tables.marks import marked, marks_of_runs
+from fairlab.reporting.tables.grouping import identity, settings_of
+from fairlab.reporting.tables.marks import COLLAPSED, is_spoiled, marked, marks_of_runs
+from fairlab.reporting.tables.naming import differing, distinct_names, model_called, overrides_text
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -48,7 +49,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Measured:
-    """Reading of one method, over its seeds.
+    """One reading of one method over its seeds.
 
     Attributes:
         values: Value by seed.
@@ -56,6 +57,7 @@ class Measured:
         reading: Reading of the first seed, for its unit, ideal value and number of items.
         versions: Versions of the benchmark's definition by which its seeds were measured.
         marks: Warnings shown with the value, such as that the method did not train, and for how many of the seeds.
+        few: Whether the items are too few for a verdict.
     """
 
     values: dict[int | None, float]
@@ -63,37 +65,46 @@ class Measured:
     reading: Reading
     versions: frozenset[int] = frozenset({1})
     marks: tuple[str, ...] = ()
+    few: bool = False
 
     @property
     def mean(self) -> float:
-        """Mean over seeds."""
+        """Return the mean over seeds."""
         return float(np.mean(list(self.values.values())))
 
     @property
     def deviation(self) -> float:
-        """Standard deviation over seeds; nan for a single seed."""
+        """Return the standard deviation over seeds; nan for a single seed."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
+
+    def above(self) -> Measured:
+        """Return the values as distances above the ideal value, so that methods on either side of it are compared."""
+        ideal = self.reading.ideal
+        if ideal is None or self.mean >= ideal:
+            return self
+        values = {seed: 2 * ideal - value for seed, value in self.values.items()}
+        return replace(self, values=values, draws={seed: 2 * ideal - drawn for seed, drawn in self.draws.items()})
 
     @property
     def distance(self) -> float:
-        """Distance of the mean from the ideal value; nan if there is no ideal value."""
+        """Return the distance of the mean from the ideal value; nan if there is no ideal value."""
         return math.nan if self.reading.ideal is None else abs(self.mean - self.reading.ideal)
 
     @property
     def text(self) -> str:
-        """``0.0312 ± 0.0021 (3)``, then the marks; the value alone for one seed, or seeds that agree."""
+        """Return ``0.0312 ± 0.0021 (3)`` and the warnings; without a deviation for one seed or seeds that agree."""
         seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(set(self.values.values())) > 1 else ""
         return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
 
 @dataclass(frozen=True)
 class MethodTable:
-    """Methods, or models, in rows and readings in columns.
+    """Table with methods or models in rows and readings in columns.
 
     Attributes:
         cells: Measured values by name of the method, then by reading.
-        p_values: Adjusted p-value of no difference by reading, then by pair of methods; pairs that cannot be tested are
-            left out.
+        p_values: Adjusted p-value of the same distance to the ideal value, by reading, then by pair of methods; pairs
+            that cannot be tested are left out.
         titles: Heading of each reading.
     """
 
@@ -104,28 +115,49 @@ class MethodTable:
     def best(self, place: Place) -> str | None:
         """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
 
-        Methods that did not train, or whose gap fell by collapse alone, do not count.
+        Methods that did not train, or whose gap fell by collapse alone, do not count. There is none if a method has too
+        few items, or two seeds.
 
         Raises:
-            FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
+            FairlabError: ``place`` is no column of the table.
         """
-        if not isinstance(place, tuple):
-            raise FairlabError(f"a reading is named by benchmark, subset and quantity, not by a {type(place).__name__}")
+        self._refuse_unknown(place)
         having = {name: row[place] for name, row in self.cells.items() if place in row}
         having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks)}
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
             return None
         first = min(having, key=lambda name: having[name].distance)
+        if any(cell.few or len(set(cell.values.values())) == 2 for cell in having.values()):
+            return None  # too few items, or two seeds, of which no interval covers as it should
         p_values = [self.p(place, first, other) for other in having if other != first]
         return first if all(p < ALPHA for p in p_values) else None
 
     def p(self, place: Place, first: str, second: str) -> float:
-        """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested."""
+        """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested.
+
+        Raises:
+            FairlabError: ``place`` is no column of the table, or a method no row.
+        """
+        self._refuse_unknown(place, first, second)
         found = self.p_values.get(place, {})
         return found.get((first, second), found.get((second, first), 1.0))
 
+    def _refuse_unknown(self, place: object, *methods: object) -> None:
+        """Raise if a reading is no column of the table, or a method no row; values of any type are refused alike.
+
+        Raises:
+            FairlabError: One is not in the table.
+        """
+        if place not in list(self.titles):
+            raise FairlabError(
+                f"the table has no reading {place!r}; name one by (benchmark, subset, quantity): "
+                f"{', '.join(map(str, self.titles))}"
+            )
+        if unknown := [method for method in methods if method not in list(self.cells)]:
+            raise FairlabError(f"the table has no method {unknown[0]!r}; there are: {', '.join(self.cells)}")
+
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row per method and reading: mean, deviation, number of seeds and items, unit, ideal, best or not."""
+        """Return a row per method and reading: mean, deviation, numbers of seeds and items, unit, ideal, best."""
         rows = [
             {
                 "method": name,
@@ -185,37 +217,38 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
     """
     done = [record for record in records if record.status == "finished"]
     if not done:
-        raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
+        raise FairlabError(f"none of the {len(records)} runs has finished; let at least one finish")
     grouped: dict[tuple[str, ...], dict[int | None, Side]] = {}
-    names: dict[tuple[str, ...], str] = {}
-    own: dict[tuple[str, ...], str] = {}
+    told: dict[tuple[str, ...], dict[str, str]] = {}
     for record, settings in zip(done, settings_of(done), strict=True):
         for side in sides_of(record):
             label = "" if side.phase == "after" else side.phase
             key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
             grouped.setdefault(key, {})[record.config.get("seed")] = side
-            said = [f"{k}={v}" for k, v in settings.items()]
-            own[key] = " ".join([label] * bool(label) + said) or "model"
-            names[key] = " ".join(filter(None, [label, record.name])) if record.name else own[key]
+            told[key] = settings
+    called = [model_called([side.record for side in by_seed.values()], key[0]) for key, by_seed in grouped.items()]
+    distinct = distinct_names(called, differing(list(told.values()), called))
+    fallbacks = [" ".join(filter(None, (key[0], overrides_text(told[key])))) or "model" for key in grouped]
+    names = {key: name or other for key, name, other in zip(grouped, distinct, fallbacks, strict=True)}
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
-    several = Counter(names.values())
-    names = {key: name if several[name] == 1 else own[key] for key, name in names.items()}
     cells = {names[key]: measured_row(by_seed, places) for key, by_seed in grouped.items()}
     tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
     return MethodTable(cells, tested, {place: "/".join(place) for place in places})
 
 
 def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]:
-    """Return the readings that become the columns.
+    """Return the readings to use as columns.
 
     Raises:
-        FairlabError: No model has a requested reading, or any headline reading.
+        FairlabError: No model has a requested reading, or any headline reading, or ``readings`` is no list of texts.
     """
+    if readings is not None and (isinstance(readings, str) or not _are_texts(readings)):
+        raise FairlabError(f"readings must be a list of texts such as cced/embedded/gap, not {readings!r}")
     known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
     if readings is None:
         found = [place for place, reading in known.items() if reading.headline]
         if not found:
-            raise FairlabError("these runs hold no headline reading; name the readings wanted")
+            raise FairlabError("these runs have no headline reading; name the readings to show")
         return found
     by_name = {"/".join(place): place for place in known}
     if unknown := [name for name in readings if name not in by_name]:
@@ -223,12 +256,16 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     return [by_name[name] for name in readings]
 
 
+def _are_texts(values: object) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(one, str) for one in values)
+
+
 def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
     """Return the measurements of one method's runs, by reading.
 
     Args:
         by_seed: Model of each seed.
-        places: Readings to return, if a run has them.
+        places: Readings to return if a run has them.
     """
     row = {}
     for place in places:
@@ -241,22 +278,26 @@ def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) ->
             found = [(side.record, side.readings[place]) for side in having.values()]
             collapsed = any(reading.key in collapsed_readings(record) for record, reading in found)
             marks = marks_of_runs(found) + (COLLAPSED,) * collapsed
-            row[place] = Measured(values, draws, readings[0], versions, marks)
+            few = any(too_few(record, reading) for record, reading in found)
+            row[place] = Measured(values, draws, readings[0], versions, marks, few)
     return row
 
 
 def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
-    """Return adjusted p-values of no difference for every pair of methods that can be tested."""
-    p_values = {(a, b): difference_p(column[a], column[b]) for a, b in combinations(column, 2)}
+    """Return adjusted p-values of the same distance to the ideal value, for every pair of methods that can be tested.
+
+    Without an ideal value they are of the same value.
+    """
+    p_values = {(a, b): difference_p(column[a].above(), column[b].above()) for a, b in combinations(column, 2)}
     tested = {pair: p for pair, p in p_values.items() if not math.isnan(p)}
     return dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
 
 
 def difference_p(first: Measured, second: Measured) -> float:
-    """Return the two-sided p-value that two methods' means do not differ, over items and seeds.
+    """Return the two-sided p-value of equal means of two methods, over items and seeds.
 
     The value is nan if there is one seed each and no draws over the same items, if there is no variance, or if the two
-    were measured by different versions of a definition.
+    were measured with different versions of a definition.
     """
     if len(first.versions | second.versions) > 1:
         return math.nan
@@ -277,7 +318,7 @@ def difference_p(first: Measured, second: Measured) -> float:
 
 
 def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] | None:
-    """Return draws (2,000,) of the difference of means over seeds; None if a run has no draws, or the items differ."""
+    """Return draws (2,000,) of the difference of means over seeds; None if a run has no draws or the items differ."""
     complete = len(first.draws) == len(first.values) and len(second.draws) == len(second.values)
     if not complete or first.reading.n != second.reading.n:
         return None

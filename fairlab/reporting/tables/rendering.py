@@ -20,6 +20,16 @@ ESCAPED = {
     "†": r"$^{\dagger}$",
     "‡": r"$^{\ddagger}$",
     "–": "--",
+    "|": r"\textbar{}",
+    **{sign: f"${told}$" for sign, told in {"−": "-", "×": r"\times", "→": r"\to", "≤": r"\le", "≥": r"\ge"}.items()},
+    **{
+        letter: rf"$\{name}$"
+        for letter, name in zip(
+            "αβγδεκλμπρστχωΔ",
+            "alpha beta gamma delta epsilon kappa lambda mu pi rho sigma tau chi omega Delta".split(),
+            strict=True,
+        )
+    },
     **{sign: rf"\{sign}" for sign in "&%$#_{}"},
 }
 
@@ -32,6 +42,8 @@ class Printed:
     bold: bool = False
 
 
+SET = re.compile(r"[\x00-\u017f\u2013-\u2026€]")  # letters that pdflatex sets without further packages
+LONGEST_WORD = 14  # letters of a row's name without a place for a line break
 LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on one line, else a column that breaks it
 
 
@@ -44,41 +56,45 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
         | --- | --- |
         | a\|b | **0.1** |
     """
-    lines = [[name.replace("|", r"\|") for name in header], ["---"] * len(header)]
+    lines = [[_marked(Printed(name)) for name in header], ["---"] * len(header)]
     lines += [[_marked(entry) for entry in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _marked(entry: Printed) -> str:
-    text = entry.text.replace("|", r"\|")
+    text = " ".join(entry.text.split()).replace("|", r"\|")
     return f"**{text}**" if entry.bold and text else text
 
 
 def latex(
     header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "", width: int = 0
 ) -> str:
-    """Return a table in LaTeX, which needs the package booktabs: first column left-aligned, the others right-aligned.
+    """Return a LaTeX table for the package booktabs, with the first column left-aligned, the others right-aligned.
 
     Args:
         header: Name of each column.
         rows: Entries of each row, one per column.
         caption: Caption above the table; empty leaves it out.
         note: Note below the table in small type; empty leaves it out.
-        width: Number of characters after which the names of columns are broken, and long names of rows; 0 for never.
+        width: Number of characters after which column names and long row names are wrapped; 0 for no wrapping.
 
     Raises:
-        FairlabError: The caption is no text.
+        FairlabError: The caption is not a text.
     """
     if not isinstance(caption, str):
         raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")
     long = width and max((len(row[0].text) for row in rows), default=0) > LONGEST_NAME
-    lines = [" & ".join(_stacked(name, width) for name in header), *(" & ".join(map(_set, row)) for row in rows)]
+    lines = [" & ".join(_stacked(name, width) for name in header)]
+    lines += [" & ".join([_row_name(row[0], bool(long)), *map(_set, row[1:])]) for row in rows]
+    written = "".join([caption, note, *header, *(entry.text for row in rows for entry in row)])
+    unset = "".join(dict.fromkeys(sign for sign in written if sign not in ESCAPED and not SET.match(sign)))
     return "\n".join(
         [
             "% needs \\usepackage{booktabs}",
+            *([f"% pdflatex cannot set {unset}; use lualatex or xelatex with a font that has them"] if unset else []),
             r"\begin{table}",
             r"\centering",
-            *([r"\footnotesize\setlength{\tabcolsep}{3pt}"] if width else []),
+            *([r"\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{6pt}"] if width else []),
             *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
             rf"\begin{{tabular}}{{{NARROW if long else 'l'}{'r' * (len(header) - 1)}}}",
             r"\toprule",
@@ -94,12 +110,29 @@ def latex(
 
 
 def _stacked(name: str, width: int) -> str:
-    """Return the name of a column, broken into lines above one another."""
+    """Return the name of a column, wrapped onto several lines."""
     parts = textwrap.wrap(name.replace("_", "_ "), width) if width else [name]  # a line may end in an underscore
-    lines = [part.replace("_ ", "_") for part in parts]
+    lines = [_guarded(escaped(part.replace("_ ", "_"))) for part in parts]
     if len(lines) < 2:
         return escaped(name)
-    return r"\shortstack[r]{" + r" \\ ".join(map(escaped, lines)) + "}"
+    return r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
+
+
+def _guarded(start: str) -> str:
+    """Return the start of a line, which a line break before it must not read as its own argument."""
+    return "{}" + start if start.startswith(("[", "*")) else start
+
+
+def _row_name(entry: Printed, breakable: bool) -> str:
+    """Return the name of a row; if it is breakable, long words in it may be broken after a sign or anywhere."""
+    words = [
+        r"\allowbreak{}".join(escaped(part) for part in textwrap.wrap(word, LONGEST_WORD) or [word])
+        if breakable and len(word) > LONGEST_WORD
+        else escaped(word)
+        for word in entry.text.split()
+    ]
+    name = " ".join(words)
+    return _guarded(rf"\textbf{{{name}}}" if entry.bold and name else name)
 
 
 def escaped(text: str) -> str:
@@ -109,8 +142,11 @@ def escaped(text: str) -> str:
         >>> print(escaped("50 % of a_b ± 2"))
         50 \% of a\_b $\pm$ 2
     """
+    text = re.sub(r"\s*[\x00-\x1f\x7f\u2028\u2029]\s*", " ", text)
     return re.sub("|".join(map(re.escape, ESCAPED)), lambda found: ESCAPED[found[0]], text)
 
 
 def _set(entry: Printed) -> str:
-    return rf"\textbf{{{escaped(entry.text)}}}" if entry.bold and entry.text else escaped(entry.text)
+    """Return a cell, with signs of minus before numbers."""
+    text = re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped(entry.text))
+    return rf"\textbf{{{text}}}" if entry.bold and text else text

@@ -15,7 +15,8 @@ def read_runs(folder: Path, unread: list[str] | None = None) -> list[Record]:
 
     Args:
         folder: Folder that contains runs at any depth.
-        unread: List that receives a sentence for every record that cannot be read; None raises at the first of them.
+        unread: List that receives a sentence for every record that cannot be read; with None, the first of them raises
+            an error.
 
     Raises:
         FairlabError: A record cannot be read.

@@ -1,4 +1,4 @@
-"""Runs of other evaluation tools as records, so that tables and pages show them like runs of fairlab."""
+"""Conversion of other evaluation tools' runs to records, so that tables and pages can show them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, cluster_sums
 from fairlab.record import Note, NotRun, Reading, Record
 
-RESULTS = "results of another tool"  # in the provenance: the file of results
+RESULTS = "results of another tool"  # key of the file of results in the provenance
 
 
 def tool_records(place: Path) -> list[Record]:
     """Return a record for every run of another tool in a file or below a folder; empty if there are none.
 
     Raises:
-        FairlabError: A file is damaged, or there are more files than are read.
+        FairlabError: A file is damaged, or there are too many files.
     """
     return [_record(run) for run in find_tool_runs(place)]
 
@@ -39,7 +39,7 @@ def _record(run: ToolRun) -> Record:
 
 
 def _add(record: Record, scores: TaskScores) -> None:
-    """Add the mean over items with its cluster-robust t-interval, marked if that rests on few items."""
+    """Add the mean over items with its cluster-robust t-interval, with a warning if there are few items."""
     from scipy.stats import t  # a second to import
 
     sums, sizes = cluster_sums(scores.values, scores.clusters or scores.ids)

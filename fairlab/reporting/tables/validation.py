@@ -1,4 +1,4 @@
-"""Best values of a sweep by validation: the median of a task's measure over seeds.
+"""Best settings of a sweep by validation, judged by the median over seeds of a task's measure.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix H: "select the best hyperparameter values
 based on the median validation accuracy of 3 runs for each task".
@@ -13,16 +13,17 @@ from dataclasses import dataclass
 
 from fairlab.record import Record
 from fairlab.reporting.tables.grouping import Choice
+from fairlab.reporting.tables.marks import training_notes
 
-ERROR = "validation/error"  # in a run's history: 1 less the task's measure on the training examples held out
+ERROR = "validation/error"  # key in a run's history: 1 minus the task's measure on held-out training examples
 BESIDES = (ERROR, "validation/loss")
-# Settings whose values are compared: those that do not change the task, the model or the examples held out.
+# Settings that are compared, because they do not change the task, the model or the held-out examples.
 TRIED = re.compile(r"(method|trainer)\..+|data\.batch_size")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Best values by validation among those tried for one task.
+    """Best settings by validation among those tried for one task.
 
     Attributes:
         of: Settings that were not tried but distinguish runs, such as the task.
@@ -44,10 +45,11 @@ class Chosen:
 
 
 def validation_measure(record: Record) -> tuple[str, float] | None:
-    """Return name and value of the measure by which a run chose its weights, on training examples that were held out.
+    """Return the name and value of the measure on held-out training examples by which a run chose its weights.
 
-    It is the best value over all validations, since the weights of that validation are kept. It is None if the run has
-    no task whose measure can be compared between settings: a loss cannot be compared if a setting is part of it.
+    The value is the best over all validations, because the weights of that validation are kept. The result is None if
+    the run has no task with a measure that is comparable between settings; a loss is not comparable if a setting is
+    part of it.
     """
     rows = [row for row in record.history if row.get(ERROR) is not None]
     if not rows:
@@ -58,7 +60,7 @@ def validation_measure(record: Record) -> tuple[str, float] | None:
 
 
 def best_by_median(values: Iterable[Sequence[float]]) -> int:
-    """Return the place of the values with the highest median; the first in a tie.
+    """Return the index of the values with the highest median; the first in a tie.
 
     Raises:
         ValueError: There are no values.
@@ -68,9 +70,10 @@ def best_by_median(values: Iterable[Sequence[float]]) -> int:
 
 
 def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
-    """Return, for every task and other untried distinction, the settings with the best median over seeds.
+    """Return the settings with the best median over seeds, for every task or other setting that was not tried.
 
-    No benchmark's reading takes part. The result is empty if no setting was varied.
+    No benchmark's reading takes part, and no settings of a run that did not train. The result is empty if no setting
+    was varied.
 
     Args:
         choices: Finished runs of a sweep, in the order in which they were run.
@@ -78,7 +81,8 @@ def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
     grouped: dict[tuple[tuple[str, str], ...], list[tuple[Choice, str, list[float]]]] = {}
     for choice in choices:
         measured = [found for found in map(validation_measure, choice.runs) if found is not None]
-        if measured and len(measured) == len(choice.runs):
+        trained = not any(note.mark for run in choice.runs for note in training_notes(run))
+        if measured and len(measured) == len(choice.runs) and trained:
             of = tuple((key, value) for key, value in choice.settings.items() if not TRIED.fullmatch(key))
             grouped.setdefault(of, []).append((choice, measured[0][0], [value for _, value in measured]))
     found = []

@@ -53,14 +53,21 @@
     return left.sort(order);
   }
 
-  // The run nearest to the ideal value, if its interval overlaps no other; null if it cannot be told apart.
+  // The run nearest to the ideal value, if the interval of its distance overlaps no other; null if it cannot be told apart.
   function apart(places, column) {
     const numbers = (place) => runs[place].values[column];
     const away = (place) => distance(numbers(place)[0], termOf(column).ideal);
     const sound = places.filter((place) => !runs[place].spoiled.includes(column));
     const first = sound.reduce((found, place) => (found === null || away(place) < away(found) ? place : found), null);
     if (first === null || numbers(first)[1] === null) return null;
-    const overlaps = (place) => numbers(place)[1] === null || (numbers(place)[1] <= numbers(first)[2] && numbers(place)[2] >= numbers(first)[1]);
+    const ideal = termOf(column).ideal;
+    const bounds = (place) => {
+      const [, low, high] = numbers(place);
+      const ends = [distance(low, ideal), distance(high, ideal)];
+      return [low <= ideal && ideal <= high ? 0 : Math.min(...ends), Math.max(...ends)];
+    };
+    const [near, far] = bounds(first);
+    const overlaps = (place) => numbers(place)[1] === null || (bounds(place)[0] <= far && bounds(place)[1] >= near);
     return places.some((place) => place !== first && overlaps(place)) ? null : first;
   }
 

@@ -1,1 +1,1 @@
-"""The page of all runs."""
+"""Page that shows all runs."""

@@ -1,7 +1,7 @@
-"""All runs below folders on one page: a table, pairwise comparison, trade-offs, and the items and curves of each run.
+"""Page of all runs below some folders: table, pairwise comparison, trade-offs, and the items and curves of each run.
 
-Drawing and sorting are done by ``templates/view.js``. This module provides the content: a summary of every run, and the
-details of one. A page of few runs includes the details; for many runs, a server sends them one by one
+Drawing and sorting are done by ``templates/view.js``. This module provides the content: a summary of all runs, and the
+details of each. A page with few runs includes the details; for many runs, a server sends them on request
 (:mod:`fairlab.reporting.view.serving`).
 """
 
@@ -22,26 +22,26 @@ from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
-from fairlab.reporting.tables.grouping import NO_SETTING, is_spoiled, records_below
-from fairlab.reporting.tables.marks import marks_beside, version_notes
+from fairlab.reporting.tables.grouping import NO_SETTING, records_below
+from fairlab.reporting.tables.marks import is_spoiled, marks_beside, version_notes
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.reporting.view.items import ScoredItems, items_of
 
 MOST_WHOLE = 500  # maximum number of runs whose details a page includes
 MOST_STEPS = 240  # maximum number of points of a training curve
-MOST_ITEMS = 60  # maximum number of a benchmark's items in a page, those whose scores changed most
+MOST_ITEMS = 60  # maximum number of a benchmark's items in a page; the items whose scores changed most are kept
 DIGITS = 6
 
 
 @dataclass
 class Browser:
-    """Runs below some folders, and the terms of all their readings.
+    """Runs below some folders, with the terms of all their readings.
 
     Attributes:
         records: Records of the runs.
         names: Name of each run.
-        terms: Readings by key without phase: name, meaning, unit, ideal value, question.
+        terms: Description of each reading by key without phase: name, meaning, unit, ideal value and question.
     """
 
     records: list[Record]
@@ -57,12 +57,12 @@ class Browser:
         """Return all readings, changes, notes, curves and items of a run.
 
         Args:
-            number: Place of the run.
-            page: Whether the result goes into a page, which holds some of the items, and only texts that may be passed
-                on.
+            number: Index of the run.
+            page: Whether the result is for a page, which includes only some items and only
+                texts that may be redistributed.
         """
         record = self.records[number]
-        tones = {one.comparison.key: one.tone for one in shifts(record)}
+        tones = {one.comparison.key: one.colour for one in shifts(record)}
         items = [_of_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
         return _without_secrets(
             {
@@ -77,7 +77,7 @@ class Browser:
         )
 
     def _run(self, record: Record, name: str) -> dict[str, Any]:
-        """Return a run's row of the table: its description, and its headline readings by place among the terms."""
+        """Return a run's row of the table: its description, and its headline readings by index of the term."""
         config, collapsed = record.config, collapsed_readings(record)
         values, spoiled = {}, []
         for reading in record.readings:
@@ -101,7 +101,7 @@ class Browser:
         }
 
     def _term(self, named: Reading | Comparison) -> int:
-        """Return the place of a reading's key among the terms, adding it if it is new."""
+        """Return the index of a reading's key among the terms, adding it if it is new."""
         found = self.terms.get(key(named))
         if found is None:
             ideal = named.ideal if isinstance(named, Reading) else None
@@ -121,7 +121,7 @@ class Browser:
 
 
 def browse(folders: Sequence[Path]) -> Browser:
-    """Collect the runs below folders; in a folder without runs of fairlab, those that other tools left.
+    """Collect the runs below folders; from a folder without fairlab runs, collect the runs of other tools.
 
     Raises:
         FairlabError: A folder does not exist or contains no run, or a file is damaged.
@@ -138,7 +138,7 @@ def browse(folders: Sequence[Path]) -> Browser:
 
 
 def _name(record: Record, folder: Path, *, alone: bool) -> str:
-    """Return a run's own name, with its place if it is not ``alone``; else its place, or the name of a single file."""
+    """Return a run's name, with its path unless ``alone``; without a name, its path or the name of a single file."""
     place = record.folder.relative_to(folder)
     shown = folder.name if str(place) == "." and results_file(record) else str(place)
     if record.name:
@@ -182,7 +182,7 @@ def _settings(command: str) -> str:
 
 
 def _numbers(*values: float | None) -> list[float | None]:
-    """Round to ``DIGITS`` significant digits."""
+    """Round numbers to ``DIGITS`` significant digits."""
     return [None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}") for value in values]
 
 
@@ -206,7 +206,7 @@ def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
         rows.append([found.ids[place], scores, list(found.texts[place]) if told and found.texts else []])
     why = found.missing
     if found.texts and not told:
-        why = "The licence of these texts does not let a page hold them; with --serve they are read from your files."
+        why = "The licence of these texts forbids including them in a page; with --serve they are read from your files."
     return {
         "name": found.name,
         "values": list(found.values),
@@ -218,6 +218,6 @@ def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
 
 
 def _without_secrets(content: dict[str, Any]) -> dict[str, Any]:
-    """Redact secrets as :func:`fairlab.record.redacted` does, but in one pass: numbers are too short to be secrets."""
+    """Redact secrets as :func:`fairlab.record.redacted` does, in one pass, skipping numbers, which are too short."""
     cleared: dict[str, Any] = json.loads(without_secrets(json.dumps(content)))
     return cleared

@@ -1,8 +1,8 @@
-"""Items of a run's benchmarks: their scores before and after, and their texts.
+"""Items of a run's benchmarks, with their scores before and after and their texts.
 
-A run folder stores values only, and the texts of benchmarks from outside fairlab. The texts of other benchmarks are
-read again from their original location: the user's files, or the data shipped with fairlab. Only texts whose licence
-lets everybody pass them on may be written into a page.
+A run folder stores only values, except for benchmarks from outside fairlab, whose texts it also stores. The texts of
+other benchmarks are read again from their original location: the user's files, or the data shipped with fairlab. Only
+texts with a licence that allows redistribution may be written to a page.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts
 
 Array = NDArray[np.floating]
-MOST_VALUES = 4  # for an item whose texts are unknown; wider arrays are embeddings
+MOST_VALUES = 4  # maximum number of values of an item without known texts; wider arrays are embeddings
 FREE = ("CC0-1.0", "MIT")  # licences of texts that a page may contain
-DIFFERENT = "the files there are now do not have the items that were measured"
+DIFFERENT = "the current files do not contain the items that were measured"
 
 
 @dataclass(frozen=True)
 class ScoredItems:
-    """Items of one benchmark, or of one part of it, in a run.
+    """Items of one benchmark, or of one of its parts, in a run.
 
     Attributes:
         name: Name of the benchmark, and of the part if it has several.
@@ -40,9 +40,9 @@ class ScoredItems:
         ids: Names of the N items.
         texts: Texts of each item; empty if they are unavailable.
         scores: Scores (N, number of values) by phase.
-        free: Whether the texts may be written into a page.
+        free: Whether the texts may be written to a page.
         missing: Reason why there are no texts; empty if there are texts.
-        groups: Group of each item, such as its bias type; empty if there are none.
+        groups: Group of each item, such as its bias type; empty if there are no groups.
     """
 
     name: str
@@ -56,7 +56,7 @@ class ScoredItems:
 
     @property
     def changed(self) -> list[int]:
-        """Places of the items, by decreasing change of their scores between the first phase and the last."""
+        """Return the indices of the items, by decreasing change of scores from the first to the last phase."""
         phases = list(self.scores.values())
         moved = (
             np.nan_to_num(np.abs(phases[-1] - phases[0]).max(axis=1)) if len(phases) > 1 else np.zeros(len(self.ids))
@@ -90,9 +90,9 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
 
 
 def _own(name: str, record: Record) -> Measurement | None:
-    """Return fairlab's own benchmark with a name, as a run configured it; None if it is external or has no texts.
+    """Return the fairlab benchmark of a name with a run's settings; None if it is external or has no texts.
 
-    Settings come from the record but the class does not, so that a record from elsewhere cannot run code.
+    Settings come from the record, but the class does not, so that a record from elsewhere cannot run code.
     """
     kind = find_class(name)
     if kind is None or kind.texts is Measurement.texts:
@@ -111,9 +111,9 @@ def _own(name: str, record: Record) -> Measurement | None:
 
 
 def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether the files that settings name are those whose hashes the record holds.
+    """Return whether the files named in settings have the hashes in the record.
 
-    A record from elsewhere could otherwise have any file of this machine read as data, and shown.
+    Otherwise a record from elsewhere could have any file of this machine read and displayed.
     """
     read: Any = record.provenance.get(READ_BY)
     for key in (name, "files"):
@@ -125,7 +125,7 @@ def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> 
 def _scored(
     name: str, part: ItemTexts, own: Measurement | None, arrays: Mapping[str, Mapping[str, Array]]
 ) -> ScoredItems | None:
-    """Return the scores of a part; None if no phase has them, or they belong to other items."""
+    """Return the scores of a part; None if no phase has them or they belong to other items."""
     scores = {
         phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))
         for phase, found in arrays.items()
@@ -143,7 +143,7 @@ def _columns(values: Array) -> Array:
 
 
 def _without_texts(name: str, arrays: Mapping[str, Mapping[str, Array]], why: str) -> list[ScoredItems]:
-    """Return the arrays that can be shown as numbers: those with few values per item."""
+    """Return the arrays with few values per item, which can be shown as numbers."""
     found = []
     for key in dict.fromkeys(key for of_phase in arrays.values() for key in of_phase):
         scores = {phase: of_phase[key] for phase, of_phase in arrays.items() if key in of_phase}

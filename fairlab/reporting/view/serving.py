@@ -1,4 +1,4 @@
-"""Small local server that sends the page of many runs, and the details of one run at a time."""
+"""Small local server for the page of many runs and the details of single runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN = re.compile(r"/run/(\d+)")
 
 
 def server(browser: Browser, port: int) -> ThreadingHTTPServer:
-    """Return a server, not yet serving, that answers only this machine.
+    """Return a server that answers only this machine; it is not started yet.
 
     Args:
         browser: Runs to show.
@@ -24,10 +24,11 @@ def server(browser: Browser, port: int) -> ThreadingHTTPServer:
     page = without_secrets(view_page(browser, served=True)).encode()
 
     class Answers(BaseHTTPRequestHandler):
-        """Request handler: the page at ``/``, and the details of a run at ``/run/NUMBER``."""
+        """Request handler for the page at ``/`` and the details of a run at ``/run/NUMBER``."""
 
         def do_GET(self) -> None:
-            # A page elsewhere could make its own host name resolve to this machine; requests then carry that name.
+            # A foreign page could make its own host name resolve to this machine; its requests would then carry that
+            # name.
             host = self.headers.get("Host", "").rpartition(":")[0]
             found = RUN.fullmatch(self.path)
             if host not in (LOCAL, "localhost"):
@@ -49,6 +50,6 @@ def server(browser: Browser, port: int) -> ThreadingHTTPServer:
             self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
-            """Ignore the request: requests are not logged."""
+            """Do nothing, because requests are not logged."""
 
     return ThreadingHTTPServer((LOCAL, port), Answers)

@@ -1,4 +1,4 @@
-"""Confidence of a language model in its versions, as the share of further answers that agree with them.
+"""Confidence of a language model in its versions, measured as the share of additional answers that agree with them.
 
 Sources: Wang et al. 2023, "Self-Consistency Improves Chain of Thought Reasoning in Language Models"; Manakul, Liusie
 and Gales 2023, "SelfCheckGPT".
@@ -12,7 +12,7 @@ from typing import Any
 
 from fairlab.rewriting.by_llm.llm_rewriter import SAMPLES, LLMRewriter, Versions
 
-TEMPERATURE = 0.7  # of the further answers
+TEMPERATURE = 0.7  # temperature of the additional answers
 
 
 def with_agreement(
@@ -20,12 +20,12 @@ def with_agreement(
 ) -> list[Versions]:
     """Return versions with the share of sampled answers that give the same versions as their confidence.
 
-    An answer that could not be read agrees with nothing.
+    An unreadable answer counts as disagreement.
 
     Args:
         rewriter: Rewriter that made the versions.
         made: Texts with their versions.
-        samples: Number of further answers per text, each with a seed of its own.
+        samples: Number of additional answers per text, each with a different seed.
         stage: Name under which the ledger sums calls, tokens, seconds and dollars.
         asked: Axis, attributes and examples of the first request, as for :meth:`LLMRewriter.group_requests`.
 

@@ -1,4 +1,4 @@
-"""Prompt for groups: the form of the answer, its task, and its examples."""
+"""Prompt for groups: the answer format, the task and the examples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
     """Return the task of a prompt for groups, with the axis and a line per attribute filled in.
 
     Raises:
-        FairlabError: The file lacks a key, or names something else to be filled in.
+        FairlabError: The file lacks a key, or has an unknown placeholder.
     """
     try:
         line = Template(prompt.extra["version_line"])
@@ -44,7 +44,7 @@ def group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
 def shown_examples(
     prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None
 ) -> Sequence[dict[str, str]]:
-    """Return the examples to show: the file's if they have every version; the caller's always.
+    """Return the examples to show: the caller's, and those of the file that have every version.
 
     Raises:
         FairlabError: An example of the caller's lacks a version.

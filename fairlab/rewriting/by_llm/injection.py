@@ -15,7 +15,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request, estimated_tokens
 from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
 
-ROOM, WHY = 2, 60  # length of a reply in tokens: factor on the text's estimate, and tokens for a verdict
+ROOM, WHY = 2, 60  # length of a reply in tokens: factor on the text's estimated length, and tokens for a verdict
 TEXT: dict[str, Any] = {"text": {"type": "string", "minLength": 1}}
 VERDICT: dict[str, Any] = {"flagged": {"type": "boolean"}, "why": {"type": "string"}}
 
@@ -31,7 +31,7 @@ class Version:
         text: Current text; empty before the first step.
         corrected: Whether the first pass changed the text.
         flagged: Reason why the second pass would exclude the text, or empty if it would not.
-        failed: Reason why there is no text or no verdict, or empty if there is one.
+        failed: Reason why the text or the verdict is missing; empty if neither is.
     """
 
     original: str
@@ -66,7 +66,7 @@ class Injection:
         ]
 
     def judged(self, versions: Sequence[Version]) -> list[Version]:
-        """Run both passes: correct the texts, then flag them; a text without a verdict has failed."""
+        """Run both passes, which correct and then flag the texts; a text without a verdict counts as failed."""
         replies = self.llm.ask(
             [_request(self.correction, _of(one), TEXT, one.text) for one in versions], stage="correction"
         )

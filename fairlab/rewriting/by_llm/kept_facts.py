@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 FACT_LOST = "a number or a name is not kept"
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-# A capitalised word after a lower-case word or a comma, which excludes the beginnings of sentences.
+# A capitalised word after a lower-case word or a comma, which excludes beginnings of sentences.
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w\u2019'-]*[a-z][\w\u2019'-]*")
 POSSESSIVE = re.compile(r"[\u2019']s?$")
 # Words for people that may be missing from a list and that change with the attribute.

@@ -56,13 +56,13 @@ class LLMMorph:
     def __init__(self, llm: LLM | None, shift: Literal["upshift", "summary"], held: Held) -> None:
         if llm is None:
             raise FairlabError(
-                f"augmentation.{shift}=llm asks a language model; add llm=local, openai, gemini, vllm or replay"
+                f"augmentation.{shift}=llm needs a language model; add llm=local, openai, gemini, vllm or replay"
             )
         self.llm, self.shift, self.held = llm, shift, held
         self.prompt = load_prompt(shift)
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return every text after the shift; empty if there is no answer, or if it has a :func:`fault`.
+        """Return every text after the shift; empty if there is no answer or it has a :func:`fault`.
 
         Raises:
             FairlabError: The server lost calls repeatedly.
@@ -73,7 +73,7 @@ class LLMMorph:
         if lost:
             raise FairlabError(
                 f"{len(lost)} of {len(replies)} {SHIFTS[self.shift]}s got no answer ({lost[0].outcome}: "
-                f"{lost[0].reason}); run the same command again to ask for these alone"
+                f"{lost[0].reason}); run the same command again to request only these"
             )
         return [self._morph(text, words, reply) for (text, words), reply in zip(asked, replies, strict=True)]
 
@@ -94,7 +94,8 @@ class LLMMorph:
 
     def _morph(self, text: str, words: Mapping[str, str], reply: Reply) -> str:
         answer = " ".join(reply.value["text"].split()) if reply.ok else ""
-        if fault(text, answer, self.shift) or self.held(answer):  # no member may be named that was not hidden
+        # the answer must not name a member that was not hidden
+        if fault(text, answer, self.shift) or self.held(answer):
             return ""
         if self.shift == "upshift":
             stop = "" if text.rstrip().endswith(STOPS) else "."
@@ -129,8 +130,8 @@ def unhidden(text: str, words: Mapping[str, str]) -> str:
 def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
     """Return the fault in an answer's letters in brackets, numbers, names or length, or an empty string.
 
-    An answer must not have letters, numbers or names that are not in the text. An added sentence must say something
-    else in 3 to 25 words. A summary must keep a letter if the text has one, and must have fewer words.
+    An answer must not have letters, numbers or names that are not in the text. An added sentence must be new and have 3
+    to 25 words. A summary must keep a letter if the text has one, and must have fewer words.
 
     Args:
         text: Text of the request, with its words of the axis hidden.

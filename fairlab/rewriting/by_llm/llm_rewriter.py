@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 CONFIDENCE = "confidence"
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
-SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never stop in one
-LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # reply length in tokens: factor on the texts' estimate, and extra for JSON
+SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never end it
+# reply length in tokens: factor on the texts' estimated length, and extra tokens for JSON
+LENGTH_FACTOR, LENGTH_EXTRA = 2, 100
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Versions:
         versions: Text of each version by its name, neutral first.
         confidence: Confidence in [0, 1], or None for versions made by rules.
         confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (share of
-            further answers that agree), or ``stated`` (the model's own word); empty without any.
+            additional answers that agree), or ``stated`` (the model's statement); empty without a confidence.
     """
 
     versions: dict[str, str]
@@ -82,7 +83,7 @@ class LLMRewriter:
         group_prompt: Prompt for :meth:`groups`: the name of an included prompt, or the path of a custom file.
         target_prompt: Prompt for :meth:`targets`: the name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
-        polarity: Words of the axis by attribute, for a prompt with marked words; None if there is no such prompt.
+        polarity: Words of the axis by attribute, for a prompt with marked words; None for other prompts.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         log_probabilities: Whether to request the log-probabilities of answers with versions, as their confidence.
 
@@ -112,7 +113,7 @@ class LLMRewriter:
         self.temperature = temperature
         self.form = answer_form(self.group_prompt)
         if self.form == MARKED and polarity is None:
-            raise FairlabError(f"the prompt {group_prompt} has words marked, and there are none to mark")
+            raise FairlabError(f"the prompt {group_prompt} marks words, but no words of the axis were given")
         self.polarity = polarity
         self.nearest = nearest
         self.log_probabilities = log_probabilities
@@ -134,10 +135,10 @@ class LLMRewriter:
         """Return the neutral version, one version per attribute and a confidence for each text, in order.
 
         Args:
-            texts: Any number of texts; equal ones share one request.
+            texts: Any number of texts; equal texts share one request.
             axis: Name of the axis, e.g. ``gender``.
             attributes: Names of the attributes, e.g. ``("man", "woman")``.
-            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None uses
+            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None for
                 those of the prompt file.
             stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
@@ -158,7 +159,7 @@ class LLMRewriter:
         examples: Sequence[dict[str, str]] | None = None,
         stage: str = "repair",
     ) -> list[Versions | NotRewritten]:
-        """Return the result of :meth:`groups` for recorded answers that are shown to the model with their faults.
+        """Return the result of :meth:`groups` after showing the model its recorded answers and their faults.
 
         Args:
             texts: Texts of an earlier call of :meth:`groups`.
@@ -231,7 +232,7 @@ class LLMRewriter:
         return dict(zip(span_names(text, spans), spans, strict=True))
 
     def _own(self, span: Span) -> str:
-        """Return the attribute that a marked word shows; the word stays unchanged in that attribute's version."""
+        """Return the attribute of a marked word; in that attribute's version, the word stays unchanged."""
         return self.polarity.marks[span.term] if self.polarity is not None else ""
 
     def _asked(self, text: str) -> str:
@@ -341,7 +342,7 @@ def _schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dumps(value: dict[str, Any]) -> str:
-    """Return JSON without spaces, a style that the model imitates: a third fewer tokens if words are short."""
+    """Return JSON without spaces; the model imitates it, which saves a third of the tokens if words are short."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -358,7 +359,7 @@ def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
-    """Return why a reply is not a rewrite, or None if it is one."""
+    """Return the reason why a reply is not a rewrite, or None if it is one."""
     if not reply.ok:
         return NotRewritten(reply.outcome, reply.reason)
     if empty := [name for name in names if not reply.value[name].strip()]:

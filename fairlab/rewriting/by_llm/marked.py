@@ -1,4 +1,4 @@
-"""Marking the words of an axis in a text, and collecting their replacements in each version of the text."""
+"""Marking of an axis's words in a text, and collection of their replacements in each version of the text."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def span_names(text: str, spans: Sequence[Span]) -> list[str]:
 
 
 def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) -> list[list[str]]:
-    """Return, for every span, its words and their replacement in each version, in order.
+    """Return the words of every span with their replacement in each version, in order.
 
     Args:
         text: Original text.

@@ -16,10 +16,10 @@ Example = TypeVar("Example", bound=Mapping[str, str])
 def nearest_examples(
     encoder: Backbone, texts: Sequence[str], examples: Sequence[Example], count: int
 ) -> list[list[Example]]:
-    """Return the ``count`` examples whose ``text`` has the highest cosine to each text, the nearest last.
+    """Return for each text the ``count`` examples with the highest cosine, ordered so that the nearest is last.
 
     Args:
-        encoder: Model that computes the embeddings, of unit length.
+        encoder: Model that computes embeddings of unit length.
         texts: Texts that need examples.
         examples: Examples to choose from; an example with the same text is not chosen.
         count: Number of examples for each text.

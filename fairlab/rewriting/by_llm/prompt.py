@@ -38,7 +38,7 @@ class Prompt:
     extra: dict[str, Any]
 
     def file_with(self, examples: Sequence[dict[str, str]]) -> str:
-        """Return the content of a prompt file with the same words and other examples."""
+        """Return the content of a prompt file with the same task and different examples."""
         content = {"version": self.version, **self.extra, "task": self.task, "examples": list(examples)}
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
 
@@ -54,7 +54,7 @@ def load_prompt(name: str) -> Prompt:
     if not path.is_file():
         ours = ", ".join(sorted(found.stem for found in FOLDER.glob("*.yaml")))
         raise FairlabError(f"there is no prompt {name}; give the path of a yaml file or one of: {ours}")
-    content = read_yaml_text(path, "is no yaml file")
+    content = read_yaml_text(path, "is not a yaml file")
     if not isinstance(content, dict) or (missing := [key for key in ("version", "task") if key not in content]):
         what = missing[0] if isinstance(content, dict) else "version"
         raise FairlabError(f"the prompt {path} has no key '{what}'; see {FOLDER.name}/counterfactual_group.yaml")

@@ -1,1 +1,1 @@
-"""Rules of English rewriting."""
+"""Rules for rewriting English."""

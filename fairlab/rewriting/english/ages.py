@@ -1,4 +1,4 @@
-"""Ages written as figures or words: finding them, reading them, and writing another age in the same style."""
+"""Ages in figures or words: finding and reading them, and writing another age in the same style."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def written_like(found: str, age: int) -> str:
 
 
 def whose_age(token: Any) -> Any:
-    """Return the token of the person whose age a number gives, or None if it is a thing's age or has no owner.
+    """Return the token of the person whose age a number states, or None if it is a thing's age or has no owner.
 
     Args:
         token: First spaCy token of the number.
@@ -88,7 +88,7 @@ def whose_age(token: Any) -> Any:
             "npadvmod",
             "advmod",
         ):
-            return token  # a noun in its own right: the 19-year-old
+            return token  # used as a noun: the 19-year-old
         if head is token:
             return None
         if head.tag_.startswith("VB") or head.tag_ == "MD":

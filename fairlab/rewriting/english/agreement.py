@@ -1,4 +1,4 @@
-"""Agreement: verbs with a singular or plural subject, *a* or *an*, possessive endings."""
+"""Grammatical agreement: verbs with singular or plural subjects, *a* or *an*, possessive endings."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def singular_verb(verb: str) -> str:
 def _engine() -> object:
     """Return the engine for English plurals and articles.
 
-    During import, inflect lets typeguard rewrite its classes, which takes seconds. That check is not needed here.
+    During import, inflect lets typeguard rewrite its classes, which takes seconds and is not needed here.
     """
     import typeguard
 
@@ -130,10 +130,19 @@ def possessive(noun: str, ending: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def is_known(word: str) -> bool:
-    """Return whether an English dictionary has a word or a form of it; it has no names and no very short words."""
+    """Return whether an English dictionary, which has no names or very short words, contains a word or a form of it."""
     from lemminflect import getAllLemmas
 
     return bool(getAllLemmas(word))
+
+
+@lru_cache(maxsize=20_000)
+def may_be_noun(word: str) -> bool:
+    """Return whether a word may be a noun: an English dictionary has it as one, or does not have it."""
+    from lemminflect import getAllLemmas
+
+    lemmas = getAllLemmas(word)
+    return not lemmas or "NOUN" in lemmas
 
 
 # Verbs whose past form is the same.

@@ -1,9 +1,9 @@
-"""Restoring sentence case in paragraphs of capitals or small letters alone, and in headlines of capitalised words."""
+"""Conversion to sentence case of paragraphs in only upper or lower case, and of headlines in capitalised words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -29,9 +29,9 @@ _AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
 @dataclass(frozen=True)
 class _Cases:
-    """Case of the paragraphs of a text that were read in another one: start, end and the function that restores it.
+    """Original case of paragraphs that were converted: start, end, and the function that restores it.
 
-    The function takes new words, and the first letter of the old ones as it was written.
+    The function takes new words and the original first letter of the old words.
     """
 
     text: str
@@ -45,7 +45,7 @@ class _Cases:
 
 @lru_cache(maxsize=64)
 def read_cased(text: str) -> View:
-    """Return the view of a text, with headlines and paragraphs that are all upper or lower case in sentence case.
+    """Return the view of a text in which headlines, and paragraphs in only one case, are converted to sentence case.
 
     First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised. In
     headlines, words that no dictionary has keep their capitals.
@@ -72,7 +72,7 @@ def read_cased(text: str) -> View:
 
 
 def may_be_read_in_another_case(text: str) -> bool:
-    """Return whether a text without markup and layout may be a headline, or is in capitals or small letters alone."""
+    """Return whether a text without markup and layout may be a headline, or is in only one case."""
     return text.isupper() or text.islower() or _is_headline(text)
 
 
@@ -105,7 +105,7 @@ def _is_headline(text: str) -> bool:
 
 
 def _headline_in_sentence_case(text: str) -> str:
-    """Return a headline with small first letters of the words in the dictionary that are no part of a name."""
+    """Return a headline with the dictionary words that are not part of a name in lower case."""
     letters, matches = list(text), list(_WORD.finditer(text))
     kept = [_keeps_capital(match[0]) for match in matches]
     for number, match in enumerate(matches[1:], start=1):
@@ -118,7 +118,7 @@ def _headline_in_sentence_case(text: str) -> str:
 
 
 def _is_first_name(word: str) -> bool:
-    """Return whether a word is a first name and seldom anything else."""
+    """Return whether a word is a first name that is seldom anything else."""
     known = find_name(word)
     return known is not None and not known.other_sense
 
@@ -158,7 +158,7 @@ def _sentence_case(text: str) -> str:
         follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
         if not (follows or word in known or not word.isascii()):
             continue
-        title = word in _TITLES
+        title = _is_title(word, text, match.end())
         name = _is_name(word, text, match.end()) or (follows and _continues_name(word, text[match.end() :][:1]))
         if name or title or word == "i":
             places += range(start, match.end() if word in _NUMERALS else start + 1)
@@ -171,8 +171,22 @@ def _sentence_case(text: str) -> str:
     return "".join(letters)
 
 
+def may_gain_capitals(text: str, words: Container[str]) -> bool:
+    """Return whether one of some words may get a capital in a text of small letters: a name or title, or after one."""
+    known = capitalised()
+    for match in _WORD.finditer(text):
+        word, start = match[0], match.start()
+        if word in known and word != "i" and (_is_title(word, text, match.end()) or _is_name(word, text, match.end())):
+            return True
+        if word in words and (
+            start < 2 or text[start - 1] != " " or not (text[start - 2].isalnum() or text[start - 2] == ",")
+        ):
+            return True  # at the start of a sentence, perhaps
+    return False
+
+
 def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the start and the form of names of things of several words in a lower-case text."""
+    """Yield the start and the form of multi-word names of things in a lower-case text."""
     known = _longer_names()
     if known.keys().isdisjoint(_WORD.findall(text)):
         return
@@ -198,6 +212,14 @@ def _longer_names() -> dict[str, list[str]]:
 def capitalised() -> frozenset[str]:
     """Return the words that may need a capital in a lower-case text."""
     return frozenset(load_names()) | _TITLES | {"i"}
+
+
+def _is_title(word: str, text: str, end: int) -> bool:
+    """Return whether a lower-case word is a title; *miss* must precede a name, unlike *hit and miss*."""
+    if word != "miss":
+        return word in _TITLES
+    following = _WORD.match(text, end + 1)
+    return following is not None and text[end] == " " and _is_surname(following[0])
 
 
 def _is_name(word: str, text: str, end: int) -> bool:

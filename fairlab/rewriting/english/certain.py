@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from fairlab.rewriting.english.mentions import ListedWord, Mention
+from fairlab.rewriting.english.mentions import Mention
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, certain_case
+from fairlab.rewriting.english.vocabulary import ListedWord
 from fairlab.types import NEUTRAL
 
 _BEFORE = re.compile(r"(?:^|[\s(\"“])$")
 _AFTER = re.compile(r"$|[\s.,;:!?)\"”]|['’](?:s|d|ll)\b")
 _FOLLOWING = re.compile(r"(\W*)(\w*)\W*(\w*)")
 _ARTICLES = frozenset("a an the this that".split())
-# The end of a noun phrase: a noun before one of these cannot be part of a longer compound.
+# Ends of noun phrases: a noun before one of these cannot be part of a longer compound.
 _END_OF_PHRASE = re.compile(
     r"$|[.,;:!?)]| (?:in|on|at|with|of|from|by|for|to|into|who|that|is|was|has|had|can|will|would|does|did)\b"
 )
@@ -22,7 +23,7 @@ _END_OF_PHRASE = re.compile(
 def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mapping[str, str]) -> list[Mention]:
     """Return the mentions that mark an attribute if all of them are certain, else an empty list.
 
-    Neutral words are omitted: they stay unchanged next to a word that marks an attribute.
+    Neutral words are omitted, because they stay unchanged in a text with a word that marks an attribute.
 
     Args:
         text: Text to search.

@@ -1,6 +1,6 @@
 """Coreference: mentions of people in a parsed text, grouped by person with a few salience rules.
 
-There is no trained model. Names that share a word are one person. A predicate noun (*she is a mother*) is the same
+There is no trained model. Names that share a word are the same person. A predicate noun (*she is a mother*) is the same
 person as its subject. A pronoun refers to the compatible person with the highest sum of weights for nearness and
 grammatical role, following Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
 """
@@ -42,10 +42,10 @@ class Weights:
     own_clause: float = 1.2  # a possessive in the clause of that subject
     topic: float = 0.1  # per earlier mention, up to three
     near: float = 0.05  # per mention between the two
-    possessor: float = 0.2  # was only mentioned as a possessor
-    gender: float = 1.0  # is known to have the pronoun's gender, not only by a doubtful name
+    possessor: float = 0.2  # the person was only mentioned as a possessor
+    gender: float = 1.0  # the person has the pronoun's gender, as shown by more than a doubtful name
     place: float = 1.0  # a name of unknown gender after *in*, *at*, *from*, *to* or *of*
-    noun: float = 3.0  # was mentioned by a common noun
+    noun: float = 3.0  # the person was mentioned by a common noun
     article: float = 3.0  # a name of unknown gender with an article: *the Bunte*, *no Jet*
     relative: float = 6.0  # the pronoun is in a relative clause about the person
 
@@ -57,7 +57,7 @@ WEIGHTS = Weights()
 class Person:
     """Mentions of one person: tokens in text order, their attribute, and the first of several names, if any.
 
-    The attribute is doubtful while only a first name shows it whose bearers nobody counted.
+    The attribute is doubtful if it is only shown by a first name without counts of its bearers.
     """
 
     attribute: str = ""
@@ -230,7 +230,7 @@ class Coreference:
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
     def _bars(self, pronoun: Any, token: Any) -> bool:
-        """Return whether syntax rules out coreference: it does in *she saw her*, but not in *she saw herself*."""
+        """Return whether syntax excludes coreference, as in *she saw her*, but not in *she saw herself*."""
         if pronoun.lower_ in _REFLEXIVE:
             return False
         mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
@@ -286,7 +286,7 @@ class Coreference:
                 return
 
     def at(self, start: int) -> Person | None:
-        """Return the person meant by the word that begins at a character offset."""
+        """Return the person that the word at a character offset refers to."""
         token = self.token_at.get(start)
         if token is None:
             token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
@@ -296,18 +296,18 @@ class Coreference:
         return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
     def marked_with(self, start: int) -> set[int]:
-        """Return the offsets of the marked words that mean the same person as the word that begins at ``start``."""
+        """Return the offsets of the marked words that refer to the same person as the word at ``start``."""
         person = self.at(start)
         return {offset for offset in self.attributes if self.at(offset) is person} if person is not None else set()
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
-        """Return the start and end of every word that means a person."""
+        """Return the start and end of every word that refers to a person."""
         words = (self.doc[index] for index, other in self.person_at.items() if other is person)
         return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
 def _is_uncounted(token: Any) -> bool:
-    """Return whether a word is a first name without counts, so that its gender is less sure; *Lady* is a title too."""
+    """Return whether a word is a first name without counts, whose gender is less certain; *Lady* is also a title."""
     known = find_name(token.text)
     return known is not None and not known.is_counted and known.other_sense != "word"
 

@@ -1,4 +1,4 @@
-"""Applying replacements to a text: capitals, possessive endings, articles and deleted words."""
+"""Application of replacements to a text, with corrections of capitals, possessive endings and articles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlab.text.words import match_case
 
 _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _ENDING = re.compile(r"['’](?:s\b|S\b)?(?![A-Za-z])")
-# What separates two words for one person.
+# Separators between two alternative words for one person.
 BETWEEN_ALTERNATIVES = re.compile(r"(?:'s?|\.)?(?: ?/ ?| and/or | or )(?:an? )?")
 _BLANK = re.compile(r"\s+")
 _NEXT_WORD = re.compile(r"\W*(\w+)")
@@ -43,7 +43,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
     """Yield the edits from left to right, with corrections of the articles, possessives and capitals around them.
 
-    An edit with an empty ``new`` also deletes the blank after its word.
+    An edit with an empty ``new`` also deletes the space after its word.
     """
     position = 0
     edits = list(_alternatives_once(text, sorted(edits, key=lambda edit: edit.start)))
@@ -68,7 +68,7 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
 
 
 def _alternatives_once(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield the edits, merged with an alternative that is the same word now: *mom/dad* becomes *dad*.
+    """Yield the edits, merging alternatives that have become the same word: *mom/dad* becomes *dad*.
 
     Args:
         text: Text to edit.
@@ -97,7 +97,7 @@ def _alternatives_once(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _with_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
-    """Return an edit extended over a word beside it, of ``text[first:last]``, that is the alternative it turns into."""
+    """Return an edit extended to the adjacent word ``text[first:last]`` if this is the alternative that it becomes."""
     if not edit.new[:1].isalpha():
         return edit
     same = re.escape(edit.new)

@@ -18,7 +18,7 @@ ALTERNATIVE = frozenset(ending + sign for ending in ("", "'s", "'") for sign in 
 
 @dataclass(frozen=True)
 class WholeText:
-    """Rewrites all people of a text to a target; ``RuleRewriter`` describes the treatment of neutral words."""
+    """Choice that rewrites all people of a text to a target; see ``RuleRewriter`` for neutral words."""
 
     target: str
 
@@ -29,7 +29,7 @@ class WholeText:
         return self.target != NEUTRAL and possible.returns and self.target not in possible.certain
 
     def is_told_by(self, certain: Sequence[Mention]) -> bool:
-        """Return whether mentions without tokens are enough; verbs of singular *they* need a parse."""
+        """Return whether mentions without tokens suffice; verbs of singular *they* need a parse."""
         return self.target != NEUTRAL or all(mention.sense.pos != "pronoun" for mention in certain)
 
     def __call__(self, mentions: list[Mention], text: str, syntax: Syntax | None) -> list[tuple[Mention, str]]:
@@ -45,7 +45,7 @@ class WholeText:
 
 @dataclass(frozen=True)
 class Exchanged:
-    """Swaps the attribute of every mention."""
+    """Choice that swaps the attribute of every mention."""
 
     other: Mapping[str, str]
 
@@ -54,7 +54,7 @@ class Exchanged:
         return not possible.attributes.isdisjoint(self.other)
 
     def is_told_by(self, certain: Sequence[Mention]) -> bool:
-        """Return whether mentions without tokens are enough."""
+        """Return whether mentions without tokens suffice."""
         return bool(certain)
 
     def __call__(self, mentions: list[Mention], text: str, syntax: Syntax | None) -> list[tuple[Mention, str]]:
@@ -70,7 +70,7 @@ class Exchanged:
 def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
     """Return the mentions, with *he or she*, *his/her* and *husband/wife* merged into one that spans both words.
 
-    A merged mention has the case of the second word.
+    A merged mention has the grammatical case of the second word.
     """
     joined: list[Mention] = []
     for mention in mentions:

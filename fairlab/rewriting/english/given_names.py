@@ -1,8 +1,9 @@
-"""Distinguishing first names from surnames and other words by their neighbours."""
+"""Distinction of first names from surnames and other words by neighbouring words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ _BEFORE_THINGS = frozenset(
 )
 _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
-# Second parts of English double names, which are no surnames: *Mary Ann*, *Billy Joe*.
+# Second parts of English double names, which are not surnames: *Mary Ann*, *Billy Joe*.
 _SECOND_NAMES = frozenset(
     "ann anne anna jane lou kate beth ellen jo mae sue louise margaret elizabeth marie bob joe jim".split()
 )
@@ -68,7 +69,7 @@ _SPANISH_SECOND_NAMES = frozenset(
 )
 # After a word that is usually something else, these show that it is a first name.
 SAYING = frozenset("said was is had has s would says asked".split())
-# Words in small letters before a name that tell something of it.
+# Lower-case words before a name that show what it names.
 _TELLING = _ARTICLES | _STORMS | BEFORE_SURNAMES | BEFORE_FIRST_NAMES
 _NOT_BEFORE_SURNAMES = _TELLING | _NO_NAMES | _BEFORE_THINGS
 _NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
@@ -139,6 +140,17 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
 
 
+def piece_neighbours(pieces: Sequence[str], place: int) -> Neighbours:
+    """Return the words before and after one of the words of a text in pieces, at even places."""
+    before, gap_before = pieces[place - 2 : place] if place else ("", "")
+    if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
+        before, gap_before = pieces[place - 4 : place - 2]
+    gap_after, after = pieces[place + 1 : place + 3] if place + 2 < len(pieces) else ("", "")
+    if not gap_after and place + 4 < len(pieces):
+        gap_after, after = pieces[place + 3 : place + 5]
+    return Neighbours(before, gap_before, after, gap_after)
+
+
 def _capitalised(word: str) -> bool:
     return word[:1].isupper()
 
@@ -182,7 +194,7 @@ def is_plainly_first_name(beside: Neighbours, *, other_sense: bool) -> bool | No
 
 
 def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the start and end of a first name, including one joined by a hyphen, *Jean-Luc*, or a Spanish second one.
+    """Return the start and end of a first name, including a hyphenated part, *Jean-Luc*, or a Spanish second name.
 
     Args:
         text: Text that contains the name.
@@ -200,7 +212,7 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=20_000)
 def is_double_name(first: str, second: str) -> bool:
-    """Return whether two listed names one after the other are one first name: *José Luis*, *Ana María*, *Mary Ann*."""
+    """Return whether two consecutive listed names form one first name: *José Luis*, *Ana María*, *Mary Ann*."""
     one, other = find_name(first), find_name(second)
     if one is None or other is None or one.other_sense in ("place", "rarely"):
         return False
@@ -210,12 +222,12 @@ def is_double_name(first: str, second: str) -> bool:
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:
-    """Return the words that follow a first name somewhere in a text: these are not first names on their own either.
+    """Return the words that follow a first name anywhere in a text, so are not first names elsewhere in it.
 
     Args:
         text: Text to search.
-        whole: Whether the words must end their name, so that they are not first names before another word either, as
-            in *Jackson Arrives*.
+        whole: Whether the words must be the last of their name; they are then not first names before another word
+            either, as in *Jackson Arrives*.
     """
     return {
         pair[2]
@@ -238,7 +250,7 @@ def _is_role_or_origin(word: str) -> bool:
 
 
 def without_role(beside: Neighbours) -> Neighbours:
-    """Return the neighbours of a name without a role or an origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
+    """Return the neighbours of a name, ignoring a role or origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
     if not _is_role_or_origin(beside.before) or beside.follows_title or beside.follows_thing:
         return beside
     return beside._replace(before="", gap_before="")

@@ -1,25 +1,25 @@
-"""Lexical mode of the rule rewriter: the same words and grammar, from neighbouring words instead of a parse.
+"""Lexical mode of the rule rewriter, which uses neighbouring words instead of a parse.
 
-Limits: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their form unless the next word
-shows a verb, and words with another sense change only if a neighbour shows the sense.
+Its limits: coordinated verbs at a distance (*he gets up early and mostly walks*) keep their form unless the next word
+shows that they are verbs, and words with several senses change only if a neighbour shows the sense.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, KeysView, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
-from fairlab.rewriting.english.casing import may_be_read_in_another_case, read_cased
+from fairlab.rewriting.english.casing import may_be_read_in_another_case, may_gain_capitals, read_cased
+from fairlab.rewriting.english.coordinated import CoordinatedPieces
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     SAYING,
-    Neighbours,
     is_double_name,
     is_first_name,
     is_plainly_first_name,
-    whole_name,
+    piece_neighbours,
     without_role,
 )
 from fairlab.rewriting.english.lexical_actions import (
@@ -28,6 +28,7 @@ from fairlab.rewriting.english.lexical_actions import (
     TextWords,
     WithAccents,
     join_alternatives,
+    join_name,
     longer_terms,
     say_alternatives_once,
 )
@@ -35,7 +36,7 @@ from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
-from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans, things_by_word
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
@@ -43,7 +44,7 @@ from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, is_part_of_age, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-_Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
+_Table = tuple[dict[str, Action], KeysView[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
 _ARTICLES = frozenset(("a", "an", "A", "An"))
@@ -52,7 +53,7 @@ _BE = frozenset("is was are were be been being am s re".split())
 
 
 class LexicalRules:
-    """Rewriter that uses the words of a text only, without a parse.
+    """Rewriter that uses only the words of a text, without a parse.
 
     Args:
         vocabulary: Forms of the axis, their senses and counterparts.
@@ -65,14 +66,11 @@ class LexicalRules:
         self.tables: dict[tuple[str, str | None], _Table] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
+        self.things = things_by_word()
         self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
-        self.capitalised = {
-            piece
-            for term, senses in vocabulary.senses.items()
-            if any(sense.pos in ("name", "title") for sense in senses)
-            for piece in word_pieces(term)
-        }
+        capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
+        self.capitalised = {piece for term in capital for piece in word_pieces(term)}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
@@ -87,22 +85,25 @@ class LexicalRules:
         return self._run(text, table, "")
 
     def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
-        """Return the actions towards a target and the words that change, and keep them for the next text."""
+        """Return the actions for a target and the words that change, and cache them for the next text."""
         actions = self.actions.table(goal)
-        changing = frozenset(word for word, action in actions.items() if action.kind != "same")
+        changing = {
+            word: None for word, action in actions.items() if action.kind != "same"
+        }.keys()  # smaller than a set
         self.tables[target, source] = actions, changing
         return actions, changing
 
     def _run(self, text: str, actions: _Table, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
         words, (table, changing) = split_words(text), actions
-        if text.islower() or "\n" in text:  # names in paragraphs of small letters get their capitals back
+        if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = self.folded.isdisjoint(map(str.casefold, words))
         else:
             idle = changing.isdisjoint(words)
         if idle and not may_join_words(text):
             return text
-        if text.islower() and text.isascii() and self.capitalised.isdisjoint(words) and is_plain(text):
+        small = text.islower() and text.isascii() and is_plain(text)
+        if small and (self.capitalised.isdisjoint(words) or not may_gain_capitals(text, self.capitalised)):
             return self._run_read(text, words, None, table, target, source).lower()
         bare = is_bare(text)
         if (bare or is_plain(text)) and not may_be_read_in_another_case(text):
@@ -120,7 +121,7 @@ class LexicalRules:
         source: str | None,
         bare: bool = False,
     ) -> str:
-        """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
+        """Return the rewritten text in its original form; without a view, the text was not converted."""
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
@@ -157,11 +158,12 @@ class LexicalRules:
 
 
 class _Work:
-    """State of one text that is rewritten in place."""
+    """State of a text that is being rewritten in place."""
 
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
         self.taken: TextWords | None = None  # words that no new name may equal; collected at the first name
+        self.coordinated: CoordinatedPieces | None = None  # made at the first word of several senses
 
     def word(self, place: int) -> str:
         """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
@@ -182,7 +184,7 @@ class _Work:
         return after == "-" and following != "" and following not in JOINED_BEFORE
 
     def shows(self, place: int, action: Action) -> bool:
-        """Return whether a listed word has its sense here; the first word of a longer term needs the others."""
+        """Return whether a listed word has its listed sense; the first word of a longer term needs the other words."""
         if action.kind == "longer":
             return self._longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
@@ -190,8 +192,10 @@ class _Work:
 
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
-        kind = action.kind
-        if place and is_part_of_age(self.pieces[place], self.pieces[place - 2]):
+        kind, pieces = action.kind, self.pieces
+        if place and is_part_of_age(pieces[place], pieces[place - 2]):
+            return
+        if pieces[place] in self.rules.things and is_within_thing_name(pieces, place):
             return
         if kind.startswith("longer"):
             if self._turn_longer(place):
@@ -199,13 +203,16 @@ class _Work:
             kind = kind.removeprefix("longer").strip()
         if not kind or kind == "same":
             return
-        pieces = self.pieces
         if (place and pieces[place - 1] in _JOINING) or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
-            joined = kind == "name" and self._joined_name(place)
+            joined = kind == "name" and join_name(pieces, place)
             if not joined and self.in_compound(place):
                 return
         if kind == "name":
             self._turn_name(place, action)
+        elif pieces[place] in self.rules.actions.several and (
+            sense := self._shown_sense(place, action.sense.attribute)
+        ):
+            self._put(place, place, self._form_of(place, sense))
         elif kind == "plain":
             pieces[place] = action.new
         elif kind == "ambiguous":
@@ -214,13 +221,30 @@ class _Work:
             agree(pieces, place, third_person=action.sense.attribute != NEUTRAL)
             pieces[place] = action.new
         elif kind == "title":
-            if action.new not in ("Dame", "Sir") or self.beside(place).precedes_name:
+            if action.new not in ("Dame", "Sir") or piece_neighbours(self.pieces, place).precedes_name:
                 pieces[place] = action.new
         elif self._stands(place, action.sense):
             self._put(place, place, self._in_context(place, action))
 
+    def _shown_sense(self, place: int, attribute: str) -> Sense | None:
+        """Return the sense of a noun or title that is coordinated or a title before a name; None of others."""
+        self.coordinated = self.coordinated or CoordinatedPieces(self.rules.vocabulary.senses, self.pieces)
+        last = self.coordinated.last(place, attribute)
+        return self.coordinated.sense(place, attribute, titled=piece_neighbours(self.pieces, last).precedes_name)
+
+    def _form_of(self, place: int, sense: Sense) -> str:
+        """Return the target's form of a word in a sense that has an entry."""
+        vocabulary = self.rules.vocabulary
+        assert sense.entry is not None
+        new = vocabulary.form(sense.entry, self._goal(sense.attribute))
+        return recase(self.pieces[place], vocabulary.listed(sense), new)
+
+    def _goal(self, attribute: str) -> str:
+        """Return the target, or the attribute that one is exchanged for."""
+        return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
+
     def _in_context(self, place: int, action: Action) -> str:
-        """Return the new form; for an entry with neutral forms by context, the one that fits the following word."""
+        """Return the new form; if neutral forms depend on the context, return the form that fits the following word."""
         entry, vocabulary = action.sense.entry, self.rules.vocabulary
         if entry is None or len(entry.neutral_forms) == 1 or not self.target:
             return action.new
@@ -250,7 +274,7 @@ class _Work:
         if longer is None:
             return False
         last, sense = longer
-        target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
+        target = self._goal(sense.attribute)
         if sense.attribute in (target, NEUTRAL) or self.source not in (None, sense.attribute):
             return True
         found = "".join(self.pieces[place : last + 1])
@@ -273,28 +297,13 @@ class _Work:
                 return place + 2 * len(words) - 2, self.rules.vocabulary.senses[term][0]
         return None
 
-    def _joined_name(self, place: int) -> bool:
-        """Merge a hyphenated first name, *Mary-Jane*, into one word; return whether there is one."""
-        begin = max(0, place - 2)
-        text = "".join(self.pieces[begin : place + 3])
-        start = len("".join(self.pieces[begin:place]))
-        first, last = whole_name(text, start, start + len(self.pieces[place]))
-        before, after = first < start, last > start + len(self.pieces[place])
-        if before:
-            self.pieces[place] = "".join(self.pieces[place - 2 : place + 1])
-            self.pieces[place - 2 : place] = ["", ""]
-        if after:
-            self.pieces[place] += "".join(self.pieces[place + 1 : place + 3])
-            self.pieces[place + 1 : place + 3] = ["", ""]
-        return before or after
-
     def _turn_name(self, place: int, action: Action) -> None:
         if not self._is_first_name(place, action):
             return
         found, vocabulary = self.pieces[place], self.rules.vocabulary
         if self.taken is None:
             self.taken = TextWords(self.pieces)
-        target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
+        target = self._goal(action.sense.attribute)
         taken = self.taken if action.sense.entry is None else ()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
         second = self.word(place + 2) if self.gap(place + 1) == " " else ""
@@ -303,7 +312,7 @@ class _Work:
 
     def _is_first_name(self, place: int, action: Action) -> bool:
         """Return whether a listed name is a first name here."""
-        beside, vocabulary = self.beside(place), self.rules.vocabulary
+        beside, vocabulary = piece_neighbours(self.pieces, place), self.rules.vocabulary
         plainly = None if "-" in self.pieces[place] else is_plainly_first_name(beside, other_sense=action.other_sense)
         if plainly is not None:
             return plainly
@@ -322,23 +331,12 @@ class _Work:
         named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
         return named or word.casefold() in BEFORE_FIRST_NAMES
 
-    def beside(self, place: int) -> Neighbours:
-        """Return the words before and after an index."""
-        pieces = self.pieces
-        before, gap_before = pieces[place - 2 : place] if place else ("", "")
-        if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
-            before, gap_before = pieces[place - 4 : place - 2]
-        gap_after, after = pieces[place + 1 : place + 3] if place + 2 < len(pieces) else ("", "")
-        if not gap_after and place + 4 < len(pieces):
-            gap_after, after = pieces[place + 3 : place + 5]
-        return Neighbours(before, gap_before, after, gap_after)
-
     def _stands(self, place: int, sense: Sense) -> bool:
         """Return whether a noun or adjective is used in the relevant sense here."""
         found = self.pieces[place]
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
         if found[:1].isupper() and found[1:].islower():
-            beside = self.beside(place)
+            beside = piece_neighbours(self.pieces, place)
             if beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name):
                 return False
             if other == "deity":
@@ -362,7 +360,7 @@ class _Work:
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
-        """Replace everything from one word index to another, and correct the article, ending and blanks."""
+        """Replace everything from one word index to another, and correct the article, ending and spaces."""
         pieces = self.pieces
         found = pieces[last]
         if not new:
@@ -383,7 +381,7 @@ class _Work:
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 
     def _dropped(self, first: int, last: int) -> str:
-        """Return an empty string before a noun and drop the next blank; else return the lexicon's standalone phrase."""
+        """Return an empty string before a noun (dropping the next space), else the lexicon's standalone phrase."""
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES, recase
 from fairlab.rewriting.english.everybody import ALTERNATIVE
+from fairlab.rewriting.english.given_names import whole_name
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.folding import unaccented
@@ -21,7 +22,7 @@ class Action(NamedTuple):
     new: str
     sense: Sense
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
-    other_sense: bool = False  # a first name that is something else more often
+    other_sense: bool = False  # a first name that is more often another word
 
 
 class Actions:
@@ -36,10 +37,19 @@ class Actions:
     def __init__(self, vocabulary: Vocabulary, longer: Collection[str], *, swap_names: bool) -> None:
         self.vocabulary, self.longer, self.swap_names = vocabulary, longer, swap_names
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+        # Nouns and titles of several entries, of which a neighbour shows the one that is meant.
+        self.several = {
+            surface
+            for term, senses in vocabulary.senses.items()
+            for attribute in vocabulary.lexicon.attributes
+            if senses[0].pos in ("noun", "title") and len(_nouns(senses, attribute)) > 1
+            for surface in surfaces(term)
+        }
 
     def table(self, goal: Callable[[str], str]) -> dict[str, Action]:
         """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
+        names: dict[Action, Action] = {}
         for first in self.longer:
             table |= dict.fromkeys(surfaces(first), Action("longer", "", Sense(NEUTRAL, None)))
         for term, senses in self.vocabulary.senses.items():
@@ -54,7 +64,9 @@ class Actions:
                     kind = f"longer {action.kind}" if term in self.longer else action.kind
                     known = self.vocabulary.names.get(term) if sense.pos == "name" else None
                     other = bool(known and known.other_sense)
-                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL, other_sense=other)
+                    action = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL, other_sense=other)
+                    # Names share a few actions, so that those of frequent words stay in the processor's cache.
+                    table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
         return table
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
@@ -88,6 +100,11 @@ class Actions:
         return None
 
 
+def _nouns(senses: Iterable[Sense], attribute: str) -> list[Sense]:
+    """Return the senses in which a word is a noun or title of an attribute."""
+    return [one for one in senses if one.attribute == attribute and one.pos in ("noun", "title")]
+
+
 class WithAccents:
     """Table that also finds accented words by their plain letters."""
 
@@ -102,7 +119,7 @@ class WithAccents:
 
 
 class TextWords:
-    """Case-folded words of a text; one joined string is made faster than a set, and asked once or twice."""
+    """Case-folded words of a text, in one string, which is faster to build than a set and only searched a few times."""
 
     def __init__(self, pieces: list[str]) -> None:
         self.words = "\0".join(("", *pieces[::2], "")).casefold()
@@ -138,7 +155,7 @@ def listed_form(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
 
 
 def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
-    """Empty the second one of two alternatives that are the same word now, and the separator: *mom/dad*.
+    """Empty the second of two alternatives that have become the same word, and the separator: *mom/dad*.
 
     Args:
         pieces: Words and separators of the rewritten text.
@@ -156,6 +173,22 @@ def _say_once(pieces: list[str], first: int, last: int) -> None:
         return
     if BETWEEN_ALTERNATIVES.fullmatch("".join(pieces[first + 1 : last])):
         pieces[first + 1 : last + 1] = [""] * (last - first)
+
+
+def join_name(pieces: list[str], place: int) -> bool:
+    """Merge a hyphenated first name, *Mary-Jane*, into one word; return whether there is one."""
+    begin = max(0, place - 2)
+    text = "".join(pieces[begin : place + 3])
+    start = len("".join(pieces[begin:place]))
+    first, last = whole_name(text, start, start + len(pieces[place]))
+    before, after = first < start, last > start + len(pieces[place])
+    if before:
+        pieces[place] = "".join(pieces[place - 2 : place + 1])
+        pieces[place - 2 : place] = ["", ""]
+    if after:
+        pieces[place] += "".join(pieces[place + 1 : place + 3])
+        pieces[place + 1 : place + 3] = ["", ""]
+    return before or after
 
 
 def join_alternatives(

@@ -26,7 +26,7 @@ _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his 
 
 
 def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
-    """Make the verbs of a subject pronoun agree with its replacement; ``third_person`` is their form before that."""
+    """Make the verbs of a subject pronoun agree with its replacement; ``third_person`` describes their current form."""
     verb = _verb_after(pieces, place, third_person)
     if verb is None and _is_inverted(pieces, place, third_person):
         return
@@ -87,7 +87,7 @@ def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
 
 
 def _agree_coordinated(pieces: list[str], verb: int) -> None:
-    """Rewrite the verbs after *and*, *but* or *or* in the same clause if the word after them shows a verb."""
+    """Rewrite the verbs after *and*, *but* or *or* in the same clause if the next word shows that they are verbs."""
     for place in range(verb + 2, min(verb + 26, len(pieces) - 2), 2):
         if not pieces[place - 1].isspace() and pieces[place - 1] != ", ":
             return
@@ -104,7 +104,7 @@ def _agree_coordinated(pieces: list[str], verb: int) -> None:
 
 
 def _is_base(word: str) -> bool:
-    """Return whether a word is a present-tense verb without an ending, and no past form: *fall*, but not *fell*."""
+    """Return whether a word is a present-tense verb without an ending and not a past form: *fall*, but not *fell*."""
     from lemminflect import getAllLemmas
 
     return getAllLemmas(word, upos="VERB").get("VERB", ()) == (word,)

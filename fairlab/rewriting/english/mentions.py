@@ -1,17 +1,16 @@
-"""Mentions of an axis in a parsed text: the listed words that are used in the relevant sense."""
+"""Mentions of an axis in a parsed text: listed words that are used in the relevant sense."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
-from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
+from fairlab.rewriting.english.coordinated import coordinated_words, shared_entries
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     Neighbours,
@@ -25,7 +24,7 @@ from fairlab.rewriting.english.people_judge import PeopleJudge
 from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
-from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.rewriting.english.vocabulary import ListedWord, Sense, Vocabulary
 from fairlab.text.folding import fold
 from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError
@@ -71,25 +70,6 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class ListedWord:
-    """Listed word that may be a mention, judged from the text alone.
-
-    Attributes:
-        start: Offset of its first character.
-        end: Offset after its last character.
-        word: Word as written in the text.
-        senses: Possible senses of the word in this context, one or more.
-        beside: Words before and after it.
-    """
-
-    start: int
-    end: int
-    word: str
-    senses: tuple[Sense, ...]
-    beside: Neighbours
-
-
-@dataclass(frozen=True)
 class Possible:
     """Possible attributes of a text, judged from the text alone.
 
@@ -127,7 +107,7 @@ class MentionFinder:
     def may_change(self, text: str) -> bool:
         """Return whether the text has the first word of a listed term, a capitalised first name or an age.
 
-        This checks the words alone, which avoids parsing most texts.
+        This checks only the words, which avoids parsing most texts.
         """
         words = WORD.findall(text)
         folded = str.casefold if text.isascii() else fold
@@ -179,7 +159,7 @@ class MentionFinder:
         for span in self._whole(text, spans):
             if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
                 continue
-            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is not "European American"
                 continue
             word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
             senses = tuple(
@@ -201,7 +181,7 @@ class MentionFinder:
                 yield Span(start, last, span.term)
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans in which no word counts: addresses, works, idioms, and names of things."""
+        """Return the spans in which words do not count: addresses, works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
@@ -210,48 +190,40 @@ class MentionFinder:
         """Return the mentions from left to right.
 
         Raises:
-            Unaligned: A listed word is joined to others, so that the text would be rewritten only in part.
+            Unaligned: A listed word is joined to others, so the text would be rewritten only in part.
         """
         syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
         judge = self.judge
         judged = judge.people(text, judge.asked(self.listed(text))) if judge else frozenset()
+        shared = shared_entries(text, self.listed(text))
         for one in self.listed(text):
             token = syntax.last_token(one.start, one.end)
             if token is None:
                 around = text[max(0, one.start - 12) : one.end + 12]
-                raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
+                raise Unaligned(f"'{one.word}' cannot be separated from what it is joined to in '{around}'; part them")
             beside = without_role(one.beside)
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = beside._replace(before="", gap_before="")
-            for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
+            told = shared.get(one.start, ())
+            for sense in sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told)):
                 is_judged = judge is not None and judge.judges(sense)
                 if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
         if judge is None:
-            found += self._other_alternatives(text, found, syntax)
+            known = {mention.start: mention.sense for mention in found}
+            for one, sense in coordinated_words(text, self.listed(text), known):
+                found.append(self._mention(one, sense, syntax.last_token(one.start, one.end)))
         else:
             attributes = judge.attributes(one.sense for one in found)
             found = [one for one in found if one.sense.attribute in attributes]
         return sorted(found, key=lambda mention: mention.start)
 
-    def _other_alternatives(self, text: str, found: Iterable[Mention], syntax: Syntax) -> Iterator[Mention]:
-        """Yield the words that are no mentions but alternatives to one that is: *Sir* in *Sir/Madam*."""
-        known = {mention.start: mention.sense for mention in found}
-        listed = self.listed(text)
-        for one, other in (*pairwise(listed), *pairwise(listed[::-1])):
-            told = known.get(other.start) if one.start not in known else None
-            between = text[min(one.end, other.end) : max(one.start, other.start)]
-            if told is not None and BETWEEN_ALTERNATIVES.fullmatch(between):
-                same = [some for some in one.senses if some.entry is told.entry]
-                alike = same or [some for some in one.senses if some.pos == told.pos == "title"]
-                yield from (self._mention(one, some, syntax.last_token(one.start, one.end)) for some in alike[:1])
-
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
-        """Return capitalised listed words in names that are not mentions, such as a name mistaken for a work's.
+        """Return capitalised listed words in names that are not mentions, such as a name mistaken for a title.
 
-        A pronoun that refers to one shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
+        A pronoun that refers to it shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
         """
         known = {mention.start for mention in mentions}
         found = []
@@ -281,7 +253,7 @@ class MentionFinder:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Return whether a word with a possible sense has it here, judged from its neighbours."""
+        """Return whether a word has a possible sense here, judged from its neighbours."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
             return True
@@ -305,7 +277,7 @@ class MentionFinder:
         return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Return whether a word with a possible sense has it here."""
+        """Return whether a word has a possible sense here."""
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
@@ -349,7 +321,7 @@ class MentionFinder:
 
 
 def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
-    """Return whether a word may have a sense, judged from the text alone."""
+    """Return whether a word may have a sense, judged only from the text."""
     if sense.pos == "pronoun":
         return word != "US" and not _is_in_title(word, beside)
     if sense.pos != "name":
@@ -377,7 +349,7 @@ def _precedes_place(token: Any, syntax: Syntax) -> bool:
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:
-    """Return whether the word before is capitalised only because it begins a sentence: *Unlike Helga*."""
+    """Return whether the previous word is capitalised only because it begins a sentence: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
     if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich

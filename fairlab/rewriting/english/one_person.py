@@ -1,4 +1,4 @@
-"""One person of a parsed text: their mentions, and a check that rewriting these would not be incomplete."""
+"""Mentions of one person in a parsed text, and a check that rewriting these would be complete."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class People:
         self.coreference = Coreference(syntax.doc, marked, adjectives=adjectives)
 
     def mentions_at(self, start: int) -> list[Mention]:
-        """Return the mentions of the person whom the word at an offset means, including that word."""
+        """Return the mentions of the person that the word at an offset refers to, including that word."""
         chain = {m.start for m in (*self.mentions, *self.doubtful) if m.start <= start < m.end}
         chain |= self.coreference.marked_with(start)
         mentions = list(self.mentions)
         if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
             mentions += [m for m in self.doubtful if m.start in chain]  # a pronoun shows that they are a person's
-        # A repeated first name means the same person: "LaTanya Richardson, often listed as LaTanya Jackson".
+        # A repeated first name refers to the same person: "LaTanya Richardson, often listed as LaTanya Jackson".
         names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
         mentions += [m for m in self.doubtful if m.found in names and m not in mentions]
         chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
@@ -122,7 +122,7 @@ class People:
         return self.syntax.doc.char_span(start, start + 1, alignment_mode="expand")[0]
 
     def _is_one_of_named_group(self, own: Sequence[Mention], attribute: str) -> bool:
-        """Return whether the person is named together with a plural and only one of the two would be rewritten.
+        """Return whether the person is named together with a plural, and only one of the two would be rewritten.
 
         In *His daughters, Margaret and Martha*, both are rewritten together or not at all.
         """
@@ -136,7 +136,7 @@ class People:
         return False
 
     def _leaves_pronouns_in_doubt(self, own: Sequence[Mention], attribute: str) -> bool:
-        """Return whether a pronoun of the attribute may refer to more than one person of it.
+        """Return whether a pronoun of the attribute may refer to more than one person with this attribute.
 
         In *her aunt left*, *her* refers to none of the named people, because no one is their own aunt.
         """
@@ -161,7 +161,7 @@ class People:
         return any(_stands_beside_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
 
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
-        """Return whether a pronoun means its clause's subject or an owner, with no one of the same kind in between."""
+        """Return whether a pronoun refers to its clause's subject or an owner, with no similar person in between."""
         token = pronoun.token
         if token.dep_ == "poss" and token.head in named:
             return True
@@ -177,7 +177,7 @@ class People:
 
 
 def _differ(mention: Mention, selected: Mention) -> bool:
-    """Return whether a mention that seems the selected person's is another's: *they* and *he*, *white* and *Black*."""
+    """Return whether a mention that seems to be the selected person's is not: *they* and *he*, *white* and *Black*."""
     marked = selected.sense.attribute != NEUTRAL
     if mention.sense.pos == "pronoun":
         return marked and mention.sense.attribute == NEUTRAL

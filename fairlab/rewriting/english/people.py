@@ -84,7 +84,7 @@ _THINGS = frozenset(
     """.split()
 )
 
-# Nouns whose adjective means a people, not a state, firm or team: *a Chinese nurse*, not *a Chinese minister*.
+# Nouns whose adjective refers to a people instead of a state, firm or team: *a Chinese nurse*, not *minister*.
 _PRIVATE = frozenset(
     """
     man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid
@@ -120,8 +120,13 @@ def is_role(word: str) -> bool:
     return word in _PEOPLE
 
 
+def is_thing(word: str) -> bool:
+    """Return whether a case-folded word is listed as a thing or an animal, or ends like *everything*."""
+    return word in _THINGS or word in ANIMALS_AND_THINGS or word.endswith("thing")
+
+
 def is_private_person(word: str) -> bool:
-    """Return whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
+    """Return whether a common noun names people as individuals, not as members of a state, a firm or a team."""
     return word in _PRIVATE
 
 

@@ -1,4 +1,4 @@
-"""Judge of listed words by their context: does a word such as *French* or *Catholic* describe people here, or a thing?
+"""Judge of whether a listed word such as *French* or *Catholic* describes people or a thing, from its context.
 
 The judge is a logistic regression on the token vectors of the embedded encoder, trained on mentions in natural
 sentences that were labelled one by one (``experiments/rewriting/mentions``). It replaces rules on axes whose words
@@ -57,7 +57,7 @@ class PeopleJudge:
         return frozenset({NEUTRAL, *(sense.attribute for sense in senses if self.judges(sense))})
 
     def people(self, text: str, spans: Spans) -> frozenset[int]:
-        """Return the starts of the spans that mean or describe people: those with a probability above one half."""
+        """Return the starts of the spans that refer to or describe people, with a probability above one half."""
         if text not in self._recent:
             if len(self._recent) >= RECENT:
                 self._recent.clear()
@@ -69,7 +69,7 @@ class PeopleJudge:
 
 @cache
 def read_weights(axis: str) -> tuple[Tensor, float]:
-    """Return weight (H,) and bias of an axis.
+    """Return the weights (H,) and the bias of an axis.
 
     Raises:
         FairlabError: The judge was not trained on the axis.
@@ -86,9 +86,9 @@ def read_weights(axis: str) -> tuple[Tensor, float]:
 
 
 def token_vectors(texts: Sequence[str], spans: Spans) -> Tensor:
-    """Return the vector (N, H) of each span in its sentence: means over its tokens of :data:`LAYERS`, joined.
+    """Return the vector (N, H) of each span in its sentence: concatenated means over its tokens in :data:`LAYERS`.
 
-    A span beyond the encoder's longest input is NaN, so it is judged to be no person.
+    A span beyond the encoder's longest input is NaN, so it is not judged to be a person.
 
     Args:
         texts: Text of each span.
@@ -116,13 +116,13 @@ def token_vectors(texts: Sequence[str], spans: Spans) -> Tensor:
 
 @cache
 def _encoder() -> Backbone:
-    from fairlab.backbones.embedded_encoder import embedded_encoder  # heavy: imported only when words are judged
+    from fairlab.backbones.embedded_encoder import embedded_encoder  # slow to import, so only when words are judged
 
     return embedded_encoder()
 
 
 def _in_sentence(text: str, start: int, end: int) -> tuple[str, int, int]:
-    """Return the sentence with a span, and the span within it."""
+    """Return the sentence that contains a span, and the span within it."""
     for first, last in sentence_spans(text):
         if first <= start < last:
             return text[first:last], start - first, min(end, last) - first

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 _split = re.compile(r"(\W+)").split
-# Tables for texts of printable ASCII characters, which translation splits several times as fast as the pattern.
+# Translation tables for printable ASCII texts, which split them several times as fast as the pattern.
 _WORD_BYTES = frozenset(byte for byte in range(128) if chr(byte).isalnum() or chr(byte) == "_")
-_BLANK, _END = "\x01", "\x02"  # stand for a blank, and for the end of a separator, while a text is split
+_BLANK, _END = "\x01", "\x02"  # represent a space and the end of a separator while a text is split
 _WORDS = bytes(byte if byte in _WORD_BYTES else 32 for byte in range(256))
 _GAPS = bytes(32 if byte in _WORD_BYTES else 1 if byte == 32 else byte for byte in range(256))
 

@@ -1,4 +1,4 @@
-"""Cases of third-person pronouns, inferred from the neighbouring words or from a parse."""
+"""Grammatical cases of third-person pronouns, inferred from neighbouring words or a parse."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str
 def certain_case(pronoun: str, gap: str, following: str, then: str) -> str:
     """Return the case of ``her`` or ``his`` if the words after it are unambiguous, else an empty string.
 
-    Arguments as for :func:`case_by_neighbours`. Of 5,368 pronouns in sentences from sixteen sources, 3,934
+    The arguments are those of :func:`case_by_neighbours`. Of 5,368 pronouns in sentences from sixteen sources, 3,934
     are decided. A parse differs on three: it is wrong on *his follow-up album* and *his stand-up*, and one is misspelt.
     """
     if not following or gap[:1] in tuple(".,;:!?"):
@@ -137,7 +137,7 @@ def case_by_syntax(token: Any) -> str:
 
 
 def _is_opened(token: Any) -> bool:
-    """Return whether a bracket opens before a pronoun, or before alternatives of which it is the last."""
+    """Return whether a bracket opens before a pronoun, or before alternatives that end with it."""
     for before in reversed(token.doc[max(0, token.i - 5) : token.i]):
         if before.text == "(":
             return True

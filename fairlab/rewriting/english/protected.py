@@ -8,9 +8,9 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Characters of which no mark and no quotation consists; most texts have no other ones.
+# Characters that occur in no mark or quotation; most texts consist only of these.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-# Patterns of what is protected, each with signs of which every match has one; most texts have none.
+# Patterns of protected spans, each with characters of which every match has at least one; most texts have none.
 _PATTERNS = (
     (("`",), r"```.*?```"),  # fenced code
     (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
@@ -36,7 +36,7 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
 
     Args:
         text: Text to search.
-        quotations: Whether all quotations are protected; else only quoted titles of works and single pronouns are.
+        quotations: Whether all quotations are protected, instead of only quoted titles of works and single pronouns.
     """
     if text.isascii() and not text.encode().translate(None, _BARE) and "www." not in text:
         return []
@@ -71,8 +71,32 @@ def _is_title(quoted: str) -> bool:
     return all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL_WORDS for word in words)
 
 
+def is_within_thing_name(pieces: list[str], place: int) -> bool:
+    """Return whether a word is part of the name of a firm, brand, place or work: *Ray Ban*.
+
+    Args:
+        pieces: Words of a text at even places, and the separators between them at odd ones.
+        place: Place of the word.
+    """
+    return any(
+        start <= place and pieces[place - start : place - start + len(name)] == name
+        for name, start in things_by_word().get(pieces[place], ())
+    )
+
+
+@cache
+def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
+    """Return, by word, the names that are not people's and contain it: their pieces, and the word's place in them."""
+    found: dict[str, list[tuple[list[str], int]]] = {}
+    for name in load_not_people():
+        pieces = re.split(r"(\W+)", name.strip(string.punctuation))
+        for place in range(0, len(pieces), 2):
+            found.setdefault(pieces[place], []).append((pieces, place))
+    return found
+
+
 @cache
 def not_people_pattern() -> re.Pattern[str]:
-    """Return the pattern of names that are not people's, longest first."""
+    """Return the pattern of names that do not belong to people, longest first."""
     names = sorted(load_not_people(), key=lambda name: (-len(name), name))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")

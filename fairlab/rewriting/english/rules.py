@@ -1,4 +1,4 @@
-"""Rule-based counterfactual rewriter: words, names and pronouns of an axis with the grammar around them."""
+"""Rule-based counterfactual rewriter for words, names and pronouns of an axis and the grammar around them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class RuleRewriter:
     consistently throughout a text. *He or she* becomes one pronoun. Addresses, code, quoted titles of works, words
     joined to others by a hyphen and words with another sense (a black car) stay unchanged.
 
-    If a text has words of any attribute, its neutral words stay unchanged: *they* may be several people. A text
-    without such words is assumed to be about the people meant by its *they* and its *parent*, unless it names
+    If a text has words of any attribute, its neutral words stay unchanged, because *they* may be several people. In a
+    text without such words, *they* and *parent* are assumed to refer to the people to rewrite, unless the text names
     several people.
 
     Args:
         lexicon: Words of the axis.
-        mode: Search method: ``syntax`` parses every text; ``lexical`` uses neighbouring words only, is about a
-            hundred times as fast, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
+        mode: Search method: ``syntax`` parses every text; ``lexical`` uses only neighbouring words, is about a hundred
+            times as fast, and has no coreference (for its limits see :mod:`fairlab.rewriting.english.lexical`).
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
         quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, which is about the same
             people; ``keep`` leaves everything in quotation marks unchanged.
@@ -79,7 +79,7 @@ class RuleRewriter:
         return self.rewrite_all([text], [target])[0]
 
     def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """Return every text rewritten to its own target; parse in batches, and only texts that have a listed word."""
+        """Return every text rewritten to its own target, parsing in batches and only texts with a listed word."""
         for target in set(targets):
             self.vocabulary.column(target)
         if self.mode == "lexical":
@@ -88,7 +88,7 @@ class RuleRewriter:
         return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
     def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
-        """Return every text rewritten to each of the targets, or the reason for failure; parse each text once."""
+        """Return every text rewritten to each of the targets, or the reason for failure, parsing each text once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
@@ -112,7 +112,7 @@ class RuleRewriter:
         attributes = self.vocabulary.lexicon.attributes
         if len(attributes) != 2:
             raise FairlabError(
-                f"the axis '{self.vocabulary.lexicon.axis}' has {len(attributes)} attributes, and only two can be "
+                f"the axis '{self.vocabulary.lexicon.axis}' has {len(attributes)} attributes, but only two can be "
                 "exchanged; rewrite to one of them"
             )
         other = dict(zip(attributes, attributes[::-1], strict=True))
@@ -122,7 +122,7 @@ class RuleRewriter:
         return [one if isinstance(one, Unaligned) else one[0] for one in made]
 
     def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
-        """Return the rewritten texts; count those that could not be rewritten and return them unchanged."""
+        """Return the rewritten texts; texts that could not be rewritten are counted and returned unchanged."""
         self.unaligned += sum(isinstance(one, Unaligned) for one in made)
         return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
 
@@ -213,7 +213,7 @@ class RuleRewriter:
             docs: Parsed texts, in the form returned by :func:`read_cased`, if already available.
         """
         if self.mode == "lexical":
-            raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
+            raise FairlabError("mode=lexical cannot rewrite one person of a text; use mode=syntax")
         views = [read_cased(text) for text in texts]
         chosen = [
             [(_offset(view, word), target) for word, target in some]
@@ -231,7 +231,7 @@ class RuleRewriter:
         return [one for one in rewritten if one is not None]
 
     def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str | Unaligned:
-        """Return a parsed text with the people meant by its selected words rewritten to their targets."""
+        """Return a parsed text in which the people that its selected words refer to are rewritten to their targets."""
         text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
         try:
             mentions = self.finder.find(text, syntax)
@@ -257,9 +257,9 @@ class RuleRewriter:
         return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
-        """Return, for every text, the start and end of all words that mean the same person as the selected one.
+        """Return, for every text, the start and end of all words for the same person as the selected word.
 
-        A text with a word that is joined to others has none.
+        The list is empty for a text with a word that is joined to others.
 
         Args:
             texts: Texts to search.
@@ -314,7 +314,7 @@ class RuleRewriter:
             else:
                 edits.append(self._turn_word(text, mention, target, syntax))
         edits = say_once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
-        said = [edit.new for edit in edits]  # words that an age must fit
+        said = [edit.new for edit in edits]  # an age must fit these words
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
             edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
@@ -358,7 +358,7 @@ class RuleRewriter:
 
 
 def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
-    """Return, by offset, the mentions to rewrite for the person meant by the word at ``start``."""
+    """Return the mentions to rewrite, by offset, for the person that the word at ``start`` refers to."""
     turned = {}
     for mention in people.mentions_at(start):
         selected = mention.start <= start < mention.end
@@ -371,7 +371,7 @@ def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Men
 def _in_other_fields(
     text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
 ) -> list[int]:
-    """Return the offsets of nouns and names in the other fields that match a rewritten one and mean the same person."""
+    """Return the offsets of nouns and names in other fields that match a rewritten one and refer to the same person."""
     if SEPARATOR not in text:
         return []
     own = text.count(SEPARATOR, 0, start)

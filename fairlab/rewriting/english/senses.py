@@ -1,4 +1,4 @@
-"""Sense checks: whether a listed word of a parsed text means people and not a thing, place, work or language."""
+"""Checks of whether a listed word of a parsed text refers to people instead of a thing, place, work or language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlab.rewriting.english.things import (
 from fairlab.text.words import UNITS_OF_AGE
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
-# Words that make a following name that of a known figure, *Queen Victoria*, *Pope John*: both stay unchanged.
+# After these words, a name is that of a known figure, *Queen Victoria*, *Pope John*; both stay unchanged.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
@@ -33,7 +33,7 @@ _BEFORE_AGES = UNITS_OF_AGE | {"how"}
 _NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
 _RANKS = frozenset("king kings queen queens prince princes princess princesses lord lords baron barons".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
-# Actions of people alone: enough evidence that a word with another sense is a name.
+# Actions of people only, which show that a word with another sense is a name.
 _HUMAN_VERBS = frozenset(
     """
     said says say saying asked asks told tells thinks think thought knew knows know smiled smiles laughed laughs cried
@@ -68,7 +68,7 @@ _FOR_THE_YOUNG = frozenset(
 
 
 def name_may_stand(word: str, beside: Neighbours) -> bool:
-    """Return whether a word that is listed as a first name may be one here, judged from its neighbours."""
+    """Return whether a word that is listed as a first name may be a first name here, judged from its neighbours."""
     if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
         return False
     if beside.follows_title and not beside.precedes_name:
@@ -132,7 +132,7 @@ def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
     """Return whether a word that is usually something else has the evidence that its other sense requires."""
     if beside.precedes_name or beside.follows_first_name:
         return True
-    if sense in ("rarely", "surname"):  # *Nelson, 27, was tried*: alone, it is a surname
+    if sense in ("rarely", "surname"):  # on its own, it is a surname: *Nelson, 27, was tried*
         return False
     return _acts(token) or (sense == "word" and not begins_sentence(token))
 
@@ -150,7 +150,7 @@ def _acts(token: Any) -> bool:
 
 
 def _names_a_thing(token: Any) -> bool:
-    """Return whether the word modifies a common noun that it gives a name: *the Victoria line*."""
+    """Return whether the word modifies a common noun and names it: *the Victoria line*."""
     head = token
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
@@ -181,7 +181,7 @@ def _rules(token: Any) -> bool:
 
 
 def _is_owner_of_verb(token: Any) -> bool:
-    """Return whether the word means a shop: *Wendy's sells burgers*."""
+    """Return whether the word refers to a shop: *Wendy's sells burgers*."""
     ending = token.nbor() if token.i + 1 < len(token.doc) else None
     if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
         return (
@@ -194,7 +194,7 @@ def _is_owner_of_verb(token: Any) -> bool:
 
 
 def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Return whether a noun or adjective means people here.
+    """Return whether a noun or adjective refers to people here.
 
     Args:
         word: Word as written in the text.
@@ -309,7 +309,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
 
 
 def _is_of_players(head: Any) -> bool:
-    """Return whether the colour is a side in a game, as shown by another colour: *the yellow and the black players*."""
+    """Return whether the colour names a side in a game, given another colour: *the yellow and the black players*."""
     if head is None:
         return False
     return head.lower_ in ("team", "teams", "side", "squad") or any(
@@ -318,14 +318,14 @@ def _is_of_players(head: Any) -> bool:
 
 
 def _is_state(noun: Any) -> bool:
-    """Return whether a state or a whole people is meant: *the Koreans* without a modifier that says which."""
+    """Return whether a state or a whole people is meant, as by *the Koreans* without a modifier."""
     if noun.tag_ not in ("NNS", "NNPS") or not _has_article(noun):
         return False
     return not any(child.dep_ in ("amod", "nummod", "relcl", "acl", "prep") for child in noun.children)
 
 
 def _has_article(noun: Any) -> bool:
-    """Return whether *the* precedes a noun: *the Cuban people* are a nation."""
+    """Return whether *the* precedes a noun, as in *the Cuban people*, which is a nation."""
     return any(child.lower_ == "the" for child in noun.children)
 
 
@@ -339,7 +339,7 @@ def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
 
 
 def _is_kin(token: Any) -> bool:
-    """Return whether the word means a person's child of any age: *her children*, *they have three kids*."""
+    """Return whether the word refers to a person's child of any age: *her children*, *they have three kids*."""
     if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "WP$", "NNP", "NN", "NNS") for child in token.children):
         return True
     if token.dep_ == "poss" and token.head.lower_ in _FOR_THE_YOUNG:
@@ -357,14 +357,14 @@ def _is_kin(token: Any) -> bool:
 
 
 def _is_exclamation(word: str, token: Any) -> bool:
-    """Return whether the word is an exclamation and means no one: *and boy, was it cold*."""
+    """Return whether the word is an exclamation that refers to no one: *and boy, was it cold*."""
     if word.casefold() != "boy" or begins_sentence(token):
         return False
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 
 
 def _joined_to_participle(token: Any) -> bool:
-    """Return whether a hyphen joins the word to a participle that makes it mean people: *Black-owned*."""
+    """Return whether a hyphen joins the word to a participle that shows that it refers to people: *Black-owned*."""
     place = token.i + 2
     return (
         place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
@@ -374,7 +374,7 @@ def _joined_to_participle(token: Any) -> bool:
 def word_stands_beside(
     word: str, pos: str, other: str, beside: Neighbours, people: frozenset[str] = frozenset()
 ) -> bool:
-    """Return whether a word with another sense means people, judged from its neighbours alone."""
+    """Return whether a word with another sense refers to people, judged only from its neighbours."""
     following = beside.after.casefold()
     before_person = beside.gap_after == " " and is_person(following, people)
     if other == "rank":
@@ -390,7 +390,7 @@ def word_stands_beside(
 
 
 _POSSESSIVES = frozenset("my your his her its our their s".split())
-# Words that change the meaning of a preceding word for a child: *child support*, *boy band*.
+# Words before which a word for a child has another meaning: *child support*, *boy band*.
 _COMPOUNDS = frozenset(
     """
     support labour labor care abuse abduction poverty mortality benefit welfare psychology star actor prodigy soldier

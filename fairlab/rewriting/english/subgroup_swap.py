@@ -1,4 +1,4 @@
-"""Rewriting a text from one subgroup to another with word lists and agreement, or reporting why this is impossible.
+"""Rewriting of a text from one subgroup to another with word lists and agreement, or the reason for failure.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.2.
 The paper uses a language model for this step; this module uses lists.
@@ -19,7 +19,7 @@ from fairlab.types import FairlabError
 
 NO_WORD = "without a listed word"
 NO_COUNTERPART = "a word has no counterpart"
-NAMED_ALREADY = "the other subgroup is named already"
+NAMED_ALREADY = "the other subgroup is already named"
 # Sections whose words may occur next to those of another subgroup: "he met her", "her husband".
 BESIDE = frozenset(("pronouns", "kinship", "titles"))
 PRONOUNS = "pronouns"
@@ -34,8 +34,8 @@ class Turned:
     """Result of rewriting a text.
 
     Attributes:
-        text: Text about the other subgroup, or empty if there is none.
-        reason: Reason why there is no text, or empty if there is one.
+        text: Text about the other subgroup; empty if rewriting failed.
+        reason: Reason for failure; empty if there is a text.
     """
 
     text: str
@@ -46,12 +46,12 @@ class SubgroupSwap:
     """Rewriter that replaces every listed word of a text's subgroup by its counterpart in another subgroup.
 
     ``his`` and ``her`` are disambiguated by the words after them, and verbs agree with *they*. An adjective that is
-    used alone for one person gets a noun (*a Muslim*, *a Jewish person*). Every word must change: a text with a word
-    that has no counterpart is not rewritten, nor is one that already names the other subgroup (*gay or straight*).
+    used alone for one person gets a noun (*a Muslim*, *a Jewish person*). Every word must change, so a text is not
+    rewritten if one of its words has no counterpart or if it already names the other subgroup (*gay or straight*).
 
     Args:
         lexicon: Words of the subgroups of a category; an empty form is a missing counterpart. A section ``pronouns``
-            begins with the rows of the cases: subject, possessive, object, independent, reflexive.
+            begins with rows for the grammatical cases: subject, possessive, object, independent, reflexive.
     """
 
     def __init__(self, lexicon: Lexicon) -> None:

@@ -1,4 +1,4 @@
-"""Queries on a spaCy parse: verbs that agree with a subject, modified words, and words that mean people."""
+"""Queries on a spaCy parse: verbs that agree with a subject, modified words, and words for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody
 
 
 def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
-    """Yield documents of cased texts, with plain letters for accented ones, which the parser handles poorly.
+    """Yield documents of cased texts, with accents removed, because the parser handles them poorly.
 
     Args:
         views: Views of the texts.
@@ -43,7 +43,7 @@ class Syntax:
 
     Args:
         doc: spaCy document with tags and dependencies.
-        people: Nouns for people that a lexicon adds to the known ones.
+        people: Nouns for people that a lexicon adds to the known nouns.
     """
 
     def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
@@ -56,7 +56,7 @@ class Syntax:
         self.has_entities = doc.has_annotation("ENT_IOB")
 
     def part(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Parse the text again if the tokenizer left a word joined to a sign beside it: *3,She*.
+        """Parse the text again if the tokenizer left a word joined to an adjacent sign: *3,She*.
 
         Args:
             spans: Start and end of every word.
@@ -100,11 +100,11 @@ class Syntax:
         return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
-        """Return the finite verbs of a subject pronoun: its own, coordinated ones, and those of *who* after it.
+        """Return the finite verbs of a subject pronoun: its own, coordinated verbs, and verbs of a following *who*.
 
         Args:
             subject: Token of the pronoun.
-            third_person: Whether the verbs are in the third person singular now (else in the plural).
+            third_person: Whether the verbs are currently in the third person singular (otherwise in the plural).
         """
         fits = _is_singular if third_person else _is_plural
         found: dict[int, Any] = {}
@@ -131,7 +131,7 @@ class Syntax:
         return [found[index] for index in sorted(found)]
 
     def is_perfect(self, verb: Any) -> bool:
-        """Return whether ``'s`` means *has*: before a participle that it does not make passive."""
+        """Return whether ``'s`` means *has*, that is, whether it precedes a participle without making it passive."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
             return True
         if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
@@ -156,7 +156,7 @@ class Syntax:
         return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
 
     def modifies_later(self, token: Any) -> bool:
-        """Return whether a noun or adjective is parsed as part of a later noun, without an article of its own."""
+        """Return whether a noun or adjective is parsed as part of a later noun and has no article."""
         if token.dep_ == "npadvmod" and any(child.dep_ == "det" for child in token.children):
             return False
         return token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i
@@ -235,7 +235,7 @@ def _is_plural(token: Any) -> bool:
 
 
 def _finite(verb: Any, fits: Any) -> Any:
-    """Return the finite verb of a clause if it fits: the first auxiliary if there is one, else the verb itself."""
+    """Return the finite verb of a clause, which is the first auxiliary or else the verb itself, if it fits."""
     auxiliaries = [child for child in verb.children if child.dep_ in _AUXILIARIES]
     if not auxiliaries and verb.tag_.startswith("NN"):  # a copula may depend on its noun
         auxiliaries = [child for child in verb.children if child.dep_ == "cop"]

@@ -1,4 +1,4 @@
-"""Distinguishing words in the names of things, places and works from words for people, with a parsed text."""
+"""Distinction of words in names of things, places and works from words for people, with a parsed text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 _LONGER_NAMES = ("ORG", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "LOC", "GPE")
-# After a name and *'s*, one of these is a thing named after a person, and no person is meant.
+# After a name and *'s*, one of these is a thing named after a person instead of a person.
 _CALLED_AFTER = frozenset(
     "law laws disease syndrome theorem principle paradox comet cube constant equation rule test phenomenon".split()
 )
@@ -78,7 +78,7 @@ def is_in_title(token: Any) -> bool:
 
 
 def is_named_with_capital(token: Any) -> bool:
-    """Return whether a noun has a capital within a sentence and is not an address: *the series Monk*, *the Lady*."""
+    """Return whether a noun is capitalised within a sentence and is not an address: *the series Monk*, *the Lady*."""
     word = token.text
     if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
         return False
@@ -122,7 +122,7 @@ def _is_acronym(token: Any) -> bool:
 
 
 def _is_only_name(word: str) -> bool:
-    """Return whether a word is a frequent first name and seldom anything else."""
+    """Return whether a word is a frequent first name that is seldom anything else."""
     known = find_name(word)
     return known is not None and known.is_counted and not known.other_sense
 
@@ -183,7 +183,7 @@ def is_ruler_of(token: Any) -> bool:
 
 
 def _has_place_at_end(token: Any) -> bool:
-    """Return whether the following capitalised words end in a word for a place: *John F. Kennedy Memorial Library*."""
+    """Return whether the next capitalised words end with a word for a place: *John F. Kennedy Memorial Library*."""
     run = []
     for other in token.doc[token.i + 1 : token.i + 7]:
         if not (other.text[:1].isupper() or other.text in (".", "&")):
@@ -207,7 +207,7 @@ def owns_capitalised(title: Any) -> bool:
 
 
 def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
-    """Return whether a thing has the name with *'s* in its own name: *Levi's Stadium*, *Murphy's law*."""
+    """Return whether the name with *'s* is part of a thing's name: *Levi's Stadium*, *Murphy's law*."""
     after = token.doc[token.i + 1 : token.i + 3]
     if len(after) < 2 or after[0].lower_ not in ("'s", "’s"):
         return False
@@ -243,7 +243,7 @@ def is_in_longer_name(word: str, token: Any, syntax: Syntax) -> bool:
     """Return whether a capitalised word is part of the name of an institution, a work or a place.
 
     Args:
-        word: Word as written in the text; without a capital it is a different word: *china*.
+        word: Word as written in the text; without its capital it may be a different word: *china*.
         token: Token of the word.
         syntax: Parsed text.
     """

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from fairlab.lexicons import Entry, Lexicon
 from fairlab.lexicons.names import Name, load_names
-from fairlab.rewriting.english.pronouns import CASES
+from fairlab.rewriting.english.agreement import may_be_noun
+from fairlab.rewriting.english.given_names import Neighbours
+from fairlab.rewriting.english.people import is_thing
+from fairlab.rewriting.english.pronouns import CASES, NOT_POSSESSED
 from fairlab.text.folding import fold
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -18,15 +21,34 @@ PLURAL_REFLEXIVE = "themselves"
 
 @dataclass(frozen=True)
 class Sense:
-    """Reading of a listed form: the attribute it marks and the entry it belongs to (None: a name from the list)."""
+    """Sense of a listed form: the attribute it marks and its entry (None for a name from the list)."""
 
     attribute: str
     entry: Entry | None
 
     @property
     def pos(self) -> str:
-        """Return the part of speech of the form in this reading."""
+        """Return the part of speech of the form in this sense."""
         return self.entry.pos if self.entry else "name"
+
+
+@dataclass(frozen=True)
+class ListedWord:
+    """Listed word that may be a mention, judged from the text alone.
+
+    Attributes:
+        start: Offset of its first character.
+        end: Offset after its last character.
+        word: Word as written in the text.
+        senses: Possible senses of the word in this context, one or more.
+        beside: Words before and after it.
+    """
+
+    start: int
+    end: int
+    word: str
+    senses: tuple[Sense, ...]
+    beside: Neighbours
 
 
 class Vocabulary:
@@ -37,11 +59,17 @@ class Vocabulary:
         seed: Seed for choosing among equally suitable first names.
 
     Raises:
-        FairlabError: The lexicon has pronouns, but not one row for every case.
+        FairlabError: The lexicon has pronouns, but not one row for every case, or calls something else a person.
     """
 
     def __init__(self, lexicon: Lexicon, seed: int) -> None:
         self.lexicon, self.seed = lexicon, seed
+        for word in sorted(lexicon.people):
+            if word in NOT_POSSESSED or is_thing(word) or not may_be_noun(word):
+                raise FairlabError(
+                    f"the lexicon of '{lexicon.axis}' lists '{word}' in 'people', which is no noun for persons; "
+                    "remove it"
+                )
         self.columns = (NEUTRAL, *lexicon.attributes)
         self.senses: dict[str, list[Sense]] = {}
         self._pools: dict[tuple[str, str, str], list[str]] = {}
@@ -55,8 +83,8 @@ class Vocabulary:
             )
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
-        # Entry for ages as figures or words: it has a form for every attribute with ages, generated when it is used.
-        told = {self._told_by(years) for years in range(120)}  # no age implies an adult of unstated age
+        # Entry for ages in figures or words; its form for every attribute with ages is generated on use.
+        told = {self._told_by(years) for years in range(120)}  # an unstated age implies an adult
         forms = tuple(name if name in told else "" for name in self.columns)
         self.age = Entry(forms, "figures", "age", "", "")
 
@@ -112,7 +140,7 @@ class Vocabulary:
         return self.columns.index(target)
 
     def form(self, entry: Entry, target: str, before: str = "") -> str:
-        """Return the form of an entry for a target, or the neutral form if it has none.
+        """Return the form of an entry for a target, or the neutral form if there is none.
 
         Args:
             entry: Entry of the lexicon.
@@ -126,12 +154,12 @@ class Vocabulary:
         return next((one for one in fitting if one is not None), entry.forms[0])
 
     def listed(self, sense: Sense) -> str:
-        """Return the listed form of a sense; empty for a name from the list, and for two forms at once."""
+        """Return the listed form of a sense; empty for a name from the list or for two forms at once."""
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
 
     def name(self, found: str, sense: Sense, target: str, taken: Container[str]) -> str:
-        """Return a first name of the target, not in ``taken``: the row's own, else one of similar race and gender."""
+        """Return a first name of the target not in ``taken``: the row's own, or one of similar race and gender."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
         ordered = self._ordered.get((target, found, sense.attribute))
@@ -146,7 +174,7 @@ class Vocabulary:
         return ordered[0] if ordered else found
 
     def _order(self, target: str, known: Name) -> list[str]:
-        """Return the candidates to replace ``known``, from the one that its letters and the seed choose."""
+        """Return the candidates to replace ``known``, starting with one chosen by its letters and the seed."""
         if (target, known.race, known.gender) not in self._pools:
             self._pools[target, known.race, known.gender] = self._pool(target, known)
         pool = self._pools[target, known.race, known.gender]
@@ -155,7 +183,7 @@ class Vocabulary:
         return pool[start:] + pool[:start]
 
     def _pool(self, target: str, known: Name) -> list[str]:
-        """Return the candidates to replace ``known``: names of the target, equal on the other axis if it is known."""
+        """Return the candidates to replace ``known``: names of the target with the same value on the other axis."""
         if self.lexicon.axis == "gender":
             if target == NEUTRAL:
                 return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
@@ -172,5 +200,5 @@ class Vocabulary:
 
 
 def _frequent(names: list[Name]) -> list[str]:
-    """Return the hundred most frequent names; the list is sorted by frequency."""
+    """Return the hundred most frequent names from a list sorted by frequency."""
     return [name.name for name in names[:100]]

@@ -1,4 +1,4 @@
-"""Word-list swapping: the rewriter of counterfactual data augmentation (CDA)."""
+"""Word-list swapping, the rewriter of counterfactual data augmentation (CDA)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class WordSwap:
     """Rewriter that replaces every listed word of an axis by its counterpart for a target, or by its neutral form.
 
     It uses words, not syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). This is the
-    behaviour of CDA by word lists, and the baseline for other rewriters. Addresses, handles, code and markup stay.
+    behaviour of CDA with word lists, and the baseline for other rewriters. Addresses, handles, code and markup stay
+    unchanged.
 
     Args:
         lexicon: Words, names and counterparts of the axis.
@@ -46,7 +47,7 @@ class WordSwap:
         """
         if len(self.attributes) != 2:
             raise FairlabError(
-                f"the axis has {len(self.attributes)} attributes ({', '.join(self.attributes)}), and only two can be "
+                f"the axis has {len(self.attributes)} attributes ({', '.join(self.attributes)}), but only two can be "
                 "exchanged; make groups instead"
             )
         return self.turned(text, dict(zip(self.attributes, self.attributes[::-1], strict=True)))
@@ -71,7 +72,7 @@ class WordSwap:
             both = len({*targets.values()}) == 1 and last is not None and before != source
             same = bool(BETWEEN_ALTERNATIVES.fullmatch(between)) and last and last.new.lower() == new.lower()
             if last and both and (same or between in ("/", "'s/", "'/")):
-                kept = last.new if before == target else new  # if either of two forms fits, keep the original one
+                kept = last.new if before == target else new  # if both forms fit, keep the original one
                 edits[-1] = Edit(last.start, span.end, match_case(last.new, kept))
             else:
                 edits.append(Edit(span.start, span.end, new))

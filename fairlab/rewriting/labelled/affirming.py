@@ -1,4 +1,4 @@
-"""Removing negations: *did not book* becomes *refrained from booking*, *had no lift* becomes *lacked any lift*.
+"""Removal of negations: *did not book* becomes *refrained from booking*, *had no lift* becomes *lacked any lift*.
 
 These are rules over spaCy's tags. The results are often weaker or stronger (*hardly*, *far from*) and sometimes
 clumsy; they keep the polarity of a sentence, not its exact sense.
@@ -35,9 +35,9 @@ class Affirming:
     """Rewriter that removes negations from sentences, or adds one to other sentences.
 
     Args:
-        complements: Verbs in base form, and the single verb that expresses their negation.
-        negations: Verbs, and the verbs whose negation expresses them.
-        opposites: Words after a form of *be*, and their opposites.
+        complements: Verbs in base form, with a single verb that expresses their negation.
+        negations: Verbs, with verbs whose negation expresses the same.
+        opposites: Words after a form of *be*, with their opposites.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Affirming:
         self.opposites = dict(opposites) | {new: old for old, new in opposites.items()}
 
     def __call__(self, texts: Sequence[str], variants: int) -> list[list[str]]:
-        """Return, per text, at most ``variants`` texts without the negations that a rule covers; empty without one."""
+        """Return, per text, at most ``variants`` texts without the negations that rules cover, or none."""
         return [
             list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
             for text, doc in zip(texts, parse(texts), strict=True)
@@ -88,7 +88,7 @@ class Affirming:
             yield apply_edits(text, [site[k % len(site)] for site in sites])
 
     def _sites(self, doc: Any) -> Iterator[list[Edit]]:
-        """Yield the alternative edits for each negation, one of which is to be applied."""
+        """Yield the alternative edits for each negation, of which one must be applied."""
         for token in doc:
             word = token.lower_.replace("’", "'")
             if word in ("not", "n't"):
@@ -132,7 +132,7 @@ class Affirming:
         return []
 
     def _do(self, doc: Any, helper: Any, token: Any) -> list[Edit]:
-        """Return the edits that turn *did not book* into a finite verb in the helper's tense."""
+        """Return the edits that change *did not book* to a finite verb in the helper's tense."""
         verb = _verb(doc, token.i + 1, ("VB", "VBP"))
         if verb is None:
             return []
@@ -214,7 +214,7 @@ def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
 
 
 def _edit(first: Any, last: Any, new: str, *, glued: bool = False) -> Edit:
-    """Return an edit from one token to another; ``glued`` omits the blank before, for a word that *n't* ends."""
+    """Return an edit from one token to another; ``glued`` omits the space before it, for words that end in *n't*."""
     blank = glued and first.i > 0 and not first.nbor(-1).whitespace_
     return Edit(first.idx, last.idx + len(last.text), new if blank else new.lstrip())
 

@@ -13,7 +13,7 @@ from fairlab.backbones.classification import Classifier, Pair
 from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import FairlabError
 
-# Labels of other tasks, translated to labels of inference models.
+# Labels of other tasks, with the corresponding labels of inference models.
 INFERENCE = {
     "supports": {"entailment"},
     "refutes": {"contradiction"},
@@ -45,8 +45,8 @@ class ClassifierCheck:
             known = {label.lower()} & set(self.own) or INFERENCE.get(label.lower(), set()) & set(self.own)
             if not known:
                 raise FairlabError(
-                    f"the classifier of augmentation.verify knows {', '.join(self.own)} and nothing for '{label}'; "
-                    "give a model of inference or one that was trained on these labels"
+                    f"the classifier of augmentation.verify knows {', '.join(self.own)}, but no equivalent of "
+                    f"'{label}'; give an inference model or a model that was trained on these labels"
                 )
             self.accepted[label] = known
 

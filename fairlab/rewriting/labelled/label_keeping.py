@@ -1,4 +1,4 @@
-"""Rewriting labelled texts without changing their label, by a language model and with a check in a separate session.
+"""Rewriting of labelled texts by a language model without changing the label, with a check in a separate session.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
 section 3.3.
@@ -71,7 +71,7 @@ class LabelledRewriter(Rewriter, Protocol):
     provenance: dict[str, Any]
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
-        """Return at most ``count`` different texts for every item, best first; empty if there is none."""
+        """Return at most ``count`` different texts for every item, best first; empty if there are none."""
         ...
 
 
@@ -90,7 +90,7 @@ class LabelCheck(Protocol):
 
 
 class LLMLabelled:
-    """Rewriter that samples from a language model, one request each; equal requests are answered from its ledger.
+    """Rewriter that samples from a language model, one request per rewrite; a ledger answers equal requests.
 
     A reply that is not a text in the required format is not a rewrite.
 
@@ -100,7 +100,7 @@ class LLMLabelled:
         temperature: Sampling temperature.
         top_p: Share of the probability mass that is sampled from.
         seed: Seed of the first sample of each text; each further sample uses the next seed.
-        facts: Whether a rewrite that loses a number or a name of its text is left out; see
+        facts: Whether to leave out a rewrite that loses a number or a name of its text; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
@@ -108,7 +108,7 @@ class LLMLabelled:
     """
 
     title = "language model asked to keep the label"
-    limits = "That a label is kept is judged by a language model too, often the same one."
+    limits = "Whether a label is kept is also judged by a language model, often the same one."
     citation = """@inproceedings{yang2025razor,
   title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
   author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
@@ -127,7 +127,7 @@ class LLMLabelled:
         facts: bool = True,
     ) -> None:
         if llm is None:
-            raise FairlabError("rewriter=llm_labelled asks a language model; add llm=local or another, see --help")
+            raise FairlabError("rewriter=llm_labelled needs a language model; add llm=local or another, see --help")
         self.llm = llm
         self.prompt = load_prompt(prompt)
         self.temperature, self.top_p, self.seed, self.facts = temperature, top_p, seed, facts
@@ -165,7 +165,7 @@ class LLMLabelled:
 class LLMLabelCheck:
     """Check that a language model gives a rewrite the required label without knowing which label that is.
 
-    Every question is a separate session, so G_beta may be the model that produced the rewrite.
+    Every question is asked in a separate session, so G_beta may be the model that produced the rewrite.
 
     Args:
         llm: Language model G_beta, with its ledger.
@@ -203,10 +203,10 @@ class LLMLabelCheck:
 
 
 class LLMVerdictCheck(LLMLabelCheck):
-    """Check that a language model gives a rewrite the same label as the original, right or wrong (this project's).
+    """Check that a language model gives a rewrite the same label as the original, right or wrong (our variant).
 
-    If a model finds one label everywhere, rewrites with the other label pass equation 13 only when it is wrong. This
-    check applies the same standard to both labels.
+    If a model assigns one label almost everywhere, rewrites with the other label pass equation 13 only when the model
+    errs. This check applies the same standard to both labels.
     """
 
     name = "verdict"
@@ -250,7 +250,7 @@ class AllOf:
 
 
 def _objection(reply: Reply, label: str) -> str | None:
-    """Return why a verdict differs from this label, or None if it does not."""
+    """Return the reason why a verdict differs from this label, or None if it does not."""
     if not reply.ok:
         return f"no verdict ({reply.outcome})"
     return None if reply.value["label"] == label else "another label"

@@ -1,6 +1,6 @@
 """Offline rewrites of labelled texts: removed negations, openers, and synonyms that a masked LM finds likely.
 
-They replace the language model of RAZOR if there is none; their vocabulary is in ``paraphrases.yaml``.
+They replace the language model of RAZOR if none is available; the vocabulary is in ``paraphrases.yaml``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # separators between joined statements
 LEAST = 2  # minimum number of words in a statement
-FITTING = 400  # number of likeliest words at a position that a synonym must be among
+FITTING = 400  # a synonym must be among this number of likeliest words at its position
 VARIANTS = 3  # number of versions of a text without its negations
 # Words that are capitalised only because they begin a sentence.
 SMALL = frozenset(
@@ -56,11 +56,11 @@ class Paraphrase:
 
     Args:
         language_model: Masked LM; None leaves words unchanged.
-        omit: Whether to also offer, first, a text of several statements without one of them. It says less than the
-            original, so only a check that reads labels can accept it: ``llm`` or a classifier.
+        omit: Whether to first offer texts without one of their statements. They say less than the original, so only a
+            check that reads labels can accept them: ``llm`` or a classifier.
         negate: Whether the second half of the rewrites of a text without negations replaces a word by the negation of
             its opposite (*closed*: *not open*), if the list has one. This is meant for a score that depends on words;
-            any other score accepts such rewrites blindly.
+            other scores accept such rewrites blindly.
         seed: Seed that, together with the text, determines the openers and the replaced words.
 
     Raises:
@@ -68,7 +68,7 @@ class Paraphrase:
     """
 
     title = "offline paraphrase of labelled texts"
-    limits = "Synonyms fit by a small masked LM, and negations are turned by rules of English; variety is low."
+    limits = "A small masked LM chooses synonyms, and English rules rewrite negations; variety is low."
     citation = "This rewriter is fairlab's own."
 
     def __init__(
@@ -133,7 +133,7 @@ class Paraphrase:
 
 
 def omissions(text: str) -> list[str]:
-    """Return a text of several statements without each of them in turn; empty for a text of one statement.
+    """Return the variants of a text that leave out one statement; empty for a text with a single statement.
 
     Example:
         >>> omissions("It was cold, and we ran; it rained.")
@@ -152,14 +152,15 @@ def omissions(text: str) -> list[str]:
 
 
 class LexicalEntailment:
-    """Check that a rewrite's words alone show that it means the same as its source.
+    """Check, only by words, that a rewrite means the same as its source.
 
     A fault is reported if numbers or capitalised names differ, if the number of words that reverse a sentence
     (``turning`` in ``paraphrases.yaml``) changes between odd and even, or if a content word is added or removed.
     Exceptions are inflections, listed synonyms, and parts of an opener or of a rule's replacement for a negation.
-    The check uses neither label nor context: it accepts rewrites that seem to keep the meaning, and so the label. It
-    does not detect changes of word order, semantic role, tense or scope, nor that *hardly* is weaker than *not*. It
-    rejects most good rewrites of a language model, whose words it does not know; those need the model's own check.
+    The check uses neither label nor context: it accepts rewrites that seem to keep the meaning, and thus the label. It
+    does not detect changes of word order, semantic role, tense or scope, or that *hardly* is weaker than *not*. It
+    rejects most good rewrites by a language model, because it does not know their words; these need the model's own
+    check.
     """
 
     name = "lexical"

@@ -1,6 +1,6 @@
-"""Check of rewrites by any rewriter: the same numbers and names, and about the same length.
+"""Check that rewrites by any rewriter have the same numbers and names, and about the same length.
 
-A language model that is asked to paraphrase often adds information from the context or of its own. Texts then grow
+A language model that is asked to paraphrase often adds information from the context or invents some. Texts then grow
 more under one label than under the other, which is a new shortcut.
 """
 
@@ -20,7 +20,7 @@ FREE = 3  # difference in words that is always allowed
 class SameFacts:
     """Check that a rewrite has exactly the numbers and capitalised names of its source, and about its length.
 
-    It uses neither label nor context, and does not see statements about the names.
+    It uses neither label nor context, and ignores statements about the names.
     """
 
     name = "facts"

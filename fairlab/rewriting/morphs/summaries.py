@@ -1,4 +1,4 @@
-"""Downshift: a text's summary, abstractive if there is a model, otherwise extractive.
+"""Downshift: a summary of a text, abstractive if there is a model and extractive otherwise.
 
 Source: Mondal and Lipizzi 2024, section 3.1, "downshifted to a summary" by a BART model. (The paper attributes it to
 spaCy, which has no such function.)
@@ -14,7 +14,7 @@ from fairlab.backbones.loading import find_weights
 from fairlab.text.sentences import sentence_spans
 from fairlab.text.words import WORD
 
-KEPT = 3  # one sentence in three
+KEPT = 3  # one sentence in three is kept
 _SMALL = frozenset(
     """
     a an the and or but of in on at to for from with by as is are was were be been it its this that these those we our
@@ -26,9 +26,9 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 
 class ExtractiveSummary:
-    """Extractive summary: the third of a text's sentences with the text's most frequent words, in original order.
+    """Extractive summary: a third of the sentences, chosen by the text's most frequent words and kept in order.
 
-    It is not abstractive: no word is new, and a text of one sentence stays unchanged. If the text has a word of the
+    It adds no words, and a text of one sentence stays unchanged. If the text has a word of the
     axis, so does one of the selected sentences.
 
     Args:

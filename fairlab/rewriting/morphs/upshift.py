@@ -1,7 +1,8 @@
-"""Upshift: a text with a tenth of its words replaced or extended by others that a language model finds likely.
+"""Upshift: a tenth of a text's words is replaced or extended by words that a language model finds likely.
 
 Source: Mondal and Lipizzi 2024, section 3.1, "upshifted through contextual word embedding sentence augmentation". The
-paper does not give the share of the text that changes. Words are chosen by this project's rule, and never a biaser.
+paper does not give the share of the text that changes. Words are chosen by a rule of this project, which never chooses
+a biaser.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from fairlab.text.view import Edit, read_view
 
 SHARE = 0.1  # share of the words that change
 TRIED, FEWEST_TRIED = 2, 8  # positions tried per change, and their minimum number
-LIKELIEST = (3, 20)  # candidates of the model at a position; the larger number is used if none of the first agrees
+LIKELIEST = (3, 20)  # numbers of the model's candidates at a position; the larger is used if none of the first agrees
 HIDDEN = "X"  # replaces a word of the axis in the parser's input
 BEFORE = {"JJ": "NN", "RB": "VB"}  # tags of words that may be inserted, and tag prefixes of the words they modify
-_BEFORE_NO_ADJECTIVE = ("JJ", "RB", "NN")  # tags after which no adjective comes in: *an American great actress*
+# after these tags, an adjective cannot be inserted: *an American great actress*
+_BEFORE_NO_ADJECTIVE = ("JJ", "RB", "NN")
 _GOVERNED = frozenset(
     "of for to with from about upon into as by".split()
 )  # prepositions that a verb or adjective takes
@@ -35,7 +37,7 @@ SHORTEST = 4  # minimum letters of a word that may be replaced: shorter ones are
 TOKENS = 30  # length of an added sentence
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
-# Neither replaced nor inserted: grammar depends on them, and negation reverses the meaning of a text.
+# Neither replaced nor inserted, because grammar depends on these words and negation reverses the meaning.
 GRAMMAR = frozenset(
     """
     not never none nothing nobody neither nor no without hardly barely cannot every each with from that this these those
@@ -74,7 +76,7 @@ class Place:
         return f"{self.around[0]}{self.old}{self.around[1]}"
 
     def inserted_as(self, word: str) -> str:
-        """Return a word as written at the position, with a blank if it is inserted before another word."""
+        """Return a word as written at the position, with a space if it is inserted before another word."""
         return word if self.old else f"{word} "
 
     def inserted(self, word: str) -> str:
@@ -85,15 +87,15 @@ class Place:
 class WordUpshift:
     """Upshift that replaces or inserts words that a masked LM finds likely and that agree grammatically.
 
-    Each position, a word or, by a coin flip, the gap before it, has its own query. Words of the axis, words in
+    Each position (a word or, decided by a coin flip, the gap before it) has its own query. Words of the axis, words in
     addresses and code, and capitalised and short words are not replaced. Words of the axis, short words, negations and
-    the like, and words that are already in the sentence are not inserted. A word agrees if it has the part of speech,
-    number and tense of the word it replaces, or is an adverb or adjective that modifies the next word; in both cases
-    the parts of speech of all other words must not change. Positions are tried in random order until a tenth of the
-    words are changed, no two of them adjacent, or twice that number of positions has been tried. The three likeliest
-    words are tried, then twenty if none of them agrees with a text. Words of the axis are hidden from the model, the
-    parser and the choice of positions, so copies of a text that differ only in these words change in the same way and
-    no member gets words of its own.
+    similar words, and words that are already in the sentence are not inserted. A word agrees if it has the part of
+    speech, number and tense of the word it replaces, or is an adverb or adjective that modifies the next word; in both
+    cases the parts of speech of all other words must not change. Positions are tried in random order until a tenth of
+    the words are changed, no two of them adjacent, or twice that number of positions has been tried. The three
+    likeliest words are tried, then twenty if none of them agrees with a text. Words of the axis are hidden from the
+    model, the parser and the choice of positions, so copies of a text that differ only in these words change in the
+    same way, and no member gets words that others do not get.
 
     Args:
         backbone: Masked LM with its tokenizer.
@@ -229,11 +231,11 @@ def _agrees(place: Place, before: Any, after: Any) -> bool:
 
 
 def _is_bound(old: Any) -> bool:
-    """Return whether the words around an old one ask for it and few others, which its tag does not tell.
+    """Return whether the surrounding words require an old word or one of few others, which its tag does not show.
 
-    These are a verb or adjective with its preposition (*accused of*), a participle of the passive (*were settled*), an
-    adjective after another word of its noun (*American former actor*), a word before a number (*fiscal 2007*), and a
-    singular noun without an article or anything else before it (*over summer*).
+    Such words are a verb or adjective with its preposition (*accused of*), a passive participle (*were settled*), an
+    adjective after another modifier of its noun (*American former actor*), a word before a number (*fiscal 2007*), and
+    a singular noun without an article or other modifier (*over summer*).
     """
     before, after = old.doc[max(0, old.i - 1) : old.i], old.doc[old.i + 1 : old.i + 2]
     if len(after) and after[0].tag_ == "CD":
@@ -247,7 +249,7 @@ def _is_bound(old: Any) -> bool:
 
 
 def _may_change(text: str, start: int, end: int) -> bool:
-    """Return whether a word may be replaced: long enough, lower case, not part of a compound or a function word."""
+    """Return whether a word may be replaced: long, lower case, neither a function word nor part of a compound."""
     return (
         text[start].islower()
         and end - start >= SHORTEST
@@ -263,8 +265,8 @@ class SentenceUpshift:
 
     Args:
         backbone: Causal LM with its tokenizer.
-        held: Unused, because the original text does not change; accepted because every upshift is built with it.
-        seed: Unused, because greedy decoding is deterministic; accepted because every upshift is built with a seed.
+        held: Unused, because the original text does not change; every upshift is built with it.
+        seed: Unused, because greedy decoding is deterministic; every upshift is built with a seed.
 
     Raises:
         CannotScore: The backbone is not a causal LM.

@@ -23,7 +23,7 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
     Args:
         config: Configuration as plain containers.
         llm: Language model, for rewriters that use one.
-        settings: Values that no configuration holds, such as the examples found by prompt search.
+        settings: Values that cannot be in a configuration, such as the examples found by prompt search.
     """
     if not config["rewriter"]:
         return None
@@ -52,7 +52,7 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
 
 
 def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a node without the backbone it names, and the objects with that backbone built; null means no backbone."""
+    """Return a node without its backbone, and the objects with that backbone added unless it is null."""
     rest, built = dict(node), dict(objects)
     if rest.get("language_model"):
         built["language_model"] = build(dict(rest.pop("language_model")))
@@ -78,7 +78,7 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
 
 
 def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
-    """Build the object that draws the choices of a perturbation, without its rewriter."""
+    """Build the object that draws the choices of a perturbation; it has no rewriter."""
     from fairlab.augmentation.perturbation import Choosing
 
     return Choosing(_perturbation(config), weights)
@@ -95,7 +95,7 @@ def plan_of(config: Mapping[str, Any]) -> Callable[..., Plan]:
 
 
 def build_applied(config: Mapping[str, Any]) -> Any:
-    """Build the augmentation that training data applies on its own, with its rewriter if it takes one.
+    """Build the augmentation that training data applies while it is read, with its rewriter if it takes one.
 
     Args:
         config: Configuration of ``fairlab.augment``, as plain containers.

@@ -1,4 +1,4 @@
-"""Perturbation: all words and targets are chosen before any text is rewritten.
+"""Plan of perturbation, which chooses all words and target attributes before any text is rewritten.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 class Perturbing:
-    """Plan of perturbation; see :class:`fairlab.protocols.Plan`. Without a rewriter it ends after the choices."""
+    """Plan of perturbation, see :class:`fairlab.protocols.Plan`; without a rewriter it stops after the choices."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
@@ -42,7 +42,7 @@ class Perturbing:
         return (with_choices(self.read(), choices), self.builder) if self.values["rewriter"] else None
 
     def _choices(self) -> Path:
-        """Draw the choices in the run folder, in shards, and return the path of their manifest."""
+        """Write the drawn choices to shards in the run folder, and return the path of their manifest."""
         from fairlab.data.stream.choices import CHOICES
         from fairlab.data.stream.rows import row_progress
         from fairlab.data.stream.shards import make_shards

@@ -1,4 +1,4 @@
-"""RAZOR: its rounds process the whole dataset before any row is written.
+"""Plan of RAZOR, whose rounds process the whole dataset before any row is written.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
 """
@@ -81,7 +81,7 @@ class Rounds:
 
 
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
-    """Return the check of rewrites, given by name or as a classifier's folder; with several, a rewrite must pass all.
+    """Return the check of rewrites, given by name or as a classifier's folder; rewrites must pass all given checks.
 
     Raises:
         FairlabError: the check does not exist, its language model is missing, or the classifier has other labels.
@@ -106,13 +106,14 @@ def _check(name: str, llm: Any, labels: Sequence[str]) -> Any:
     if name in by_llm:
         if llm is None:
             raise FairlabError(
-                f"augmentation.verify={name} asks a language model; add llm=local or another, see --help"
+                f"augmentation.verify={name} needs a language model; add llm=local or another, see --help"
             )
         return by_llm[name](llm, labels)
     if not Path(name).is_dir():
         known = ", ".join([*by_llm, *by_words])
         raise FairlabError(
-            f"augmentation.verify must be some of {known}, the folder of a sequence classifier, or null, not {name}"
+            f"augmentation.verify must be one or more of {known}, the folder of a sequence classifier, or null, not "
+            f"{name}"
         )
     return ClassifierCheck(loaded(name), labels)
 
@@ -124,30 +125,30 @@ def _embedder(name: str) -> Any:
 
 
 def loaded(name: str) -> Any:
-    """Build a named backbone as configured, or another model that truncates texts only at its own maximum length."""
+    """Build a named backbone as configured, or another model, which truncates texts only at its own maximum length."""
     return build(backbone_node(name, {} if name in cli.choices("backbone") else {"max_length": None}))
 
 
 def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:
-    """Return sentences on the outcome of the rounds."""
+    """Return notes on the result of the rounds."""
     selected = sum(len(one["tried"]) for one in rounds)
     rewritten = selected - sum(counts.values())
     texts = [f"{rewritten:,} of {n:,} documents rewritten, {selected:,} selected, in {len(rounds)} rounds"]
     if rounds:
         texts.append(f"objective {rounds[0]['objective_before']:.6f} to {rounds[-1]['objective']:.6f}")
     if not rewritten:
-        texts.append("no rewrite was taken, so the data set is unchanged")
+        texts.append("no rewrite was taken, so the dataset is unchanged")
     if k > n:
         texts.append(f"augmentation.k={k} is above the number of documents, so all were selected")
     return texts
 
 
 def _unprobed(items: Sequence[Any]) -> list[str]:
-    """Return the reason why there is no probe among the readings; empty if there is one."""
+    """Return the reason why the readings include no probe; empty if they include one."""
     from fairlab.metrics.surface_probe import too_little
 
     short = too_little([item.label for item in items], [item.text for item in items])
-    return [f"how much the texts give away was not measured: a probe cannot be trained, {short}"] if short else []
+    return [f"what the texts reveal about labels was not measured: a probe cannot be trained, {short}"] if short else []
 
 
 def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:

@@ -30,7 +30,7 @@ class RowByRow:
         return partial(build_augmentation, self.values, self.examples)
 
     def made_by(self) -> dict[str, Any]:
-        """Return the augmentation's own identities, or its lexicons."""
+        """Return the identities that the augmentation defines itself, or its lexicons."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
@@ -61,7 +61,7 @@ class RowByRow:
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return the polarity accuracy, and notes on an expansion by biasers: how many entries each one became."""
+        """Return the polarity accuracy and, if biasers expanded the data, the number of entries made from each."""
         from fairlab.augmentation.biasers import COPIES, WITH_BIASER, expansion_verdict
 
         notes = []
@@ -71,7 +71,7 @@ class RowByRow:
 
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:
-    """Return the polarity accuracy of the rewriter's output before any filter."""
+    """Return the polarity accuracy of the rewriter's output before any filter is applied."""
     from fairlab.benchmarks.polarity import POLARITY
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval

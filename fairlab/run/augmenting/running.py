@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
-    """Stream the input through the augmentation into the record's folder; parts finished by earlier runs are kept.
+    """Stream the input through the augmentation into the record's folder, keeping parts finished by earlier runs.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -100,13 +100,13 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 
 
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    """Return the hash of each file that the user gives as a lexicon or a prompt, by its name in messages."""
+    """Return the hash of each lexicon or prompt file given by the user, by the file's name in messages."""
     named = files_in_settings([values["axis"], values["rewriter"]])
     return {f"file {path}": {"sha256": sha256(path)} for path in named}
 
 
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
-    """Write the data card, Croissant's metadata and then the manifest, as the last file; push all if requested.
+    """Write the data card, the Croissant metadata and finally the manifest; push all files if requested.
 
     Args:
         manifest: Manifest of the output; the types of its columns are added.
@@ -136,7 +136,7 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
-    """Raise unless an augmentation was chosen that ``fairlab.augment`` can run, with the rewriter it needs.
+    """Raise if no augmentation was chosen, if ``fairlab.augment`` cannot run it, or if it lacks its rewriter.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -144,20 +144,23 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
         known: Names of the available augmentations.
 
     Raises:
-        FairlabError: the augmentation is only applied in training, or has no rewriter.
+        FairlabError: the augmentation only works during training, or has no rewriter.
     """
     if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
-        what = f"{name} is applied in training only" if values["augmentation"] else "no augmentation was chosen"
+        what = f"{name} works only during training" if values["augmentation"] else "no augmentation was chosen"
         raise FairlabError(f"{what}; add +augmentation=NAME with: {', '.join(known)}")
     if not values["rewriter"] and target_of(values["augmentation"]).needs_rewriter:
-        raise FairlabError(f"rewriter=none only chooses words, for perturbation; choose another one for {name}")
+        raise FairlabError(
+            f"rewriter=none works only with perturbation, where it chooses words; choose another rewriter for {name}"
+        )
 
 
 def made_folder(values: dict[str, Any]) -> Path:
     """Return the folder with an augmentation's output, created if missing and reused otherwise.
 
-    Its name is a hash of the input, the settings of the augmentation and the version of fairlab, so that runs that need
-    the same data share it. If another process is writing the folder, wait for it; unfinished output is continued.
+    Its name is a hash of the input, the settings of the augmentation and the version of fairlab, so runs that need the
+    same data share the folder. If another process is writing to it, wait for that process. Unfinished output is
+    continued.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -184,7 +187,7 @@ def made_folder(values: dict[str, Any]) -> Path:
             print_escaped(f"training data reused from {folder}")
             return folder
         remove_unfinished(folder)
-        print_escaped(f"training data is made in {folder}")
+        print_escaped(f"training data will be written to {folder}")
         record = Record(folder, config=values, command="")
         if holds_run(folder):
             record = Record.load(folder)
@@ -205,7 +208,7 @@ def gather_quarantine(manifest: Manifest, folder: Path) -> None:
 
 
 def gather_review(manifest: Manifest, folder: Path) -> None:
-    """Collect all flagged versions in ``review.jsonl``, a file for a person; write no file if there are no flags."""
+    """Collect all flagged versions for a person to review in ``review.jsonl``, if there are any."""
     from fairlab.augmentation.identity import FLAGGED, review_lines
 
     if FLAGGED not in manifest.reasons:
@@ -219,7 +222,7 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise if no row can be read, with the reason for the first; reading stops at the first readable row."""
+    """Raise, with the reason for the first row, if no row can be read; reading stops at the first readable row."""
     from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
@@ -228,7 +231,7 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
             return
         first, count = first or row, count + 1
     if first is None:
-        raise FairlabError(f"{source} holds no row; give texts")
+        raise FairlabError(f"{source} holds no rows; give a file with texts")
     raise FairlabError(
         f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; if the text "
         "is in another field, give field=NAME"
@@ -236,17 +239,15 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
-    """Raise if there is no row to write, with the reason."""
+    """Raise, with the reason, if there are no rows to write."""
     if manifest.made:
         return
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
-    raise FairlabError(
-        f"{source} gives no row to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"
-    )
+    raise FairlabError(f"{source} yields no rows to write: {what}; see rejected-*.jsonl in {folder} for the reasons")
 
 
 def _row_notes(manifest: Manifest) -> list[Note]:
-    """Return sentences on the fate of the rows, for the terminal and the record."""
+    """Return notes on how many rows were written, rejected or unreadable, for the terminal and the record."""
     counts = manifest.rows()
     read, written = counts.pop("read"), counts.pop("written")
     texts = [f"{written:,} rows written of {read:,} read"]
@@ -262,7 +263,7 @@ def _rate_notes(manifest: Manifest) -> list[Note]:
 
 
 def spent(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the totals of each stage of the ledger, over all runs; empty without a language model."""
+    """Return the totals of each stage of the ledger over all runs, or an empty dict without a language model."""
     llm = build_llm(values)
     if llm is None:
         return {}

@@ -1,4 +1,4 @@
-"""Augmentations that read a whole labelled dataset before they decide on its rows."""
+"""Plan of augmentations that read a whole labelled dataset before deciding on its rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WholeSet:
 
 
 class Decided:
-    """Rows after the decisions.
+    """Results of the decisions on all rows.
 
     Args:
         made: Result of every row, by its number.

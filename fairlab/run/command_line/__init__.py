@@ -1,1 +1,1 @@
-"""Run the command line."""
+"""Command line: the console script, entry points and ``fairlab ls``."""

@@ -1,4 +1,4 @@
-"""Execution of entry points, such that bad input ends in one sentence; used only by the entry points."""
+"""Execution of entry points, in which bad input ends with a one-sentence message."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
-NOT_READ = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADMSG}  # by the disk, or of a device; they name no file
+NOT_READ = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADMSG}  # errors of disks and devices, which name no file
 PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
@@ -56,13 +56,14 @@ def conf_dir() -> str:
 
 
 def run(main: Callable[[], Any], config_name: str) -> None:
-    """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
+    """Call a Hydra entry point; on an error that the user can fix, print one sentence and exit with 1.
 
     Args:
         main: Entry point, decorated by Hydra.
-        config_name: Name of its root configuration, used to list valid keys for a misspelled one.
+        config_name: Name of its root configuration, used to list the valid keys if one is misspelled.
 
-    With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
+    With ``HYDRA_FULL_ERROR=1`` in the environment, the traceback of every error is shown; that of a bug is always
+    shown.
     """
     refuse_unwritable(sys.argv)
     sys.argv[1:] = with_quoted_addresses(sys.argv[1:])
@@ -73,7 +74,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
             sys.exit(1)
         return
     if {"--cfg", "-c"} & {*sys.argv} and "job" in sys.argv and "--resolve" not in sys.argv:
-        sys.argv.append("--resolve")  # so that values by scale are printed as the run has them
+        sys.argv.append("--resolve")  # prints values that depend on the scale as the run uses them
     global _traceback_wanted
     _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
     signal.signal(signal.SIGTERM, _terminated)
@@ -101,7 +102,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
 
 def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
-    """Raise if a run folder given in the command contains a link that leads out of it, because Hydra follows links.
+    """Raise if a run folder in the command contains a link that leads out of it, which Hydra would follow.
 
     Raises:
         FairlabError: there is such a link.
@@ -112,10 +113,10 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
 
 
 class Arguments(argparse.ArgumentParser):
-    """Parser of a command that Hydra does not run; a wrong argument ends in one sentence."""
+    """Argument parser of a command without Hydra; a wrong argument ends with a one-sentence message."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise for a wrong argument, instead of printing the usage and exiting with 2."""
+        """Raise an error for a wrong argument, instead of printing the usage and exiting with 2."""
         refuse_flags(message)
 
 
@@ -129,7 +130,7 @@ def refuse_flags(message: str) -> NoReturn:
 
 
 def refuse_unwritable(arguments: Sequence[str]) -> None:
-    """End the command if an argument is not UTF-8: no record could hold it."""
+    """End the command if an argument is not UTF-8, because no record could store it."""
     for argument in filter(NO_NAME.search, arguments):
         stop(f"{argument!a} is not UTF-8 text; write the argument, or name the file, in UTF-8")
 
@@ -140,7 +141,7 @@ def _terminated(*_: object) -> NoReturn:
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """End a single run on an error of the body with one sentence, before Hydra adds its own lines.
+    """End a single run with one sentence if the body raises an error, before Hydra prints its own lines.
 
     In a sweep the error is passed on to Hydra, which runs the other jobs first.
     """
@@ -156,13 +157,13 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
-    """End a command that Hydra does not run with one sentence: on Ctrl-C, or on an error that the user can fix."""
+    """End a command without Hydra with one sentence on Ctrl-C or an error that the user can fix."""
     refuse_unwritable(sys.argv)
     try:
         yield
     except KeyboardInterrupt:
         stop("interrupted", code=130)
-    except (FairlabError, OSError) as error:
+    except (FairlabError, OSError, MemoryError) as error:
         sentence = explain(error)
         if sentence is None:
             raise
@@ -177,7 +178,7 @@ def stop(sentence: str, code: int = 1) -> NoReturn:
 
 
 def exit_code(error: BaseException) -> int:
-    """Return 3 if a person has to fill something in, else 1."""
+    """Return 3 if a person has to fill in a file before the command can continue, else 1."""
     return 3 if isinstance(error, ReviewNeeded) else 1
 
 
@@ -187,7 +188,7 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     Args:
         error: Error with its causes.
         config_name: Name of the root configuration, used to list valid keys for a misspelled one.
-        given: Overrides; None uses the overrides of the command line.
+        given: Overrides, or None for the overrides on the command line.
     """
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
@@ -195,6 +196,8 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     for link in chain:
         if isinstance(link, FairlabError):
             return str(link)
+        if isinstance(link, MemoryError):
+            return f"this machine has too little memory ({link or 'no more is free'}); give smaller files or batches"
         if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
             return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
         if isinstance(link, OSError) and link.filename and (link.errno in NO_PLACE or _is_of_system(link)):
@@ -210,7 +213,7 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     given = sys.argv[1:] if given is None else given
     if unknown := re.search(r"Could not override '([^']+)'", text):
         return _no_such_key(unknown[1], config_name, given)
-    if "override_grammar" in text:  # part of the address at the end of Hydra's parser errors
+    if "override_grammar" in text:  # part of the URL at the end of Hydra's parser errors
         return _unreadable(given, text)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
@@ -218,7 +221,7 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
 
 
 def _is_of_system(error: OSError) -> bool:
-    """Return whether an error is about a place that the system keeps for itself, where no file can be made."""
+    """Return whether an error is about a place reserved by the system, where no file can be created."""
     return str(error.filename).startswith(("/proc/", "/sys/", "/dev/"))
 
 
@@ -250,7 +253,7 @@ def first_of_sweep(override: str) -> str:
 def _no_such_choice(path: str) -> str:
     group, _, name = path.partition("/")
     if path in GONE:
-        return f"{group}={name} is gone; give {GONE[path]}"
+        return f"{group}={name} was removed; give {GONE[path]}"
     known = choices(group)
     return f"{group}={name}: no such choice{nearest_known(name, known)}; there are: {', '.join(known)}"
 
@@ -262,14 +265,14 @@ def _is_of_hydra(error: BaseException) -> bool:
 
 
 def _no_choice(given: Sequence[str], otherwise: str) -> str:
-    """Return a sentence that names the override whose value is no name of a choice."""
+    """Return a sentence that names the override whose value is not the name of a choice."""
     parser = OverridesParser.create()
     for found in map(parser.parse_override, _overrides(given)):
         group, value = found.key_or_group, found.value()
         names = value if isinstance(value, list) else [value]
         if group in groups() and not all(isinstance(name, str) for name in names):
-            return f"{found.input_line}: {group} takes the name of a choice; there are: {', '.join(choices(group))}"
-    return f"Hydra cannot run this command ({otherwise}); --help shows how one is written"
+            return f"{found.input_line}: {group} must be the name of a choice; there are: {', '.join(choices(group))}"
+    return f"Hydra cannot run this command ({otherwise}); --help shows how to write it"
 
 
 def _overrides(given: Sequence[str]) -> list[str]:
@@ -284,8 +287,8 @@ def _unreadable(given: Sequence[str], otherwise: str) -> str:
             parser.parse_override(override)
         except HydraException:
             return (
-                f"Hydra cannot read {override}; close every bracket, and give text that holds =, a comma or a bracket "
-                "quotes of its own, such as \"overrides=['a.b=c']\""
+                f"Hydra cannot read {override}; close every bracket, and give a text that contains =, a comma or a "
+                "bracket quotes of its own, such as \"overrides=['a.b=c']\""
             )
     return otherwise
 
@@ -299,8 +302,8 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
-            return f"fairlab.{config_name} takes no {key}; run it with --help to see its settings"
-        return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
+            return f"fairlab.{config_name} has no setting {key}; run it with --help to see its settings"
+        return f"{key} cannot be given like this; choose it as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
     parent, _, last = key.rpartition(".")
     GlobalHydra.instance().clear()
@@ -311,7 +314,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     except (HydraException, OmegaConfBaseException):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
     if isinstance(OmegaConf.select(config, key), DictConfig):
-        return f"{key} has no such key; one that is to be added takes a plus, +{key}.NAME=VALUE"
+        return f"{key} has no such key; to add one, use a plus: +{key}.NAME=VALUE"
     node = OmegaConf.select(config, parent) if parent else config
     if not isinstance(node, DictConfig):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
@@ -319,7 +322,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
         if hint := lightning_hint(last, config):
             return hint
         if is_lightning_key(last):
-            return f"trainer.{last} is an argument of Lightning's trainer; it takes a plus, +trainer.{last}=VALUE"
+            return f"trainer.{last} is an argument of Lightning's trainer; add it with a plus: +trainer.{last}=VALUE"
     valid = sorted(str(name) for name in node)
     where = f"in '{parent}'" if parent else "at the top level"
     return f"there is no key '{last}' {where}{nearest_known(last, valid)}; there are: {', '.join(valid)}"

@@ -14,11 +14,11 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 
 PACKAGE = Path(__file__).parents[2]
 HERE, CLAIM = "What is here?", "Does a claim hold?"
-OWN = {  # commands that no module is named after: the question, the summary, and the function
+OWN = {  # commands without a module of the same name: question, summary and function
     "cite": (CLAIM, "citations of runs as BibTeX, and a description of their methods", "fairlab.run.papers.cite"),
     "doctor": (
         HERE,
-        "installed packages, data and models, and the missing ones",
+        "installed and missing packages, data and models",
         "fairlab.run.doctor.command",
     ),
     "drift": ("How do I use a mended model?", "changes between two files of scores", "fairlab.run.drifting.command"),
@@ -63,7 +63,7 @@ def print_version(_: object = None) -> None:
 def entry_points() -> dict[str, tuple[str, str]]:
     """Return the question and the summary of each module that defines ``command``, by module name.
 
-    The question is the module's ``QUESTION``, the summary is from its docstring; no module is imported.
+    The question is the module's ``QUESTION`` and the summary is from its docstring. No module is imported.
     """
     found = {}
     for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):
@@ -75,7 +75,7 @@ def entry_points() -> dict[str, tuple[str, str]]:
 
 
 def usage() -> str:
-    """Return every command with a one-line summary, under the question that it answers."""
+    """Return all commands with one-line summaries, grouped by the question that they answer."""
     rows = entry_points() | {name: own[:2] for name, own in OWN.items()}
     lines = []
     for question in dict.fromkeys(sorted((asked for asked, _ in rows.values()), key=lambda asked: asked == HERE)):

@@ -15,20 +15,20 @@ from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
-LONGEST = 140  # characters of a line's words
+LONGEST = 140  # maximum number of characters of a summary
 HELP = """fairlab ls [KIND] [NAME]
 
-Lists the choices of a kind, with a line on each; without a kind, all kinds.
+Lists the choices of a kind with a one-line summary each. Without KIND, it lists the kinds.
 
 Examples
   fairlab ls benchmarks
   fairlab ls quantities seat
   fairlab ls runs outputs"""
-OTHERS = ("axes", "quantities", "runs")  # kinds that are no group of choices
+OTHERS = ("axes", "quantities", "runs")  # kinds that are not groups of choices
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the requested list; bad input ends in one sentence."""
+    """Print the requested list; on bad input, print one sentence and exit."""
     if any(one in ("-h", "--help") for one in arguments):
         print_escaped(HELP)
         return
@@ -39,10 +39,11 @@ def command(arguments: Sequence[str]) -> None:
 
 
 def listed(arguments: Sequence[str]) -> list[str]:
-    """Return the lines of ``fairlab ls KIND``, or the kinds there are.
+    """Return the lines of ``fairlab ls KIND``; without a kind, return the available kinds.
 
     Args:
-        arguments: kind, such as ``benchmarks``; for ``runs`` also a folder, for ``quantities`` the name of a benchmark.
+        arguments: Kind, such as ``benchmarks``, followed by a folder for ``runs`` or the name of a benchmark for
+            ``quantities``.
 
     Raises:
         FairlabError: there is no such kind or benchmark, or no run in the folder.
@@ -84,7 +85,7 @@ def lines_of(found: Mapping[str, str]) -> list[str]:
 
 
 def quantities_of(benchmark: str) -> list[str]:
-    """Return a line for each quantity of a benchmark: label, meaning, unit and ideal value.
+    """Return one line per quantity of a benchmark, with label, meaning, unit and ideal value.
 
     Raises:
         FairlabError: there is no such benchmark.
@@ -101,7 +102,7 @@ def quantities_of(benchmark: str) -> list[str]:
 
 
 def told(file: Path) -> str:
-    """Return a choice's description: its class's, the first comment of its file, or the choice that it refers to.
+    """Return a choice's description, from its class, the first comment of its file, or the choice that it refers to.
 
     A benchmark's description comes first, then the comment.
     """
@@ -166,7 +167,7 @@ def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def runs_below(folder: Path) -> list[str]:
-    """Return a line per run: its folder, its status and its first headline reading."""
+    """Return one line per run, with its folder, status and first headline reading."""
     from fairlab.reporting.tables.grouping import records_below
     from fairlab.reporting.verdicts import interval_text
 

@@ -1,4 +1,4 @@
-"""Options in the usual spelling, ``--port 8000``, for settings of commands that are otherwise ``port=8000``."""
+"""Options in the form ``--port 8000``, for commands whose settings have the form ``port=8000``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAMED_ADDRESS = re.compile(r"https?://[^\s,\[\]{}#]*#[^\s,\[\]{}]*", re.IGNORECA
 
 
 def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return arguments with the options of some names written as settings; all others are unchanged.
+    """Return arguments in which the named options are written as settings; all others are unchanged.
 
     Args:
         arguments: Words of a command line.
@@ -32,9 +32,9 @@ def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def with_quoted_addresses(given: Sequence[str]) -> list[str]:
-    """Return overrides with quotes around each address that names a model by ``#``, which Hydra's grammar lacks.
+    """Return overrides with quotes around addresses that name a model after ``#``, which Hydra's grammar forbids.
 
     Args:
-        given: Arguments of a command; one that has quotes already is unchanged.
+        given: Arguments of a command; arguments that already have quotes are unchanged.
     """
     return [one if set(one) & {*"'\""} else NAMED_ADDRESS.sub(r"'\g<0>'", one) for one in given]

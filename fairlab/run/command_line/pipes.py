@@ -15,7 +15,7 @@ UNREAD = 141  # exit status that a shell reports for a program ended by SIGPIPE
 def quiet_when_unread() -> Iterator[None]:
     """End a command silently when its output is no longer read, as shell programs do.
 
-    A broken pipe of the command's own, for example to a server, remains an error.
+    Any other broken pipe, for example to a server, is still an error.
     """
     try:
         try:
@@ -25,7 +25,7 @@ def quiet_when_unread() -> Iterator[None]:
     except BrokenPipeError:
         if not nobody_reads():
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes the rest at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes the remaining output at exit
         sys.exit(UNREAD)
 
 

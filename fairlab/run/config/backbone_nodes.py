@@ -32,18 +32,18 @@ AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 def backbone_node(
     model: str, settings: Mapping[str, Any], llm: DictConfig | Mapping[str, Any] | None = None
 ) -> DictConfig:
-    """Return the backbone configuration of a model: a named one, its training run's, or the model's own.
+    """Return the configuration of a backbone, taken from its named choice, its training run or the model itself.
 
     Args:
-        model: A backbone's name, the folder of a run or of a model, a GGUF file, a name on the hub, or a served model,
-            see :func:`fairlab.run.config.served_nodes.served_node`.
+        model: Name of a backbone, folder of a run or of a model, GGUF file, name on the hub, or served model; see
+            :func:`fairlab.run.config.served_nodes.served_node`.
         settings: Values for some of ``SETTINGS``, used instead of the model's own; ``base`` is the model that a folder
-            of adapters belongs to, and without effect for others.
+            of adapters belongs to, and has no effect on other models.
         llm: Configuration of the server of a served model, or None for the default one.
 
     Raises:
-        FairlabError: the run has no model yet, a named backbone is also a folder of a model or a run, or a setting does
-            not suit a served model.
+        FairlabError: the run has no model yet, the name belongs both to a backbone and to a folder of a model or run,
+            or a setting does not suit a served model.
     """
     node: Any
     if (served := served_node(model, llm)) is not None:
@@ -60,7 +60,7 @@ def backbone_node(
     if model in cli.choices("backbone"):
         if any((Path(model) / name).is_file() for name in ("config.json", "record.json")):
             raise FairlabError(
-                f"{model} is both a backbone of fairlab and a folder here with a model or a run; write ./{model} for "
+                f"{model} is both a backbone of fairlab and a folder with a model or a run; write ./{model} for "
                 "the folder, or rename it to use the backbone"
             )
         node = hydra.compose(overrides=[f"+backbone={model}"]).backbone
@@ -71,7 +71,7 @@ def backbone_node(
         record = Record.load(Path(model))
         recorded = record.config.get("backbone")
         if not isinstance(recorded, dict):
-            raise FairlabError(f"{model}/record.json does not name its backbone; give {trained}, its model, instead")
+            raise FairlabError(f"{model}/record.json does not name its backbone; give its model, {trained}, instead")
         own = {name: recorded[name] for name in SETTINGS if name in recorded}
         entries = record.provenance.get("data", {}).get("train_entries")
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
@@ -89,7 +89,7 @@ def backbone_node(
 
 
 def is_stored(model: str) -> bool:
-    """Return whether a model's name is that of a file of written texts, or of a folder ``generations`` of a run."""
+    """Return whether a model's name is the path of a file of generated texts or of a run's folder ``generations``."""
     path = Path(model)
     return path.suffix == ".jsonl" or (path.is_dir() and FOLDER in path.parts and any(path.glob("*.jsonl")))
 
@@ -103,15 +103,19 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
     own = {key: value for key, value in settings.items() if key != "base"}
     if not (base := settings.get("base")):
         named = base_named_by(Path(folder)) or "NAME"
-        raise FairlabError(f"{folder} holds adapters of {named}, which no folder may load; give base={named}")
+        raise FairlabError(
+            f"{folder} holds adapters of {named}, which is not loaded without your request; give base={named}"
+        )
     node = backbone_node(str(base), own)
     if node.get("_target_") != LOAD:
-        raise FairlabError(f"base={base} has no available weights; give the model that {folder} was trained on")
+        raise FairlabError(
+            f"base={base} has no weights that can be loaded; give the model that {folder} was trained on"
+        )
     return as_config({**plain(node), "peft": folder})
 
 
 def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    """Return the record's facts on a model's weights: name and hash, or the address of a served model.
+    """Return what the record stores about a model's weights: name and hash, or the address of a served model.
 
     Raises:
         FairlabError: the weights are unavailable.
@@ -121,7 +125,7 @@ def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         return {"name": str(path), "sha256": sha256(*files), "stored": True}
     if node.get("_target_") == LOAD_STATIC:
-        from fairlab.backbones.static_embeddings import static_facts  # loads torch
+        from fairlab.backbones.static_embeddings import static_facts  # imports torch
 
         return static_facts(node["name"])
     return served_facts(node) if is_served(node) else weights_facts(node)

@@ -1,4 +1,4 @@
-"""Construction of the object that a configuration node names."""
+"""Construction of the objects that configuration nodes describe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFERENCE = re.compile(r"(\\*)\$\{")  # OmegaConf's interpolation marker, with p
 
 
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
-    """Call the node's ``_target_`` with the node's values, and with objects that no configuration can hold.
+    """Call the node's ``_target_`` with the node's values and with objects that cannot be in a configuration.
 
     With ``_partial_: true`` return a partial of the target instead. Unlike Hydra's ``instantiate``, this passes objects
     on unchanged and does not catch errors of the target.
@@ -39,12 +39,14 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
     try:
         inspect.signature(target).bind(*arguments, **values, **objects)
     except TypeError as error:
-        raise FairlabError(f"{target.__name__} cannot be made: {error}; give it its settings, and no others") from error
+        raise FairlabError(
+            f"{target.__name__} cannot be created: {error}; give only the settings that it has"
+        ) from error
     return target(*arguments, **values, **objects)
 
 
 def built(value: Any) -> Any:
-    """Return a value of a configuration with every node that has a ``_target_`` built."""
+    """Return a value of a configuration in which every node with a ``_target_`` is built."""
     if isinstance(value, list):
         return [built(one) for one in value]
     if not isinstance(value, Mapping):
@@ -53,23 +55,23 @@ def built(value: Any) -> Any:
 
 
 def _has_target(value: Any) -> bool:
-    """Return whether a value is or holds a node with a ``_target_``."""
+    """Return whether a value is or contains a node with a ``_target_``."""
     if isinstance(value, Mapping):
         return TARGET in value or any(map(_has_target, value.values()))
     return isinstance(value, list) and any(map(_has_target, value))
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
-    """Build a node with the objects that match its target's parameters and are not set in the node."""
+    """Build a node, passing the objects that its target has parameters for and that the node does not set."""
     taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
     return build(node, **taken)
 
 
 def build_benchmarks(config: DictConfig) -> list[Any]:
-    """Build the benchmarks of a run, with ``limit`` and ``system`` for those that take them.
+    """Build the benchmarks of a run, passing ``limit`` and ``system`` to benchmarks that take them.
 
     Raises:
-        FairlabError: A benchmark has no description, two have the same name, or none takes the system prompt.
+        FairlabError: A benchmark has no description, two have the same name, or no benchmark takes the system prompt.
     """
     limit, system = config.limit, config.get("system")
     found: dict[str, Any] = {}
@@ -90,12 +92,14 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
         if found.setdefault(benchmark.name, benchmark) is not benchmark:
             raise FairlabError(f"two benchmarks of this run have the name {benchmark.name}; leave one out")
     if system and not any(getattr(one, "system", None) for one in found.values()):
-        raise FairlabError("system= is for benchmarks that ask a model; add decisions, refusals, counterfactual or bbq")
+        raise FairlabError(
+            "system= works only with benchmarks that prompt a model; add decisions, refusals, counterfactual or bbq"
+        )
     return list(found.values())
 
 
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
-    """Return the description that a benchmark's class gives for a name; None if it has no description."""
+    """Return the description of a benchmark from its class, or None if the class has no description."""
     if TARGET not in node:
         return find_description(name)
     kind = target_of(node)
@@ -116,8 +120,8 @@ def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
 def plain(node: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a node as plain containers.
 
-    References in a configuration are resolved. Plain containers are copied unchanged: content of a file is never
-    interpolated.
+    References in a configuration are resolved. Plain containers are copied unchanged, so that the content of files is
+    never interpolated.
     """
     return _plain(node)  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""Configurations composed from Python, by the same files and rules as at the command line."""
+"""Configurations composed from Python, with the same files and rules as on the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
     Args:
         entry: Name of the entry point, such as ``evaluate``.
-        choices: Overrides that choose from groups, as at the command line, such as ``method=ccd``.
+        choices: Overrides that choose from groups, as on the command line, such as ``method=ccd``.
         settings: Values by dotted key, such as ``{"method.beta": 0.5}``.
 
     Raises:
@@ -56,11 +56,11 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
 
 def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
-    """Return the configuration of a training with the backbone that its ``model`` names, if set.
+    """Return the configuration of a training run, with the backbone that ``model`` names if it is set.
 
     Args:
         config: Composed configuration of ``fairlab.train``.
-        overrides: Overrides of the command; settings of the backbone among them (``backbone.KEY=VALUE``) are kept.
+        overrides: Overrides of the command; its backbone settings (``backbone.KEY=VALUE``) are kept.
 
     Raises:
         FairlabError: a backbone was chosen as well, or the run does not start from a backbone.
@@ -70,7 +70,7 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
     if chosen := [one for one in overrides if one.startswith("backbone=")]:
         raise FairlabError(f"model={config.model} and {chosen[0]} both choose the model; leave one of them out")
     if not config.get("backbone"):
-        raise FairlabError("this run starts from the classifiers of source= and from no model; leave model= out")
+        raise FairlabError("this run starts from the classifiers of source=, not from a model; leave model= out")
     changed = [
         one.lstrip("+").partition("=")[0].removeprefix("backbone.") for one in overrides if BACKBONE_KEY.match(one)
     ]
@@ -84,7 +84,7 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
 
 
 def own_settings(settings: Any) -> dict[str, Any]:
-    """Return settings by dotted key as given from Python; empty if there are no settings.
+    """Return the settings given from Python by dotted key; empty if there are no settings.
 
     Raises:
         FairlabError: the settings are not a mapping with text keys.

@@ -1,4 +1,4 @@
-"""Arguments of Lightning's trainer: those decided by settings of a run, and those that a command may add."""
+"""Arguments of Lightning's trainer: which of them a run's own settings decide, and which a command may add."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-# For each argument that is not accepted, the settings that decide it.
+# For each argument that is not accepted: the settings that decide it.
 DECIDED = {
     "accumulate_grad_batches": ("data.batch_size", "trainer.device_batch_size"),
     "barebones": ("trainer.max_steps",),
@@ -28,7 +28,7 @@ ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # available in e
 
 
 def lightning_hint(key: str, config: Any) -> str | None:
-    """Return a sentence on an argument of Lightning's trainer that is decided elsewhere; None for any other key.
+    """Return a sentence on an argument of Lightning's trainer that other settings decide; None for any other key.
 
     Args:
         key: Name of the argument.
@@ -40,7 +40,7 @@ def lightning_hint(key: str, config: Any) -> str | None:
     there = [one for one in DECIDED[key] if one in ALWAYS or _has(config, one)]
     if not there:
         method = str(OmegaConf.select(config, "method._target_")).rpartition(".")[2]
-        return f"trainer.{key} has no meaning for {method} on this data; leave it out"
+        return f"trainer.{key} has no effect for {method} on this data; leave it out"
     plus = "+" if there[0] == "trainer.max_steps" and not _has(config, there[0]) else ""
     return f"trainer.{key} follows from other settings; give {plus}{' or '.join(there)}"
 

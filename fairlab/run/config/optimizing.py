@@ -12,13 +12,13 @@ from fairlab.checks.values import PARTIAL, TARGET, target_of
 from fairlab.run.config.build import build, plain
 from fairlab.types import FairlabError
 
-DECAYED = "decayed"  # the only key of an optimizer that is fairlab's own; all others are the optimizer's arguments
+DECAYED = "decayed"  # the only optimizer key defined by fairlab; all others are arguments of the optimizer
 
 
 def set_optimizer(config: DictConfig, method: Any) -> None:
     """Set the configured optimizer and schedule of a method that trains in steps.
 
-    Without a choice, the method keeps its own.
+    If none is chosen, the method keeps its own.
     """
     chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
     if optimizer := chosen.get("optimizer"):
@@ -46,7 +46,9 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
 
     method = target_of(values["method"], "method")
     if not (inspect.isclass(method) and issubclass(method, Trained)):
-        raise FairlabError(f"{chosen[0]}= is of methods that train in steps; {method.__name__} does not; leave it out")
+        raise FairlabError(
+            f"{chosen[0]}= works only with methods that train in steps, unlike {method.__name__}; leave it out"
+        )
     if "optimizer" not in chosen:
         values = {**values, "optimizer": {TARGET: "torch.optim.SGD"}}
     node = {key: value for key, value in values["optimizer"].items() if key != DECAYED}
@@ -54,7 +56,9 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
     if schedule := values.get("schedule"):
         found = _made("schedule", schedule, LRScheduler, lambda make: make_schedule(make, optimizer, 10, {}))
         if isinstance(found, ReduceLROnPlateau):
-            raise FairlabError("a schedule moves at every step, and ReduceLROnPlateau at validations; choose another")
+            raise FairlabError(
+                "a schedule must act at every step, but ReduceLROnPlateau acts at validations; choose another"
+            )
 
 
 def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
@@ -65,7 +69,9 @@ def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
         said = " ".join(str(error).split())
         raise FairlabError(f"{key}: {node[TARGET]} cannot be made ({said}); give it other values") from error
     if not isinstance(made, kind):
-        raise FairlabError(f"{key}.{TARGET}={node[TARGET]} makes a {type(made).__name__}; name a {kind.__name__}")
+        raise FairlabError(
+            f"{key}.{TARGET}={node[TARGET]} makes a {type(made).__name__}; give the name of a {kind.__name__}"
+        )
     return made
 
 
@@ -86,7 +92,7 @@ def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[An
         kind = type(callback).__name__
         if not isinstance(callback, Callback):
             raise FairlabError(
-                f"callbacks.{name} is a {kind} and no callback; name a class of lightning.pytorch.callbacks"
+                f"callbacks.{name} is a {kind}, not a callback; give a class of lightning.pytorch.callbacks"
             )
         if isinstance(callback, LearningRateMonitor | DeviceStatsMonitor) and not loggers:
             raise FairlabError(f"{kind} (callbacks.{name}) writes to a logger; give one, for example logger=csv")

@@ -1,8 +1,8 @@
-"""Choices and values without a file: empty choices, parts of installed packages, and values by scale.
+"""Choices and values without a file: empty choices, classes of installed packages, and values by scale.
 
-A package that is installed next to fairlab offers parts by entry points of the groups ``fairlab.benchmarks``,
-``fairlab.methods`` and ``fairlab.sources``: the entry's name is the choice, and it points to a class. fairlab's own
-files win over an entry of the same name.
+Another installed package can offer classes through entry points of the groups ``fairlab.benchmarks``,
+``fairlab.methods`` and ``fairlab.sources``. The name of an entry is the name of the choice, and the entry points to a
+class. fairlab's own files take precedence over an entry of the same name.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 EMPTY = {  # empty choices: name and meaning, by group
     "benchmark": ("none", "No benchmark runs; fairlab audit can measure afterwards"),
-    "augmentation": ("none", "The data as it is"),
+    "augmentation": ("none", "The data is left unchanged"),
     "debiasing": ("none", "Cross-entropy, without debiasing"),
     "llm": ("none", "No language model"),
-    "logger": ("none", "Numbers go into record.json alone"),
-    "rewriter": ("none", "No rewriter: an augmentation stops before it rewrites"),
-    "schedule": ("constant", "The learning rate stays what the optimizer has"),
+    "logger": ("none", "Numbers are written only to record.json"),
+    "rewriter": ("none", "No rewriter: an augmentation stops before rewriting"),
+    "schedule": ("constant", "The learning rate stays at the optimizer's value"),
 }
 
 
@@ -29,7 +29,7 @@ def scaled(paper: Any, quickstart: Any, *, _root_: DictConfig) -> Any:
     """Return one of two values by the scale of the run: ``${scaled:PAPER,QUICKSTART}``.
 
     Args:
-        paper: Value at ``scale=paper``, and without a scale.
+        paper: Value at ``scale=paper``, also used without a scale.
         quickstart: Value at ``scale=quickstart``.
         _root_: Whole configuration, passed in by OmegaConf.
     """
@@ -48,7 +48,7 @@ ENTRY_GROUPS = {"benchmark": "fairlab.benchmarks", "method": "fairlab.methods", 
 
 @cache
 def entry_choices(group: str) -> dict[str, str]:
-    """Return the classes that installed packages offer for a configuration group, as targets, by name."""
+    """Return the classes that installed packages offer for a configuration group: their import paths by name."""
     if group not in ENTRY_GROUPS:
         return {}
     found = entry_points(group=ENTRY_GROUPS[group])
@@ -56,11 +56,12 @@ def entry_choices(group: str) -> dict[str, str]:
 
 
 def register_entry_points() -> None:
-    """Offer the parts of installed packages as choices of their groups."""
+    """Register the classes of installed packages as choices of their groups."""
     for group in ENTRY_GROUPS:
         for name, target in entry_choices(group).items():
             node = {"_target_": target}
-            wrapped = node if group == "method" else {name: node}  # several benchmarks, and several sources, at once
+            # a run may have several benchmarks and several sources
+            wrapped = node if group == "method" else {name: node}
             ConfigStore.instance().store(name=name, node=wrapped, group=group, provider="fairlab entry points")
 
 

@@ -1,7 +1,8 @@
 """Validation of a whole configuration after composition.
 
 The settings of a class are defined only by its signature. The keys of an entry point are the keys of its file in
-``conf``, and a key's type is the type of its default. This module adds the constraints that a default cannot express.
+``conf``. The type of a key is the type of its default value. This module adds the constraints that a default value
+cannot express.
 """
 
 import inspect
@@ -42,7 +43,7 @@ class Scale(TypedDict):
 
 
 class Steps(TypedDict):
-    """Keys of ``trainer`` that fairlab defines or bounds; all others are arguments of Lightning's trainer."""
+    """Keys of ``trainer`` that fairlab defines or restricts; all others are arguments of Lightning's trainer."""
 
     checkpoint_every: Count
     matmul_precision: Literal["highest", "high", "medium"]
@@ -97,7 +98,7 @@ TYPES: dict[str, Any] = {
     "biaser_set": Node,
     "debug": Mapping[str, Any],
 }
-OWN = {  # keys that mean something else to one entry point
+OWN = {  # keys with a different meaning in one entry point
     "evaluate": {"model": Names | None, "dataset": Names | None},  # side by side
     "score": {"model": Name},
     "serve": {"model": Name},
@@ -122,9 +123,10 @@ OWN = {  # keys that mean something else to one entry point
         "keep": NotNegative,
     },
 }
-NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
+NOT_KEYS = ("defaults", "hydra", "data")  # settings that a root file adds to a group
 ADDED = ("search", "biaser_set", "debug")
-READ_FROM_METHOD = ("optimizer", "schedule")  # checked after the method, so that a message names the key that was given
+# checked after the method, so that a message names the key that the user gave
+READ_FROM_METHOD = ("optimizer", "schedule")
 MAY_BE_MISSING = ("training", "backbone", "optimizer", "schedule", "callbacks", "source", "logger", "augmentation")
 
 
@@ -159,7 +161,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     Args:
         entry: Name of the entry point, such as ``train``.
         config: Composed configuration.
-        given: Overrides of the command; None takes the overrides of the running Hydra job.
+        given: Overrides of the command, or None for the overrides of the running Hydra job.
 
     Raises:
         FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
@@ -198,12 +200,12 @@ def _missing(config: DictConfig) -> set[str]:
         return unset  # first, because other values may be derived from these
     made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # derived from data.input
     if names_server(config.get("model")):
-        made.add("llm.model")  # the address or CHOICE/NAME says it
+        made.add("llm.model")  # given by the address or CHOICE/NAME
     return set(_unset("", plain_config(config))) - made
 
 
 def _unset(key: str, value: Any) -> Iterator[str]:
-    """Yield the dotted keys of missing values, including those missing at only one scale."""
+    """Yield the dotted keys of missing values, including values that are missing at only one scale."""
     if value == MISSING:
         yield key
     elif isinstance(value, dict | list):
@@ -217,7 +219,7 @@ def _given_here() -> Sequence[str]:
 
 
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Raise if a command adds a key that is not read; a file may hold values for others to refer to."""
+    """Raise if a command adds a key that is not read; files may have such keys, which other values refer to."""
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
         raise FairlabError(
@@ -226,7 +228,7 @@ def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None
 
 
 def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
-    """Check and remove the keys of a training's nodes that are fairlab's own.
+    """Check and remove the keys of a training run's nodes that only fairlab reads.
 
     Raises:
         FairlabError: a value does not fit, or the data is not training data.
@@ -255,12 +257,13 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
         and "debiasing" not in inspect.signature(target_of(values["method"], "method")).parameters
     ):
         raise FairlabError(
-            "debiasing= is of classifiers; choose it with +experiment=fairtune, glue, razor_fever or razor_nli"
+            "debiasing= works only with classifiers; "
+            "choose it with +experiment=fairtune, glue, razor_fever or razor_nli"
         )
 
 
 def refuse_other_data(target: Any) -> None:
-    """Raise if a class lacks members required of training data, like a plain LightningDataModule.
+    """Raise if a class lacks members that training data must have, as a plain LightningDataModule does.
 
     Raises:
         FairlabError: a member is missing; the sentence names it.
@@ -268,6 +271,6 @@ def refuse_other_data(target: Any) -> None:
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:
         raise FairlabError(
-            f"data={target.__name__} lacks parts that a run needs of its data: {', '.join(missing)}; derive it from "
+            f"data={target.__name__} lacks members that training data must have: {', '.join(missing)}; derive it from "
             "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData and LightningDataModule"
         )

@@ -1,4 +1,4 @@
-"""Configurations of models behind a server, given by address or by a choice of ``llm``."""
+"""Configurations of models on a server, given by address or by a choice of ``llm``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlab.run.config.build import as_config, named, plain
 
 LOAD_REMOTE = "fairlab.llm.remote_model.load_remote"
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
-OF_AN_ADDRESS = "local"  # choice of llm whose settings an address takes, if none is chosen
+OF_AN_ADDRESS = "local"  # choice of llm whose settings an address uses if no other is chosen
 
 
 def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -> DictConfig | None:
@@ -26,8 +26,8 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
 
     Args:
         model: Address of a server with the model's name there, such as ``http://127.0.0.1:8000/v1#NAME``; or a choice
-            of ``llm`` with a model's name, such as ``openai/NAME``. A folder that exists is no served model.
-        llm: Configuration of the server, such as its key, budget and ledger, or None for that of the choice.
+            of ``llm`` with a model's name, such as ``openai/NAME``. A folder that exists is not a served model.
+        llm: Configuration of the server, such as its key, budget and ledger, or None for the settings of the choice.
     """
     chosen = plain(llm) if llm else {}
     if ADDRESS.match(model):
@@ -41,7 +41,7 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
 
 
 def names_server(model: object) -> bool:
-    """Return whether a value of ``model=`` is a served model, or holds one among several."""
+    """Return whether a value of ``model=`` is a served model or a collection that includes one."""
     if isinstance(model, str):
         choice, _, name = model.partition("/")
         known = bool(name) and choice in cli.choices("llm") and not Path(model).exists()
@@ -62,11 +62,11 @@ def _node(values: Mapping[str, Any], base_url: str, name: str) -> DictConfig:
 
 
 def is_served(node: Mapping[str, Any] | DictConfig) -> bool:
-    """Return whether a configuration is of a served model."""
+    """Return whether a configuration describes a served model."""
     return bool(node.get(TARGET) == LOAD_REMOTE)
 
 
 def served_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    """Return name and address of a served model, and their hash, since its weights cannot be hashed."""
+    """Return the name and address of a served model with a hash of both, because its weights cannot be hashed."""
     name = f"{node['base_url']}#{node.get('model', '')}"
     return {"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(), "served": True}

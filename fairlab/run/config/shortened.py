@@ -1,4 +1,4 @@
-"""Shortened runs: ``limit=`` measures a few items of each benchmark, ``+debug=smoke`` does a little of every stage."""
+"""Shortened runs: ``limit=`` measures a few items of each benchmark, ``+debug=smoke`` runs a little of every stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.run.config.build import described_node, parameters_of
 def lowered(config: DictConfig) -> DictConfig:
     """Return a copy of a run's configuration with numbers capped by ``debug`` and the benchmarks.
 
-    Keys that a run does not have are not added. Without ``debug`` the configuration itself is returned.
+    No keys are added. Without ``debug``, the configuration itself is returned.
     """
     if not config.get("debug"):
         return config
@@ -41,13 +41,13 @@ def shortening_notes(config: DictConfig) -> list[Note]:
     """Return warnings about a shortened run, whose numbers are only for trying things out."""
     notes = []
     if config.get("debug"):
-        text = "this run was made short by +debug=smoke, to see that it works; its numbers are no results"
+        text = "+debug=smoke shortened this run to check that it works; do not use its numbers as results"
         notes.append(Note("smoke", text))
     if config.limit is not None:
-        text = f"limit={config.limit}: only some items of each benchmark were measured; compare with no full run"
+        text = f"limit={config.limit}: only some items of each benchmark were measured; do not compare with a full run"
         notes.append(Note("limit", text))
         notes += [
-            Note(name, "it takes no limit, so all its items were measured; a parameter limit of its class offers one")
+            Note(name, "it has no limit, so all items were measured; add a parameter limit to its class")
             for name, node in (config.get("benchmark") or {}).items()
             if "limit" not in parameters_of(node)
         ]

@@ -1,4 +1,4 @@
-"""Commands run in separate processes, here or by submitit or Ray; a failure does not stop the others."""
+"""Commands run in separate processes, on this machine, by submitit or by Ray; one failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Job:
     Attributes:
         folder: Folder of the record.
         command: Command to run, without ``ckpt``.
-        takes_ckpt: Whether ``ckpt=FOLDER`` must be given to resume an unfinished run; otherwise the command resumes
+        takes_ckpt: Whether the command needs ``ckpt=FOLDER`` to resume an unfinished run; if not, it resumes
             automatically.
         cwd: Working directory of the command.
         environment: Additional environment variables.
@@ -49,16 +49,16 @@ class Job:
 
     @property
     def place(self) -> Path:
-        """Folder of the run, resolved against its working directory."""
+        """Return the folder of the run, resolved against its working directory."""
         return self.cwd / self.folder
 
     @property
     def log(self) -> Path:
-        """File with the output of the run, from all attempts."""
+        """Return the file with the output of all attempts of the run."""
         return self.place.parent / "logs" / f"{self.folder.name}.txt"
 
     def __call__(self, **environment: str) -> str:
-        """Run or resume the job after any earlier attempt; return an empty text, or the reason for a failure."""
+        """Run the job, or resume an earlier attempt; return the reason for a failure, or an empty text."""
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
         for folder in (self.place, self.log.parent):
@@ -88,16 +88,17 @@ class Job:
         return last[0].removeprefix("fairlab: ") if code else ""
 
     def checkpoint(self) -> Any:
-        """Take a checkpoint and requeue; called by submitit on preemption and before the time limit."""
+        """Save a checkpoint and requeue the job; submitit calls this on preemption and before the time limit."""
         from submitit.helpers import DelayedSubmission
 
         stop_runs()
-        for process in list(_running):  # not wait(): this may be a signal handler that interrupted wait()
+        for process in list(_running):  # no wait(): this may be a signal handler that interrupted wait()
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         return DelayedSubmission(self)
 
 
-Runner = tuple[Callable[[Job], str], int | None]  # runs a job and returns why it failed; maximum in parallel
+# function that runs a job and returns why it failed; maximum number in parallel
+Runner = tuple[Callable[[Job], str], int | None]
 
 
 def run_jobs(
@@ -110,11 +111,12 @@ def run_jobs(
     after: Mapping[str, Sequence[str]] = MappingProxyType({}),
     **settings: Any,
 ) -> Iterator[tuple[str, str]]:
-    """Run jobs as soon as the jobs they need are done; Ctrl-C and SIGTERM are passed on to them.
+    """Run each job as soon as the jobs it needs are done, and pass on Ctrl-C and SIGTERM.
 
     Args:
         needs: Names of the required jobs, by job name.
-        make: Function that creates the job of a name when it starts; a FairlabError is the reason why it cannot run.
+        make: Function that creates the job for a name when it is due; if it raises a FairlabError, that is the reason
+            for failure.
         over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
         logs: Folder for submitit's files.
         array: Jobs without requirements, which are submitted to Slurm as one array.
@@ -141,7 +143,7 @@ def run_jobs(
         except FairlabError as error:
             return str(error)
         sentence = run(job)
-        return "" if is_finished(job.place) else sentence or "it left no finished record"
+        return "" if is_finished(job.place) else sentence or "it did not write a finished record"
 
     return _unless_interrupted(in_order(needs, after, one, at_once))
 
@@ -154,12 +156,12 @@ def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def own_threads(threads: int | None) -> dict[str, str]:
-    """Return the variables that set a job's number of threads; empty if ``threads`` is None."""
+    """Return the environment variables that set a job's number of threads; empty if ``threads`` is None."""
     return {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
 
 def stop_runs() -> None:
-    """Ask this process's runs to take a checkpoint and end, and start no further runs."""
+    """Ask the runs of this process to save a checkpoint and end; start no further runs."""
     _stopping.set()
     for process in list(_running):
         process.terminate()
@@ -178,7 +180,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[int] | None) -> Runner:
-    """Run one or several jobs at a time on this machine; with ``gpus``, each job has a GPU of its own."""
+    """Run one or several jobs at a time on this machine; with ``gpus``, each job has its own GPU."""
     if not gpus:
         return Job.__call__, n_jobs
     free: SimpleQueue[int] = SimpleQueue()

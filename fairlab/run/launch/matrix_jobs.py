@@ -1,4 +1,4 @@
-"""The runs of a paper's matrix: their order, their commands, and the execution of missing ones."""
+"""Runs of a paper's matrix: their order, their commands, and the execution of missing runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from fairlab.run.launch.jobs import Job, own_threads, run_jobs
 from fairlab.types import FairlabError
 
 FINISHED, UNFINISHED, MISSING, DAMAGED = "finished", "unfinished", "missing", "damaged"
-# In overrides of a matrix: data to make first, or the folder of a run to run first.
+# References in a matrix's overrides: data to make first, or the folder of a run that must be run first.
 PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
 RunOfSeed = tuple[str, int]  # id of a run, and a seed
 
 
 def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[RunOfSeed]:
-    """Return runs and seeds in execution order; a run follows the runs that it starts from or measures.
+    """Return runs and seeds in execution order: each run comes after the runs that it starts from or measures.
 
     Args:
         needed: Ids of runs.
         matrix: Matrix of the paper.
-        above: Ids of runs that need these.
+        above: Ids of the runs that depend on these runs.
 
     Raises:
         FairlabError: the dependencies of runs form a circle, or a required run does not exist.
@@ -40,7 +40,8 @@ def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) 
         if run in above:
             circle = " > ".join([*above[above.index(run) :], run])
             raise FairlabError(
-                f"the runs of {matrix.paper} go in a circle: {circle}; let one of them start from no other"
+                f"the runs of {matrix.paper} depend on each other in a circle: {circle}; "
+                "let one of them start from no other"
             )
         if run not in matrix.runs:
             raise FairlabError(
@@ -58,23 +59,23 @@ def starts_of(run: str, seed: int, matrix: Matrix) -> list[RunOfSeed]:
 
 
 def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
-    """Return the seed of the runs that a run depends on: its own to measure them, the first to start from them."""
+    """Return the seed of the runs that a run needs: its own if it measures them, the first if it starts from them."""
     return seed if run in matrix.evaluations else matrix.seeds[0]
 
 
 def run_missing(
     jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, *, threads: int | None, **launcher: Any
 ) -> Iterator[tuple[str, str]]:
-    """Run the jobs without a finished record, in parallel if the launcher allows.
+    """Run the jobs without a finished record, in parallel if the launcher allows it.
 
-    Data is made once, before the runs that train on it. A run follows the run it starts from. The run whose readings
-    before training are reused precedes all other trainings.
+    Data is made once, before the runs that train on it. A run comes after the run it starts from. If a run's readings
+    before training are reused, it comes before all other training runs.
 
     Args:
         jobs: Runs and seeds.
         matrix: Matrix of the paper.
         output: Folder for runs and data.
-        threads: ``OMP_NUM_THREADS`` of each process; None keeps the environment's.
+        threads: ``OMP_NUM_THREADS`` of each process, or None to keep the value of the environment.
         launcher: Settings of the launcher; see :func:`fairlab.run.launch.jobs.run_jobs`.
 
     Returns:
@@ -112,10 +113,10 @@ def run_missing(
 
 
 def takes_over(run: str, matrix: Matrix) -> bool:
-    """Return whether a run may reuse readings before training.
+    """Return whether a run may reuse another run's readings before training.
 
-    It may not if it is an evaluation, does not measure before training, or requests a backbone or benchmarks that
-    differ from the run with these readings.
+    It may not if it is an evaluation, if it does not measure before training, or if its backbone or benchmarks differ
+    from those of the other run.
     """
     if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
         return False
@@ -147,7 +148,7 @@ def places(kind: str, run: str, matrix: Matrix) -> list[str]:
 
 
 def data_of(run: str, matrix: Matrix) -> list[str]:
-    """Return the data that a run needs, in the order of creation: a source precedes the data derived from it.
+    """Return the data that a run needs, in the order of creation: sources come before the data derived from them.
 
     Raises:
         FairlabError: data depends on itself, or on data that does not exist.
@@ -157,7 +158,7 @@ def data_of(run: str, matrix: Matrix) -> list[str]:
     def add(names: Sequence[str], above: tuple[str, ...]) -> None:
         for name in names:
             if name in above:
-                raise FairlabError(f"the data of {matrix.paper} goes in a circle: {' > '.join([*above, name])}")
+                raise FairlabError(f"the data of {matrix.paper} depends on itself: {' > '.join([*above, name])}")
             if name not in matrix.made:
                 raise FairlabError(f"made/{name} is not among the data that {matrix.paper} makes")
             add(ids("made", matrix.made[name]), (*above, name))
@@ -229,10 +230,12 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
     asked = overrides_of(run, seed, matrix, output)
     given = shlex.split(record.command)[3:]
     if sorted(filter(makes_a_run, given)) != sorted(filter(makes_a_run, asked)):
-        raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
+        raise FairlabError(
+            f"{folder} was made by '{record.command}', which is not the command in the matrix; move it away"
+        )
     return FINISHED if record.status == "finished" else UNFINISHED
 
 
 def makes_a_run(override: str) -> bool:
-    """Return whether an override changes the identity of a run; continuing it or reusing readings does not."""
+    """Return whether an override changes the identity of a run, unlike overrides that continue it or reuse readings."""
     return not override.startswith(("ckpt=", "before="))

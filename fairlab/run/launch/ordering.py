@@ -13,9 +13,9 @@ def in_order(
     one: Callable[[str], str],
     at_once: int | None,
 ) -> Iterator[tuple[str, str]]:
-    """Run tasks as soon as the tasks they wait for are done.
+    """Run each task as soon as the tasks it waits for are done.
 
-    A task that needs a failed one is not run, and fails for that reason.
+    A task that needs a failed task is not run, and fails for that reason.
 
     Args:
         needs: Required tasks, by task.
@@ -37,7 +37,7 @@ def in_order(
         lacking = [other for other in needs[name] if other in failed]
         return f"it needs {', '.join(lacking)}, which failed" if lacking else one(name)
 
-    # Threads, because each only waits for a process: if one process dies, the others are unaffected.
+    # Threads suffice, because each only waits for a process; if one process dies, the others are unaffected.
     with ThreadPoolExecutor(len(needs) or 1 if at_once is None else effective_n_jobs(at_once)) as pool:
         while order.is_active():
             doing |= {pool.submit(unless_lacking, name): name for name in order.get_ready()}

@@ -1,4 +1,4 @@
-"""Several processes (ranks) for one run: torch's elastic launcher starts them here, ``torchrun`` on several machines.
+"""Several processes (ranks) for one run, started by torch's elastic launcher or, on several machines, ``torchrun``.
 
 All of them call the same function, connected by ``torch.distributed``; see :mod:`fairlab.distributed`.
 """
@@ -23,15 +23,15 @@ from fairlab.types import FairlabError
 
 HOST = "127.0.0.1"
 PATIENCE = timedelta(days=7)  # a benchmark in one process may keep the others waiting
-SECONDS_TO_END = "600"  # after SIGTERM: for the step, possibly a validation, and a checkpoint
+SECONDS_TO_END = "600"  # time after SIGTERM for the current step, possibly a validation, and a checkpoint
 TOLD_TO_END = 128 + signal.SIGTERM  # exit status
 
 
 def count_of(trainer: Any) -> int:
-    """Return the number of processes that a trainer's configuration asks for, over all machines.
+    """Return the total number of processes, over all machines, in a trainer's configuration.
 
     Raises:
-        FairlabError: ``devices`` is not a number of processes.
+        FairlabError: ``devices`` does not give a number of processes.
     """
     devices = trainer.get("devices", 1)
     if devices in ("auto", -1, "-1"):
@@ -55,10 +55,10 @@ def started_by_torchrun() -> bool:
 
 
 def refuse_other_count(count: int) -> None:
-    """Raise if ``torchrun`` started another number of processes than the run asks for."""
+    """Raise if the number of processes started by ``torchrun`` differs from the run's configuration."""
     if started_by_torchrun() and int(os.environ["WORLD_SIZE"]) != count:
         raise FairlabError(
-            f"torchrun started {os.environ['WORLD_SIZE']} processes, and trainer.devices and trainer.num_nodes ask for "
+            f"torchrun started {os.environ['WORLD_SIZE']} processes, but trainer.devices and trainer.num_nodes ask for "
             f"{count}; give the same number to both"
         )
 
@@ -70,7 +70,7 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
 
     Args:
         count: Number of processes.
-        task: Function of a module that the others can import.
+        task: Function in a module that the other processes can import.
         arguments: Picklable arguments of the task.
 
     Raises:
@@ -101,7 +101,7 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
             logs_specs=DefaultLogsSpecs(logs, redirects=dict.fromkeys(range(1, count), Std.ALL)),
         )
         sys.stdout.flush()
-        logging.disable(logging.CRITICAL)  # of the launcher: the user gets one sentence instead
+        logging.disable(logging.CRITICAL)  # silences the launcher, because the user gets one sentence instead
         try:
             elastic_launch(config, _run_task)(task, arguments, os.getpid())
         except ChildFailedError as error:
@@ -115,15 +115,16 @@ def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: i
     import torch
 
     threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the launcher responds with SIGTERM
+    # a terminal sends SIGINT to all processes; the launcher responds with SIGTERM
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TOLD_TO_END))
     torch.set_num_threads(max(1, torch.get_num_threads() // int(os.environ["LOCAL_WORLD_SIZE"])))
     _connect()
     try:
         task(*arguments)
     except Exception as error:
-        # The launcher reports the process that ends first. Rank 0's own error must precede the same error of the
-        # others, and the error that broke a connection must precede both.
+        # The launcher reports the process that ends first. Therefore rank 0 must end before others with the same error,
+        # and a process that broke a connection must end before both.
         if rank() or isinstance(error, RuntimeError):
             time.sleep(1)
         raise
@@ -147,7 +148,7 @@ def _why_it_ended(number: int, failure: Any, count: int) -> str:
 
 
 def work_for_rank_0() -> None:
-    """Run the task sent by rank 0 without output; for other processes started by ``torchrun``."""
+    """Run the task sent by rank 0, without output, in another process started by ``torchrun``."""
     _connect()
     said: list[Any] = [None]
     _distributed().broadcast_object_list(said)

@@ -14,9 +14,9 @@ from fairlab.run.shards import ShardWriter, load_shards
 
 
 class Sharded(ModelParallelStrategy):
-    """Lightning's FSDP2 strategy, with checkpoints in shards to resume from and whole ones for other uses.
+    """Lightning's FSDP2 strategy, with sharded checkpoints for resuming and whole checkpoints for other uses.
 
-    A method shards its blocks itself, see :mod:`fairlab.methods.sharding`.
+    Methods shard their own blocks; see :mod:`fairlab.methods.sharding`.
     """
 
     def __init__(self) -> None:
@@ -25,16 +25,16 @@ class Sharded(ModelParallelStrategy):
 
     @cached_property
     def writer(self) -> ShardWriter:
-        """Return the writer of checkpoints in shards; all processes ask for it at the same time."""
+        """Return the writer of sharded checkpoints; all processes must call this at the same time."""
         return ShardWriter()
 
     def setup_environment(self) -> None:
-        """Shard across all processes."""
+        """Set up sharding across all processes."""
         self._data_parallel_size, self._tensor_parallel_size = self.num_nodes * self.num_processes, 1
         super().setup_environment()
 
     def start_checkpoint(self, trainer: lightning.Trainer, folder: Path, publish: Callable[[], None]) -> None:
-        """Begin to write a checkpoint in shards while training continues; see :meth:`ShardWriter.start`."""
+        """Begin to write a sharded checkpoint while training continues; see :meth:`ShardWriter.start`."""
         self.writer.wait()
         self._publish, self._save_distributed_checkpoint = publish, True
         try:
@@ -43,7 +43,7 @@ class Sharded(ModelParallelStrategy):
             self._publish, self._save_distributed_checkpoint = None, False
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
-        """Write a checkpoint whole, or begin to write it in shards."""
+        """Write a whole checkpoint, or begin to write a sharded one."""
         if self._publish is None:
             super().save_checkpoint(checkpoint, filepath, storage_options)
         else:
@@ -57,7 +57,7 @@ class Sharded(ModelParallelStrategy):
         return load_shards(Path(checkpoint_path), self.model, self.optimizers, self.writer.group)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a step through the method's call, around which the weights are gathered."""
+        """Run a step by calling the method, so that the weights are gathered for the call."""
         with self.precision_plugin.train_step_context():
             return self._called("training_step", *args, **kwargs)
 

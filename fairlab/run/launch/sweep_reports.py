@@ -17,7 +17,7 @@ from fairlab.reporting.tables.runs import read_runs
 
 def finished_in(folder: Path) -> list[Record]:
     """Return the readable records of a sweep's finished runs, by the names of their folders."""
-    records = read_runs(folder, unread=[])  # the sweep's own report names them
+    records = read_runs(folder, unread=[])  # unreadable records are named in the sweep's own report
     return [record for record in records if record.status == "finished"]
 
 

@@ -1,4 +1,4 @@
-"""The runs of a sweep: finished runs are not repeated, and a failure does not stop the others."""
+"""Execution of a sweep: finished runs are not repeated, and one failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def launch(
         sweep: Folder of the sweep.
         overrides: Overrides of the command line, which identify the sweep when it is continued.
         over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
-        threads: ``OMP_NUM_THREADS`` of each job; None keeps the environment's.
+        threads: ``OMP_NUM_THREADS`` of each job, or None to keep the value of the environment.
         settings: Settings of ``over``; see conf/launcher.
 
     Returns:
@@ -51,7 +51,7 @@ def launch(
 
     Raises:
         FairlabError: a folder holds another run, another process runs this sweep, or a package is missing.
-        KeyboardInterrupt: the sweep was interrupted; its runs were asked to take a checkpoint.
+        KeyboardInterrupt: the sweep was interrupted; its runs were asked to save a checkpoint.
     """
     for run in runs:
         refuse_other_run_of_sweep(run.job.folder, run.config)
@@ -66,7 +66,7 @@ def launch(
         alone: dict[str, Sequence[str]] = dict.fromkeys(jobs, ())
         done = run_jobs(alone, jobs.__getitem__, over=over, logs=sweep, array=list(jobs.values()), **settings)
         write_sweep_state(sweep, overrides, "running")
-        print_escaped(f"{sweep}: {len(runs)} runs, {len(runs) - len(unfinished)} of them finished before")
+        print_escaped(f"{sweep}: {len(runs)} runs, {len(runs) - len(unfinished)} of them already finished")
         for count, (name, sentence) in enumerate(done, start=1):
             own = " ".join(one for one in unfinished[name].overrides if one not in common)
             said = f"failed: {sentence}" if sentence else "finished"

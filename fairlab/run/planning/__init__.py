@@ -1,1 +1,1 @@
-"""Requirements of a run, estimated before its start: downloads, memory, FLOPs, hours, calls; no model is loaded."""
+"""Estimates of a run's requirements before it starts: downloads, memory, FLOPs, hours and calls."""

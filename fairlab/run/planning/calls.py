@@ -11,7 +11,7 @@ from fairlab.llm.budget import SHARE
 from fairlab.llm.exchange import estimated_tokens
 from fairlab.llm.loading import as_price
 
-EXAMPLES = 60  # tokens of the text itself: our estimate
+EXAMPLES = 60  # tokens of the prompt's examples: our estimate
 REPLY = 100  # tokens of a reply: our estimate
 
 
@@ -22,7 +22,7 @@ class Calls:
     Attributes:
         model: Name of the language model.
         calls: Maximum number of calls.
-        of: Basis of the count, in words.
+        of: Description of how the calls were counted.
         prompt_tokens, completion_tokens: Tokens of all calls, estimated from lengths.
         dollars: Price; None if it is unknown.
         free: Whether the model runs on the user's own machine.
@@ -42,7 +42,7 @@ def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
 
     Args:
         config: Configuration of ``fairlab.augment`` or ``fairlab.train``.
-        texts: Number of texts to rewrite; if None (not available), the calls are counted per 1,000 texts.
+        texts: Number of texts to rewrite, or None if unknown; the calls are then counted per 1,000 texts.
     """
     llm = config.get("llm") or {}
     if not llm:
@@ -54,7 +54,7 @@ def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
         calls, of = 2 * rewrites, f"{rewrites:,} rewrites at most, each checked once"
     else:
         calls = counted * (1 + int(search.get("rounds", 0)))
-        of += f", in {search['rounds']} rounds of search at most and once more" if search else ""
+        of += f", in {search['rounds']} rounds of search at most, and once afterwards" if search else ""
     prompt = estimated_tokens(_prompt(str((config.get("rewriter") or {}).get("prompt", "")))) + EXAMPLES
     price = as_price(llm.get("price"), str(llm.get("base_url", "")), str(llm.get("model", "")))
     share = SHARE if llm.get("batch") else 1.0

@@ -1,4 +1,4 @@
-"""Conversion of FLOPs to hours: for this machine by a short calibration, for known GPUs by their makers' peaks."""
+"""Conversion of FLOPs to hours, by a short calibration of this machine or the makers' peaks of known GPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairlab.run.planning.sizes import KNOWN
 from fairlab.types import FairlabError
 
-SECONDS = 6.0  # of the calibration
+SECONDS = 6.0  # duration of the calibration
 UNSTEADY = 0.3
 # Fractions of peak performance reached by training. On a CPU: perf/README.md measured 47 to 81 % of the matmul peak
 # for groups of texts; texts of few tokens reach less. On a GPU: PaLM reached 46 % (Chowdhery et al. 2022, section 4.1);
@@ -19,7 +19,7 @@ GPU_SHARE = (0.1, 0.46)
 
 @dataclass(frozen=True)
 class Device:
-    """Device with its peak FLOP/s by number format, and the range of the fraction reached."""
+    """Device with its peak FLOP/s by number format and the range of the fraction that training reaches."""
 
     name: str
     float32: float
@@ -28,7 +28,7 @@ class Device:
     share: tuple[float, float]
 
     def hours(self, flops: float, *, mixed: bool) -> tuple[float, float]:
-        """Return the minimum and maximum hours that work takes on it."""
+        """Return the minimum and maximum number of hours that the work takes on this device."""
         low, high = self.share
         peak = self.bf16 if mixed else self.float32
         return flops / (peak * high) / 3600, flops / (peak * low) / 3600
@@ -43,7 +43,7 @@ def gpus() -> list[Device]:
 
 
 def this_machine() -> Device:
-    """Measure this machine's CPU by repeated products of two matrices over some seconds, in two formats.
+    """Measure the speed of this machine's CPU by multiplying matrices for some seconds in two number formats.
 
     Raises:
         FairlabError: the two halves of the calibration differ by more than 30 %.
@@ -67,7 +67,7 @@ def refuse_unsteady(first: float, second: float) -> None:
 
 
 def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> float:
-    """Return the FLOP/s of products of square matrices, with the number of threads of a run.
+    """Return the FLOP/s of products of square matrices, with the same number of threads as a run.
 
     Args:
         seconds: Duration in seconds; at least one product is computed.
@@ -76,7 +76,8 @@ def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> flo
     """
     import torch
 
-    a, b = (torch.full((side, side), 0.5, dtype=getattr(torch, dtype)) for _ in range(2))  # draws no random numbers
+    # does not change the random state
+    a, b = (torch.full((side, side), 0.5, dtype=getattr(torch, dtype)) for _ in range(2))
     a @ b
     done, passed, started = 0, 0.0, time.perf_counter()
     while passed < seconds or not done:
@@ -86,7 +87,7 @@ def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> flo
 
 
 def slower_bfloat16() -> float:
-    """Return the ratio of a product's bfloat16 to its float32 time on this processor, from a tenth of a second.
+    """Return how many times longer a product takes in bfloat16 than in float32 here, measured in a tenth of a second.
 
     Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
     then costs time instead of saving it.

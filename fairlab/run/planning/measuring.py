@@ -1,4 +1,4 @@
-"""Input of a run's benchmarks: the number of tokens that a model processes, from each benchmark's known workload."""
+"""Number of tokens that a model processes in a run's benchmarks, from the known workload of each."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fairlab.run.config.build import described_node
 from fairlab.run.planning.sizes import KNOWN, folder_at_hand
 from fairlab.types import LIKELIHOODS
 
-AT_MOST = ("limit", "lines", "contexts")  # settings that bound the items of every part
+AT_MOST = ("limit", "lines", "contexts")  # settings that limit the number of items of every part
 
 
 def head_of(settings: Mapping[str, Any]) -> str:
-    """Return the language-modelling head of ``load_backbone`` settings: ``masked``, ``causal``, or an empty text."""
+    """Return the head that settings of ``load_backbone`` name: ``masked``, ``causal``, or an empty text."""
     kind = kind_of(settings)
     return "causal" if kind.endswith(CAUSAL_LM) else "masked" if LIKELIHOODS in offered_by(kind) else ""
 
 
 def kind_of(settings: Mapping[str, Any]) -> str:
-    """Return the name of a model's class by settings of ``load_backbone``, or its end; empty if it is not known."""
+    """Return the class name of a model with given ``load_backbone`` settings, or its ending; empty if unknown."""
     if settings.get("adapters"):
         return MASKED_LM
     name = str(settings["name"])
@@ -35,11 +35,11 @@ def kind_of(settings: Mapping[str, Any]) -> str:
 
 
 def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return why benchmarks cannot measure a model, by their names; empty for a training, which may add a head.
+    """Return why benchmarks cannot measure a model, by benchmark; empty for a training run, which may add a head.
 
     Args:
-        config: configuration of the run, as plain containers.
-        settings: settings of the model.
+        config: Configuration of the run, as plain containers.
+        settings: Settings of the model.
     """
     if "method" in config or not (kind := kind_of(settings)):
         return {}
@@ -52,7 +52,7 @@ def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict
 
 
 def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]:
-    """Return the tokens that all benchmarks of a run give a model in one phase, and benchmarks of unknown workload.
+    """Return the tokens that a model reads in one phase of all benchmarks, and benchmarks without a known workload.
 
     A benchmark counts as 0 tokens if it needs a head that the model lacks.
 
@@ -76,5 +76,5 @@ def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]
 
 
 def phases(config: Mapping[str, Any]) -> int:
-    """Return the number of measurements of a training: after it, and also before it unless readings are reused."""
+    """Return how often a training run measures: after training, and also before it unless readings are reused."""
     return 1 + bool(config.get("measure_before", True) and not config.get("before"))

@@ -16,9 +16,10 @@ class Memory:
     """Bytes on one device, excluding the memory of the libraries.
 
     Attributes:
-        weights, gradients, optimiser: The device's share of the state.
+        weights, gradients, optimiser: This device's share of the state.
         activations: Values kept for the backward pass.
-        gathered: Whole weights and gradients of the parts of a sharded model that are at work at once; 0 otherwise.
+        gathered: Whole weights and gradients of the parts of a sharded model that are in use at the same time; 0
+            otherwise.
     """
 
     weights: int
@@ -29,7 +30,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """Sum of all parts, as allocated together at the end of a forward pass."""
+        """Return the sum of all parts, which are all allocated at the end of a forward pass."""
         return self.weights + self.gradients + self.optimiser + self.activations + self.gathered
 
 
@@ -52,28 +53,29 @@ def training_memory(
     parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1, without its half-precision copies, because mixed precision
     here keeps weights in float32).
 
-    A sharded model holds its share of these. It gathers the embeddings and the rest outside of blocks for the whole
-    step, and two blocks at a time, the one at work and the next; and it holds their whole gradients until they are
-    summed over the processes ("stage 3" there).
+    With a sharded model, each process holds its share of these. The parameters outside the blocks, such as the
+    embeddings, are gathered for the whole step. Blocks are gathered two at a time: the current one and the next. Their
+    whole gradients are held until they have been summed over the processes ("stage 3" in that paper).
 
     Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models",
-    section 4.1, with s tokens of b texts, h dimensions and f inside the feed-forward part. A layer keeps 8 h + 2 f
-    values per token: the input of the three projections, q, k, v, the attention's output, the feed-forward part's
-    input, both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the
-    32 s b h bytes of equation 1 at 2 bytes per value. Dropout adds two masks of one byte per value. The matrices of
+    section 4.1, with b texts of s tokens, h dimensions, and f dimensions inside the feed-forward part. A layer keeps 8
+    h + 2 f values per token: the input of the three projections, q, k, v, the attention's output, the feed-forward
+    part's input, both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the 32
+    s b h bytes of equation 1 at 2 bytes per value. Dropout adds two masks of one byte per value. The matrices of
     attention (5 a s^2 b in equation 1) are excluded: torch's fused attention recomputes them in the backward pass.
 
     Args:
         size: Size of the model.
         texts: Number of texts that a device processes at once.
         length: Tokens per text.
-        trained: Number of trained parameters: all of them, or the adapters' only.
+        trained: Number of trained parameters: all parameters, or only those of the adapters.
         weight_bytes: Bytes per weight; half a byte for 4-bit weights.
         activation_bytes: Bytes per kept value; 2 with mixed precision.
         dropout: Whether dropout is on.
-        logits: Share of the tokens with a loss over the vocabulary: their logits, softmax and its gradient in float32.
-        recompute: Values that are recomputed one layer at a time: with ``full`` a layer keeps its input of h values per
-            token, with ``selective`` also the results of products and attention, 6 h + f values.
+        logits: Share of the tokens with a loss over the vocabulary, for which logits, softmax and its gradient are kept
+            in float32.
+        recompute: Values that are recomputed one layer at a time. With ``full``, a layer keeps only its input of h
+            values per token; with ``selective``, also the results of products and attention, 6 h + f values.
         shards: Number of processes that weights, gradients and moments are sharded over.
     """
     tokens = texts * length
@@ -82,7 +84,7 @@ def training_memory(
     products = (6 * size.width + size.inner) * activation_bytes
     each = {"none": layer, "full": inputs, "selective": inputs + products}[recompute]
     kept = tokens * (size.layers * each + (0 if recompute == "none" else layer - (each - inputs)))
-    kept += tokens * 3 * inputs  # sums of embeddings, their layer norm and its dropout
+    kept += tokens * 3 * inputs  # sums of embeddings, layer norm and dropout
     kept += round(logits * tokens) * 3 * size.vocabulary * 4
     gathered = 0
     if shards > 1:

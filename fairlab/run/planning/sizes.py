@@ -1,4 +1,4 @@
-"""Size of a model, from its configuration alone: no weights are read or downloaded."""
+"""Size of a model, computed from its configuration without reading or downloading weights."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CAUSAL = ("llama", "gpt2", "opt", "qwen2")
 
 @dataclass(frozen=True)
 class ModelSize:
-    """Properties of a model that a plan requires.
+    """Properties of a model that a plan needs.
 
     Attributes:
         name: Name of the model: a folder, or a name on the hub.
         parameters: Total number of parameters.
-        embeddings: Number of parameters in lookup tables, which cost no multiplication.
+        embeddings: Number of parameters in lookup tables, which need no multiplication.
         layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
             of attention heads, and dimensions inside the feed-forward part.
         vocabulary: Number of different tokens.
-        stored: Size of its weights in storage, in bytes.
+        stored: Size of the stored weights in bytes.
         folder: Folder of its files; None if they must be downloaded.
         source: Source of the counts.
     """
@@ -51,12 +51,12 @@ class ModelSize:
 
     @property
     def multiplied(self) -> int:
-        """Number of parameters that every token is multiplied by: N in 6 N and 2 N."""
+        """Return the number of parameters that every token is multiplied by: N in 6 N and 2 N."""
         return self.parameters - self.embeddings
 
 
 def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
-    """Return the size of the model in ``load_backbone`` settings; None without a config or an entry in the table."""
+    """Return the size of the model in ``load_backbone`` settings; None without a configuration or table entry."""
     name = str(settings["name"])
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
     known = KNOWN["models"].get(name)
@@ -69,14 +69,16 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
     except FairlabError:
         raise
     except Exception as error:  # transformers' errors about a damaged configuration are of many types
-        raise FairlabError(f"{config} is no configuration of a model: {' '.join(str(error).split())[:200]}") from error
+        raise FairlabError(
+            f"{config} is not the configuration of a model: {' '.join(str(error).split())[:200]}"
+        ) from error
     if known is None:
         return None
     return _counted(name, tuple(sorted(known.items())), folder, "its config.json on the hub, as listed in known.yaml")
 
 
 def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: str | None) -> Path | None:
-    """Return the folder of a model's files on this machine: a package's, a given one, or one of a cache."""
+    """Return the folder of a model's files on this machine: in a package, as given, or in a cache."""
     if package:
         found = importlib.util.find_spec(package)
         return Path(found.origin).parent / ("" if gguf else "model") if found and found.origin else None
@@ -103,7 +105,7 @@ def _config_in(file: Path) -> tuple[tuple[str, Any], ...]:
 
 @cache
 def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None, source: str) -> ModelSize:
-    """Count parameters on torch's meta device, where weights have shapes but take no memory."""
+    """Count parameters on torch's meta device, on which weights have shapes but use no memory."""
     import torch
     from torch import nn
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM

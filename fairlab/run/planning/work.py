@@ -1,4 +1,4 @@
-"""Input and computation of a run: items, steps, tokens, FLOPs."""
+"""Amount of input and computation of a run: items, steps, tokens and FLOPs."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ from fairlab.run.planning.sizes import KNOWN
 from fairlab.text.words import WORD_OR_SIGN
 from fairlab.types import DataUnavailable
 
-VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
+VERSIONS = 3  # texts in a counterfactual group: neutral and two attributes
 EXPANDED = "the size of the paper's expanded sample"
 ENTRY = 25.0  # tokens per sentence of State of the Union addresses, from experiments/biasers/records
-TOKENS = 30.0  # per sentence, if no better value is known: our estimate
-CHARACTERS = 4.4  # per token of running text: from the novels in experiments/perturbation/records
-SAMPLED = 1_000  # lines of a file whose words are counted
-TOKENS_A_WORD = 1.06  # of MiniLM's tokenizer, counting signs as words: within 5 % on nine tasks; our estimate
+TOKENS = 30.0  # tokens per sentence if no better value is known: our estimate
+CHARACTERS = 4.4  # characters per token of running text, from the novels in experiments/perturbation/records
+SAMPLED = 1_000  # number of lines of a file whose words are counted
+# for MiniLM's tokenizer, with punctuation counted as words: within 5 % on nine tasks; our estimate
+TOKENS_A_WORD = 1.06
 
 
 @dataclass(frozen=True)
 class Work:
-    """Work of a training.
+    """Amount of work of a training run.
 
     Attributes:
-        items: Training items per epoch; None if the data is not available and its size is not published.
+        items: Training items per epoch; None if the data is neither available nor of a published size.
         batch: Items per step.
         texts: Texts per item.
         steps: Total number of training steps; None if the number of items is unknown.
         tokens: Average number of tokens per item.
-        source: Source of the two numbers.
+        source: Source of the numbers of items and tokens.
     """
 
     items: int | None
@@ -54,20 +55,20 @@ class Work:
 
     @property
     def read(self) -> float | None:
-        """Total number of tokens that training reads, counted with repetition."""
+        """Return the total number of tokens that training reads, counting repetitions."""
         return None if self.steps is None else self.steps * self.batch * self.tokens
 
 
 def training_work(config: Mapping[str, Any]) -> Work:
-    """Estimate the work of a configuration's training from its files or from published sizes."""
+    """Estimate the work of a training run from its files or from published sizes."""
     data, method = config["data"], config["method"]
     if data.get("input"):
         data = {**data, **source_of(str(data["input"]))}
     kind, batch = data["_target_"].rpartition(".")[2], int(data.get("batch_size") or 1)
     texts = VERSIONS if kind == "CounterfactualData" else 1
-    limit = int(data["limit"]) if data.get("limit") else None  # of the rest, if others were held out
+    limit = int(data["limit"]) if data.get("limit") else None  # applied to the remaining rows if some were held out
     items, tokens, source = _items(data, kind, texts, limit)
-    # Whether validation has its own rows.
+    # Whether the data has separate rows for validation.
     apart = kind == "Entries" or str(data.get("path") or "").startswith("embedded/")
     test = data.get("test") or (data.get("input") and data.get("validation"))
     if items is None and limit is not None:
@@ -88,7 +89,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
             items, source = _expanded(data, known)
     augmentation = (config.get("augmentation") or {}).get("_target_", "")
     if augmentation and EXPANDED not in source:
-        source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
+        source += f"; items added by {augmentation.rpartition('.')[2]} are not counted"
     if kind == "Corpus":
         tokens = float(max([*data["windows"], TOKENS]))
     epochs = int(method.get("epochs") or 1)
@@ -103,16 +104,16 @@ def training_work(config: Mapping[str, Any]) -> Work:
 
 
 def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | None, str]:
-    """Return the blocks of an expanded sample and their source; None if the expansion of its size is unknown."""
+    """Return the number of blocks of an expanded sample, or None if it is unknown for this size, and the source."""
     entries = KNOWN["expansions"].get(str(data["sample"]))
     if entries is None:
-        return None, f"the expansion of a sample of {data['sample']} is not known"
+        return None, f"the expansion of a sample of {data['sample']} is unknown"
     blocks = f"blocks of {data['block']} tokens, of {entries:,} entries, {EXPANDED}, of {known['tokens']:,} tokens each"
     return math.ceil(entries * known["tokens"] / data["block"]), f"{blocks}, as in {known['source']}"
 
 
 def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) -> tuple[int | None, float, str]:
-    """Return the number of items, the tokens of each, and their source; data on this machine takes precedence."""
+    """Return the number of items, the tokens per item and the source; data on this machine takes precedence."""
     known = _known(data)
     tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
     named = str(data.get("path") or "")
@@ -126,7 +127,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
     if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
         if kind == "AttributeSentences":
-            return None, tokens, f"the sentences of {paths[0]} with a listed word, which are found in the run"
+            return None, tokens, f"the sentences of {paths[0]} with a listed word, which the run searches for"
         with paths[0].open(encoding="utf-8", errors="replace") as lines:
             first = list(islice(lines, SAMPLED))
             count = len(first) + sum(1 for _ in lines)
@@ -143,7 +144,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
 
 @cache
 def _embedded_groups(*places: str) -> tuple[int, float]:
-    """Return the number of training groups that come with fairlab, and the mean number of tokens of one."""
+    """Return the number of training groups that come with fairlab, and the mean number of tokens per group."""
     groups = [group for place in places for group in read_groups(place)]
     trained = [group for group in groups if group.extra.get("split", "train") == "train"]
     return len(trained), fmean(sum(map(tokens_in, group.texts)) for group in trained)
@@ -169,7 +170,7 @@ def _sentences(*paths: str) -> list[str]:
 
 @cache
 def _listed_sentences(axis: str, mixed: str, *paths: str) -> int:
-    """Return the number of sentences with a word of an axis, as many of each kind as of the rarest."""
+    """Return the number of sentences with a word of an axis, after reducing every kind to the size of the rarest."""
     words = lexicon_words(axis)
     found = Counter(one.kind for one in find_words(_sentences(*paths), words, mixed))
     kinds = range(len(words.attributes) + 1)
@@ -177,7 +178,7 @@ def _listed_sentences(axis: str, mixed: str, *paths: str) -> int:
 
 
 def _characters(data: Mapping[str, Any]) -> int:
-    """Return the number of characters training will read, or 0 if any file is missing or not .txt.
+    """Return the number of characters that training will read, or 0 if any file is missing or not .txt.
 
     The number is at most ``limit_characters``.
     """
@@ -199,14 +200,14 @@ def _task_at_hand(data: Mapping[str, Any]) -> bool:
 
 @cache
 def _examples(task: str, limit: int | None, folder: str | None) -> tuple[int, float]:
-    """Return the number of training examples in ``folder``, and the mean tokens of the first ``limit``; cached."""
+    """Return the number of training examples in ``folder`` and the mean number of tokens of the first ``limit``."""
     examples = read_task(task, "train")
     texts = (filter(None, (one.first, one.second)) for one in examples[:limit])
     return len(examples), fmean(tokens_in(*each) for each in texts)
 
 
 def tokens_in(*texts: str) -> float:
-    """Estimate the number of tokens of texts that are read together, including the special tokens around them."""
+    """Estimate the number of tokens of texts that are read as one input, including special tokens."""
     return TOKENS_A_WORD * sum(len(WORD_OR_SIGN.findall(text)) for text in texts) + len(texts) + 1
 
 
@@ -221,12 +222,12 @@ def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_made(named: str) -> bool:
-    """Return whether a path belongs to data that a matrix makes first."""
+    """Return whether a path refers to data that a matrix must make first."""
     return "/made/" in named or named.startswith("made/")
 
 
 def source_of(named: str) -> dict[str, str | None]:
-    """Return the source of data, a file or ``task:NAME:SPLIT``, as the path or the task of a data configuration."""
+    """Return the source of data, a file or ``task:NAME:SPLIT``, as ``path`` or ``task`` of a data configuration."""
     return {"task": named.split(":")[1], "path": None} if named.startswith("task:") else {"path": named}
 
 
@@ -264,7 +265,8 @@ def _held_out(items: int, validation: float | None) -> int:
 def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
     """Return the FLOPs of training: 6 N per token, 2 forward and 4 backward (Kaplan et al. 2020, table 1, section 2.1).
 
-    With adapters the gradients of the frozen weights are not computed: 4 N (2 forward, 2 for the inputs' gradients).
+    With adapters, the gradients of the frozen weights are not computed, which gives 4 N: 2 forward, and 2 for the
+    gradients of the inputs.
     """
     return (4.0 if adapters else 6.0) * multiplied * tokens
 

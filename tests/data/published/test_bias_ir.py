@@ -52,7 +52,7 @@ def test_documents_of_both_genders_are_counted_and_kept_out(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (ROWS, "Career.csv: query 7 has not all of its six documents"),
+        (ROWS, "Career.csv: query 7 lacks some of its six documents"),
         ([*ROWS, "7,5,1,boots,t,x,both,-\n"], "Career.csv line 7: .*relevant '1' and content_gender 'both'"),
         ([*ROWS, "7,5,1,boots,t,x,M,-\n"], "line 7: .*second one, with relevant '1' and content_gender 'M'"),
         ([*ROWS, "7,5,2,boots,t,x,N,-\n"], "line 7: .*relevant '2'"),

@@ -35,7 +35,7 @@ def test_rows_become_pairs(tmp_path):
     [
         ("7,a,,stereo,gender,,,\n", "line 2 lacks one of sent_more"),
         ("7,a,b,stereo,gender,,,\n8,a,b,both,gender,,,\n", "line 3: bias_type 'gender' or stereo_antistereo 'both'"),
-        ("7,a,b,stereo,sex,,,\n", "line 2: bias_type 'sex' .* unknown; there are race_color"),
+        ("7,a,b,stereo,sex,,,\n", "line 2: bias_type 'sex' .* unknown; the known values are race_color"),
         ("", "holds no pair"),
     ],
 )

@@ -79,7 +79,7 @@ I'm a youth.""".splitlines()
 
 def test_broken_files_are_named(tmp_path):
     paths = write(tmp_path, nouns={"male": ["man"]})
-    with pytest.raises(FairlabError, match="not of the published form"):
+    with pytest.raises(FairlabError, match="do not have the published layout"):
         read_holistic_bias(paths)
     paths[2].write_text("{")
     with pytest.raises(FairlabError, match=r"sentence_templates\.json is not JSON"):

@@ -56,7 +56,7 @@ def test_the_published_development_set(data_folder):
     reasons = Counter(reason.split(",")[0] for reason in irregular_items(examples).values())
     assert reasons == {
         "its context starts with BLANK": 19,
-        "BLANK is glued to other characters": 4,
+        "BLANK is attached to other characters": 4,
         "its context has 2 BLANKs": 2,
     }
 
@@ -90,14 +90,14 @@ def test_the_word_that_is_scored():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("text", "is of no known layout"),
-        ({"stereotype": [], "anti-stereotype": []}, "is of no known layout"),
+        ("text", "has an unknown layout"),
+        ({"stereotype": [], "anti-stereotype": []}, "has an unknown layout"),
         ([], "holds no example"),
         ({"data": {}}, "holds no example"),
         ([WITHIN | {"sentences": WITHIN["sentences"][1:]}], "example a lacks 'unrelated'"),
         ([{"id": "a"}], "example a lacks 'sentences'"),
         (["a"], "example a lacks"),
-        ([WITHIN | {"bias_type": "age"}], "example a has the bias_type 'age'"),
+        ([WITHIN | {"bias_type": "age"}], "example a has the unknown bias_type 'age'"),
         ([WITHIN | {"context": "The new cook there is BLANK."}], "example a has no BLANK, or a candidate has no word"),
         ({"data": {"intrasentence": [AFTER]}}, "example b has no BLANK"),
         (
@@ -105,7 +105,7 @@ def test_the_word_that_is_scored():
                 label: [{"id": "a", "context": context, "sentence": "s", "bias_type": "race", "target": "t"}]
                 for label, context in zip(LABELS, ["x", "x", "y"], strict=True)
             },
-            "example a has not the same context",
+            "example a does not have the same context",
         ),
     ],
 )

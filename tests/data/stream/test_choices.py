@@ -35,7 +35,7 @@ def test_rows_meet_their_choices(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([(2, "She left.")], "another text than row 2 has"),
+        ([(2, "She left.")], "a text other than that of row 2"),
         ([(4, "He left.")], "chooses a word of row 4, which is missing"),
     ],
 )
@@ -49,7 +49,7 @@ def test_a_file_that_is_no_manifest_is_refused(tmp_path):
     with pytest.raises(DataUnavailable, match="is not a file"):
         list(with_choices(rows("He left."), tmp_path / "none.jsonl"))
     (tmp_path / "bad.jsonl").write_text('{"number": 1}\n')
-    with pytest.raises(FairlabError, match=r"bad\.jsonl line 1 is no choice"):
+    with pytest.raises(FairlabError, match=r"bad\.jsonl line 1 is not a choice"):
         list(with_choices(rows("He left."), tmp_path / "bad.jsonl"))
 
 

@@ -34,7 +34,7 @@ def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):
     file = tmp_path / "data-00001.jsonl"
     whole = file.read_text()
     file.write_text(whole.replace("he", "it"))
-    with pytest.raises(FairlabError, match=r"data-00001\.jsonl is not as fairlab\.augment wrote it"):
+    with pytest.raises(FairlabError, match=r"data-00001\.jsonl has changed since fairlab\.augment wrote it"):
         read_groups(str(tmp_path))
     file.unlink()
     with pytest.raises(DataUnavailable, match=r"data-00001\.jsonl is missing"):
@@ -44,7 +44,7 @@ def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):
         read_groups(str(tmp_path))
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(
-        DataUnavailable, match=r"has no manifest\.json: it is no output of fairlab\.augment, or one that"
+        DataUnavailable, match=r"has no manifest\.json: it is not a finished output of fairlab\.augment"
     ):
         read_groups(str(tmp_path))
 

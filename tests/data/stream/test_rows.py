@@ -34,7 +34,7 @@ def test_parquet(tmp_path):
     assert (good.text, good.extra, good.place) == ("a", {"n": 1}, "row 1")
     assert bad.place == "row 2"
     (tmp_path / "b.parquet").write_bytes(b"no")
-    with pytest.raises(FairlabError, match="is no Parquet file"):
+    with pytest.raises(FairlabError, match="is not a Parquet file"):
         list(read_rows(str(tmp_path / "b.parquet")))
 
 
@@ -61,12 +61,12 @@ def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
         (b"[1]", "a JSON object was expected, not list"),
         (b'{"text": "  "}', "no text in the field 'text'"),
         (b'{"text": 3, "b": 1}', "no text in the field 'text'; it has: text, b"),
-        (b'{"text": "a\\u0000b"}', "the text holds a NUL character"),
-        (b'{"text": "\\ud83d"}', "the text holds half a surrogate pair"),
-        (b'{"text": "a", "id": "\\ud83d"}', "the id holds half a surrogate pair"),
+        (b'{"text": "a\\u0000b"}', "the text contains a NUL character"),
+        (b'{"text": "\\ud83d"}', "the text contains half a surrogate pair"),
+        (b'{"text": "a", "id": "\\ud83d"}', "the id contains half a surrogate pair"),
         (b"[" * 200_000, "not JSON (nested too deeply)"),
         (b'{"text": "a", "b": ' + b"[" * 300 + b"]" * 300 + b"}", "not JSON (nested too deeply)"),
-        (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON (an integer of too many digits)"),
+        (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON (an integer has too many digits)"),
     ],
 )
 def test_a_bad_row_is_kept_with_its_line(tmp_path, line, reason):
@@ -85,7 +85,7 @@ def test_a_parquet_file_with_a_column_whose_name_is_damaged(tmp_path):
     parquet.write_table(pyarrow.table({"text": ["He left."], "column": ["x"]}), tmp_path / "a.parquet")
     damaged = (tmp_path / "a.parquet").read_bytes().replace(b"column", b"\xb7\x93\x8b\xff\xfe\x80")
     (tmp_path / "a.parquet").write_bytes(damaged)
-    with pytest.raises(FairlabError, match=r"a.parquet is no Parquet file, or a damaged one: 'utf-8' codec"):
+    with pytest.raises(FairlabError, match=r"a.parquet is not a Parquet file, or it is damaged: 'utf-8' codec"):
         list(read_rows(str(tmp_path / "a.parquet")))
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_input(tmp_path):
     (tmp_path / "a.doc").write_text("x")
     with pytest.raises(FairlabError, match="has an unknown ending"):
         read_rows(str(tmp_path / "a.doc"))
-    with pytest.raises(FairlabError, match=r"cannot be read after line 2 .* a quote may be left open"):
+    with pytest.raises(FairlabError, match=r"cannot be read after line 2 .* a quote is not closed"):
         read(tmp_path / "a.csv", "text\n" + '"' + "x" * (17 << 20))
 
 
@@ -121,7 +121,7 @@ def test_a_folder_of_texts_is_read_file_by_file(tmp_path):
 
 
 def test_a_data_set_of_the_hub_that_cannot_be_had():
-    with pytest.raises(DataUnavailable, match="nobody/nothing is no file, and the hub does not give it as a data set"):
+    with pytest.raises(DataUnavailable, match="nothing is not a file, and the hub does not have it as a dataset"):
         read_rows("nobody/nothing")
 
 

@@ -1,4 +1,4 @@
-"""Saved data sets, data sets of the hub, and tables of groups and tasks."""
+"""Saved datasets, datasets of the hub, and tables of groups and tasks."""
 
 import json
 
@@ -91,7 +91,7 @@ def test_a_column_keeps_its_type_where_what_was_written_fits(tmp_path):
 
 def test_bytes_are_no_text(tmp_path):
     Dataset.from_dict({"text": ["a"], "more": [{"picture": b"png"}]}).save_to_disk(tmp_path / "d")
-    with pytest.raises(FairlabError, match=r"the column 'more' of .* holds bytes"):
+    with pytest.raises(FairlabError, match=r"the column 'more' of .* contains bytes"):
         description_of(str(tmp_path / "d"))
 
 

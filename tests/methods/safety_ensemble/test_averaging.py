@@ -82,7 +82,7 @@ def test_an_export_averages_as_the_run_did(averaged, tmp_path):
     assert rows[0]["toxicity_variance"] == pytest.approx(0, abs=1e-12)
     description = json.loads((tmp_path / "ensemble.json").read_text())
     (tmp_path / "ensemble.json").write_text(json.dumps(description | {"references": "0" * 64}))
-    with pytest.raises(FairlabError, match="averages its scores over reference groups by other words"):
+    with pytest.raises(FairlabError, match="averages its scores over reference groups with words"):
         load_ensemble(tmp_path)
 
 
@@ -97,11 +97,37 @@ def test_turned_texts_that_are_equal_are_held_once_and_averaged_as_often_as_they
         np.testing.assert_allclose(view.logits([Odds()], "average"), odds)
 
 
+def test_a_text_that_is_never_measured_is_not_turned():
+    source = Priced()
+    source.asks_of_turned = True
+    _, turned, owner = turned_scores(Sources([source]), TEXTS, References(), np.array([True, False, True, True]))
+    assert owner.tolist() == [0, 0, 0, 0, 1, 2, 3, 3, 3, 3]
+    assert turned[4] == len(TEXTS[1])
+    assert not any("Muslims" in text and "awful" in text for text in source.asked)
+
+
+def test_log_odds_are_computed_once_and_forgotten_by_fresh_views():
+    views, odds = seen(Sources([Biased()]), TEXTS, ("average",)), Odds()
+    first = views.logits([odds], "text")
+    np.testing.assert_array_equal(views.logits([odds], "text"), first)
+    assert odds.evaluated == 1
+    views.logits([odds], "average")
+    assert odds.evaluated == 2
+    np.testing.assert_array_equal(views.fresh().logits([odds], "text"), first)
+    assert odds.evaluated == 3
+
+
 class Odds:
-    """A pipeline whose log odds are the second score."""
+    """A pipeline of one step whose log odds are the second score, and which counts its evaluations."""
+
+    evaluated = 0
 
     def __getitem__(self, place):
         return self
+
+    def transform(self, features):
+        self.evaluated += 1
+        return features
 
     def predict_proba(self, features):
         return 1 / (1 + np.exp(np.outer(features[:, 1], [1, -1])))

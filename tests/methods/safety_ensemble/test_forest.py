@@ -170,7 +170,7 @@ def test_what_cannot_be_is_refused():
         ensemble(leaf=[0, 3])
     with pytest.raises(FairlabError, match=r"method\.penalty must be at least 0"):
         ensemble(penalty=-1)
-    with pytest.raises(FairlabError, match="no empty lists"):
+    with pytest.raises(FairlabError, match="must not be empty lists"):
         ensemble(penalty=[])
     with pytest.raises(FairlabError, match=r"method\.rivals may be blind, average, not deaf"):
         ensemble(rivals=["deaf"])

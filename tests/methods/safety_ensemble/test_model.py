@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.methods.safety_ensemble.model import HarmModel, logits
 
 
@@ -23,3 +25,11 @@ def test_logits_are_the_mean_of_those_that_scikit_learn_gives():
     np.testing.assert_allclose(logits(both, features), np.mean(odds, axis=0), rtol=1e-12)
     scores = HarmModel(both, 2.0, -1.0).score(features)
     np.testing.assert_allclose(scores, 1 / (1 + np.exp(1 - np.sum(odds, axis=0))))
+    importances = HarmModel(both, 1.0, 0.0).contributions
+    np.testing.assert_allclose(importances, both[0][-1].feature_importances_, rtol=1e-12)
+    assert HarmModel(both[::-1], 1.0, 0.0).contributions is None
+
+
+def test_log_odds_of_any_size_are_probabilities_without_overflow():
+    with np.errstate(all="raise", under="ignore"):
+        assert sigmoid(np.array([-1e4, -2.0, 0.0, 1e4])).tolist() == pytest.approx([0, 1 / (1 + np.e**2), 0.5, 1])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from fairlab.methods.safety_ensemble.pairing import RIDGE, covariance_within, paired_logistic
+from fairlab.methods.safety_ensemble.model import Evaluated
+from fairlab.methods.safety_ensemble.pairing import RIDGE, covariance_within, fitted_kernel, paired_logistic
 from fairlab.methods.safety_ensemble.passes import set_shares
 
 SETS = np.repeat(np.arange(30), 3)
@@ -17,6 +18,18 @@ def example():
     truth = np.repeat(rng.integers(0, 2, 30), 3)
     identity = np.tile([0.0, 1.0, 2.0], 30)
     return np.stack([truth + rng.normal(size=90), identity + truth, rng.normal(size=90)], axis=1), truth
+
+
+def test_a_kernel_that_was_fitted_before_changes_nothing_and_is_shared():
+    features, truth = example()
+    kernel = fitted_kernel(features, 3)
+    alone = paired_logistic(features, truth, SETS, set_shares(SETS), 1.0, 3)
+    pipelines = [paired_logistic(features, truth, SETS, set_shares(SETS), k, 3, kernel=kernel) for k in (1.0, 5.0)]
+    np.testing.assert_allclose(pipelines[0].predict_proba(features), alone.predict_proba(features), rtol=1e-12)
+    assert pipelines[0][-2] is pipelines[1][-2]
+    together = Evaluated(features)
+    for pipeline in pipelines:
+        np.testing.assert_array_equal(together.logits([pipeline]), Evaluated(features).logits([pipeline]))
 
 
 def test_it_is_the_minimum_of_loss_and_variance():

@@ -180,7 +180,7 @@ def test_two_runs_of_one_seed_are_never_two(tmp_path):
     assert (choice.seeds, choice.repeated) == ([1, 2], 1)
     assert (choice.points[GAP].value, choice.points[GAP].n) == (7, 2)
     page = write_sweep(tmp_path / "sweep", records, [GAP]).read_text(encoding="utf-8")
-    assert "1 of them do what another does with the same seed; the last counts." in page
+    assert "1 of them repeat another run with the same seed; the last one counts." in page
 
 
 def test_a_record_that_cannot_be_read_stops_no_other(folder, capsys):
@@ -190,7 +190,7 @@ def test_a_record_that_cannot_be_read_stops_no_other(folder, capsys):
     report_sweep(folder)
     said = capsys.readouterr().err
     assert f"fairlab: left out: {folder}/5/record.json is damaged" in said
-    assert f"fairlab: left out: {folder}/11/record.json is a pipe, a socket or a device and no file; remove it" in said
+    assert f"fairlab: left out: {folder}/11/record.json is a pipe, a socket or a device, not a file; remove it" in said
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "5 of 6 runs finished" in page
     assert "<td>not read</td>" in page
@@ -212,8 +212,12 @@ def test_the_page_has_every_part(folder):
     assert '<td class="number">2<small>[-0.07017, 4.07]\nseeds alone\n[-0.4841, 4.484]</small></td>' in page
     assert '<td class="number">1.5<small>[0.4825, 2.517]</small></td>' in page  # two cannot be told from it
     (answer,) = re.findall(r'<div class="verdict"><p>(.*?)</p>', page)
-    assert answer.startswith("CCED gap, mine: nearest to 0 is method.beta=2 with 1.5 [0.4825, 2.517], 0.5 nearer than ")
-    assert answer.endswith("method.beta=0 with 2, not beyond chance: 2 of 2 others cannot be told from it.")
+    assert answer == "CCED gap, mine: method.beta=2 is nearest to 0, but 2 of 2 others cannot be told from it."
+    lines = re.findall(r"<li>(.*?)</li>", page)
+    assert (
+        "CCED gap, mine: nearest to 0 is method.beta=2 with 1.5 [0.4825, 2.517], 0.5 nearer than method.beta=0 with 2, "
+        "not beyond chance: 2 of 2 others cannot be told from it."
+    ) in lines
     assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
     assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())

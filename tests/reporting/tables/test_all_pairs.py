@@ -43,7 +43,7 @@ def test_ranks_have_ties(folders):
     assert [ranks[STSB, name] for name in names] == [(1, 3)] * 3
     text = str(found)
     assert "p-values are adjusted by Holm over 6 comparisons." in text
-    assert "Ranks that chance leaves open: A 2 to 3, B 1, C 2 to 3." in text
+    assert "Possible ranks, given chance: A 2 to 3, B 1, C 2 to 3." in text
     assert "C less A: +0.001" in text
     assert "which chance could give" in text
 
@@ -74,5 +74,5 @@ def test_runs_that_share_nothing_are_said(folders, tmp_path):
     found = fairlab.compare(*folders, tmp_path / "d")
     assert len(found.pairs) == 6
     assert "keeps no draws" in "".join(found.left_out)
-    with pytest.raises(FairlabError, match="one run alone cannot be compared"):
+    with pytest.raises(FairlabError, match="a single run cannot be compared"):
         fairlab.compare(folders[0])

@@ -97,6 +97,26 @@ def test_means_deviations_and_tests_are_those_by_hand(sweep):
         assert [table.p_values[place][pair] for pair in pairs] == pytest.approx(list(holm(by_hand)), rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    "wrong", [5, None, "x", b"x", [], {}, ("a",), ("a", "b", "c"), ([], {}, 5), object, float("nan")]
+)
+def test_what_is_not_in_the_table_is_named_in_one_sentence(sweep, wrong):
+    table = fairlab.runs(sweep).table()
+    name = next(iter(table.cells))
+    for ask in (lambda: table.best(wrong), lambda: table.p(wrong, name, name)):
+        with pytest.raises(FairlabError, match=r"the table has no reading .* quantity"):
+            ask()
+    for methods in ((wrong, name), (name, wrong)):
+        with pytest.raises(FairlabError, match=r"the table has no method .* there are: "):
+            table.p(GAP, *methods)
+
+
+@pytest.mark.parametrize("readings", [5, "cced/mine/gap", [5], {"cced/mine/gap"}])
+def test_readings_are_a_list_of_texts(sweep, readings):
+    with pytest.raises(FairlabError, match="readings must be a list of texts"):
+        method_table(list(fairlab.runs(sweep)), readings)
+
+
 def test_the_best_is_bold_only_beyond_chance(sweep):
     table = fairlab.runs(sweep).table()
     best = "method=ccd method.beta=1"

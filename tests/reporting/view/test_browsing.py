@@ -195,12 +195,12 @@ def test_a_server_reads_texts_from_the_files_of_the_user(with_items, tmp_path):
 
 
 def test_what_cannot_be_viewed_is_said_in_a_sentence(tmp_path, folder):
-    with pytest.raises(FairlabError, match="is no folder"):
+    with pytest.raises(FairlabError, match="is not a folder"):
         view.main([str(tmp_path / "none")])
     (tmp_path / "empty").mkdir()
     with pytest.raises(FairlabError, match="holds no run"):
         view.main([str(tmp_path / "empty")])
-    with pytest.raises(FairlabError, match="is no folder; give --output"):
+    with pytest.raises(FairlabError, match="is not a folder; give --output"):
         view.main([str(folder), "--output", str(tmp_path / "none" / "view.html")])
     with pytest.raises(FairlabError, match="--port 70000 is not available"):
         view.main([str(folder), "--serve", "--port", "70000"])

@@ -111,5 +111,5 @@ def test_a_faulty_answer_is_none(tmp_path):
 
 
 def test_without_a_model():
-    with pytest.raises(FairlabError, match=r"augmentation\.summary=llm asks a language model"):
+    with pytest.raises(FairlabError, match=r"augmentation\.summary=llm needs a language model"):
         LLMMorph(None, "summary", held)

@@ -165,7 +165,7 @@ def test_prompts_are_versioned_and_hashed(tmp_path):
         ),
         ("version: 1", "has no key 'task'"),
         ("just words", "has no key 'version'"),
-        ("a: [", "is no yaml file"),
+        ("a: [", "is not a yaml file"),
         ("version: 1\ntask: $axis", "needs 'version_line'"),
         ("version: 1\ntask: $no\nversion_line: x", "only .axis and .versions"),
         ("version: 1\ntask: costs 5$\nversion_line: x", "only .axis and .versions"),
@@ -185,7 +185,7 @@ def test_a_prompt_may_ask_for_the_words_that_change(tmp_path):
         asking = rewriter(stub, tmp_path, group_prompt="counterfactual_words")
         good, bad = asking.groups(["She left.", "It rained."], **GENDER)
     assert good == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.5, "stated")
-    assert bad == NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'She' does not stand in the text")
+    assert bad == NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'She' is not in the text")
     messages = stub.payloads[0]["messages"]
     assert "[word as it stands in the text, neutral, man, woman]" in messages[0]["content"]
     assert json.loads(messages[2]["content"])["words"][0] == ["She was", "They were", "He was", "She was"]

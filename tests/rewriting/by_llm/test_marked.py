@@ -72,5 +72,5 @@ def test_a_text_by_a_model_that_is_shown_its_words(tmp_path):
 
 def test_a_prompt_with_marked_words_needs_words(tmp_path):
     llm = LLM(None, "m", Ledger(tmp_path / "ledger.sqlite"))
-    with pytest.raises(FairlabError, match="has words marked, and there are none to mark"):
+    with pytest.raises(FairlabError, match="marks words, but no words of the axis were given"):
         LLMRewriter(llm, group_prompt="counterfactual_marked")

@@ -49,5 +49,5 @@ def test_an_axis_without_a_judge_and_an_unknown_section_are_one_sentence(tmp_pat
     content = {"axis": "pets", "attributes": ["cat", "dog"], "words": {"animals": [["pet", "cat", "dog"]]}}
     with pytest.raises(FairlabError, match=r"needs an axis of .*, not 'pets'; remove 'judged'"):
         RuleRewriter(read_lexicon({**content, "judged": ["animals"]}, tmp_path / "pets.yaml"))
-    with pytest.raises(FairlabError, match="'judged' names birds, which is none of animals"):
+    with pytest.raises(FairlabError, match="'judged' names birds, which is not one of animals"):
         read_lexicon({**content, "judged": ["birds"]}, tmp_path / "pets.yaml")

@@ -1,6 +1,7 @@
 import pytest
 
-from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.pieces import split_words, with_gaps
+from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,11 @@ def test_all_quotations():
     text = "“She left,” he said; ``so'' it is, a 5\" screen and 'his' \"own\""
     spans = protected_spans(text, quotations=True)
     assert [text[start:end] for start, end in spans] == ["“She left,”", "``so''", '"own"']
+
+
+def test_names_of_things_in_pieces():
+    text = "Ray wore his Ray Ban by Ben & Jerry's, Ben and Ban."
+    pieces = with_gaps(text, split_words(text))
+    found = [place for place in range(0, len(pieces), 2) if is_within_thing_name(pieces, place)]
+    assert "".join(pieces[found[0] : found[1] + 1]) == "Ray Ban"
+    assert [pieces[place] for place in found] == ["Ray", "Ban", "Ben", "Jerry"]

@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -234,7 +235,7 @@ def test_equal_seeds_give_equal_names_and_no_name_of_the_text():
 
 def test_swapping_exchanges_both():
     assert SYNTAX.swap_all(["He saw her."]) == ["She saw him."]
-    with pytest.raises(FairlabError, match="has 6 attributes, and only two can be exchanged"):
+    with pytest.raises(FairlabError, match="has 6 attributes, but only two can be exchanged"):
         RuleRewriter(load_lexicon("race")).swap_all(["x"])
 
 
@@ -245,7 +246,7 @@ def test_bad_requests_are_one_sentence():
         SYNTAX.rewrite_entity("He left.", "Bob", "woman")
     with pytest.raises(FairlabError, match="modes syntax and lexical, not 'fast'"):
         RuleRewriter(GENDER, mode="fast")
-    with pytest.raises(FairlabError, match="mode=lexical knows no entities"):
+    with pytest.raises(FairlabError, match="mode=lexical cannot rewrite one person of a text"):
         LEXICAL.rewrite_entity("He left.", "He", "woman")
 
 
@@ -466,3 +467,22 @@ def test_a_capital_after_dear_is_an_address():
 )
 def test_a_past_verb_keeps_its_form(mode, text, right):
     assert RuleRewriter(load_lexicon("gender"), mode=mode)(text, "woman") == right
+
+
+@pytest.mark.parametrize("word", ["the", "she", "quickly", "everything", "butter", "dogs", "someone"])
+def test_a_lexicon_that_calls_something_else_a_person_is_refused(word):
+    lexicon = replace(GENDER, people=frozenset(("seamstress", word)))
+    with pytest.raises(FairlabError, match=f"lists '{word}' in 'people', which is no noun for persons; remove it"):
+        RuleRewriter(lexicon)
+
+
+def test_a_lexicon_may_name_ten_thousand_persons():
+    ends = [f"{first}{second}" for first in "bcdfgklmnprstvz" for second in "aeiou"]
+    people = frozenset([f"{one}{other}zx" for one in ends for other in ends] + ["barista", "podcaster", "nurse"])
+    assert RuleRewriter(replace(GENDER, people=people)).vocabulary.lexicon.people == people
+
+
+@BOTH
+def test_firms_and_brands_keep_their_names(rewriter):
+    assert rewriter("He wore his Ray Ban glasses.", "woman") == "She wore her Ray Ban glasses."
+    assert rewriter("he wore his ray ban glasses.", "woman") == "she wore her ray ban glasses."

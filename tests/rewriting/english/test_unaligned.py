@@ -16,7 +16,7 @@ from fairlab.types import Row
 
 GENDER = load_lexicon("gender")
 JOINED, PLAIN = "She said that ¬he left.", "He left."
-NAMED = "'he' cannot be told from what it is joined to in ' said that ¬he left.'; part them"
+NAMED = "'he' cannot be separated from what it is joined to in ' said that ¬he left.'; part them"
 REJECTED = "rewriter: a word is joined to others"
 
 

@@ -52,7 +52,7 @@ def test_labels_of_ones_own_are_told_by_name_and_texts_may_stand_alone(tokenizer
 
 
 def test_a_model_that_cannot_tell_is_refused(tokenizer, tiny):
-    with pytest.raises(FairlabError, match="knows no, yes and nothing for 'x'"):
+    with pytest.raises(FairlabError, match="knows no, yes, but no equivalent of 'x'"):
         ClassifierCheck(backbone(tokenizer, ["no", "yes"], "no"), ["yes", "x"])
     with pytest.raises(CannotScore):
         ClassifierCheck(tiny, ["yes", "no"])

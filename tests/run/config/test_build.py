@@ -40,5 +40,5 @@ def test_a_system_prompt_goes_to_the_benchmarks_that_ask(config):
     assert {one.name for one in build_benchmarks(chosen)} == {"decisions@system", "bold"}
     chosen = config("seat")
     chosen.system = "Be fair."
-    with pytest.raises(FairlabError, match="system= is for benchmarks that ask a model"):
+    with pytest.raises(FairlabError, match="system= works only with benchmarks that prompt a model"):
         build_benchmarks(chosen)

@@ -22,7 +22,7 @@ WRONG = {
     ),
     "a method without steps": (
         ["method=inlp", "optimizer=sgd"],
-        "optimizer= is of methods that train in steps; INLP does",
+        "optimizer= works only with methods that train in steps, unlike INLP",
     ),
     "a rate below 0": (["optimizer=sgd", "optimizer.lr=-1"], "torch.optim.SGD cannot be made (Invalid learning rate"),
     "what is no optimizer": (["optimizer=sgd", "optimizer._target_=builtins.dict"], "optimizer"),
@@ -30,10 +30,10 @@ WRONG = {
         ["schedule=cosine", "~schedule.warmup", "~schedule.floor", "~schedule.from_zero", PLATEAU],
         "ReduceLROnPlateau",
     ),
-    "a debiasing of another method": (["debiasing=poe"], "debiasing= is of classifiers"),
+    "a debiasing of another method": (["debiasing=poe"], "debiasing= works only with classifiers"),
     "Lightning's key of a method without steps": (
         ["method=inlp", "+trainer.val_check_interval=3"],
-        "trainer.val_check_interval has no meaning for INLP",
+        "trainer.val_check_interval has no effect for INLP",
     ),
 }
 
@@ -65,7 +65,7 @@ def test_callbacks_are_built_by_their_names():
     assert [type(one) for one in found] == [Timer, LearningRateMonitor]
     with pytest.raises(FairlabError, match=r"LearningRateMonitor .callbacks.rate. writes to a logger; give one"):
         build_callbacks({"rate": rate}, [])
-    with pytest.raises(FairlabError, match=r"callbacks.no is a Identity and no callback"):
+    with pytest.raises(FairlabError, match=r"callbacks.no is a Identity, not a callback"):
         build_callbacks({"no": {"_target_": "torch.nn.Identity"}}, [])
 
 
@@ -88,7 +88,7 @@ def test_a_choice_that_is_gone_names_a_command_that_composes(name):
     with pytest.raises(FairlabError) as error:
         composed("train", [f"{'+' * (group == 'experiment')}{group}={choice}"], {})
     instead = GONE[name].partition(",")[0].replace("SCALE", "quickstart").split()
-    assert f"is gone; give {GONE[name]}" in str(error.value)
+    assert f"was removed; give {GONE[name]}" in str(error.value)
     assert composed("train", instead, {})
 
 
@@ -110,5 +110,5 @@ class Plain(lightning.LightningDataModule):
 
 def test_a_plain_data_module_is_told_what_it_lacks():
     config = composed("train", [*CCD, f"data._target_={__name__}.Plain"], {})
-    with pytest.raises(FairlabError, match=r"data=Plain lacks parts that a run needs of its data: .*total_batches"):
+    with pytest.raises(FairlabError, match=r"data=Plain lacks members that training data must have: .*total_batches"):
         refuse_misfits("train", config)

@@ -88,7 +88,7 @@ def test_a_smoke_run_takes_the_bounds_of_a_benchmark_and_says_which_takes_no_lim
         "own": None,
     }
     said = [note.text for note in shortening_notes(short) if note.benchmark == "own"]
-    assert said == ["it takes no limit, so all its items were measured; a parameter limit of its class offers one"]
+    assert said == ["it has no limit, so all items were measured; add a parameter limit to its class"]
 
 
 def test_two_benchmarks_of_one_name_are_refused():

@@ -78,7 +78,7 @@ def test_data_that_other_data_is_made_of_is_made_before_it(tmp_path, monkeypatch
 
 
 def test_data_that_is_made_of_itself_or_of_nothing_is_refused():
-    with pytest.raises(FairlabError, match="the data of p goes in a circle: third > second > third"):
+    with pytest.raises(FairlabError, match="the data of p depends on itself: third > second > third"):
         data_of("a", of_data(**CHAIN | {"second": ["input=made/third"]}))
     with pytest.raises(FairlabError, match="made/first is not among the data that p makes"):
         data_of("a", of_data(third=CHAIN["third"], second=CHAIN["second"]))

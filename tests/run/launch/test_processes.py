@@ -296,6 +296,6 @@ def test_a_wrong_number_is_refused(devices):
 def test_torchrun_must_start_as_many_as_are_asked_for(monkeypatch):
     for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "WORLD_SIZE": "4"}.items():
         monkeypatch.setenv(name, value)
-    words = r"torchrun started 4 processes, and .* ask for 2"
+    words = r"torchrun started 4 processes, but .* ask for 2"
     with pytest.raises(FairlabError, match=words):
         refuse_other_count(2)

@@ -32,7 +32,7 @@ record = {"config": {"ckpt": None, "beta": 1}, "command": "python -m x beta=1", 
 (folder / "record.json").write_text(json.dumps(record))
 if not again:
     if act == "fail":
-        sys.exit("fairlab: beta is no number")
+        sys.exit("fairlab: beta is not a number")
     if act == "die":
         os.kill(os.getpid(), 9)
     if act == "wait":
@@ -92,17 +92,17 @@ def test_what_fails_stops_no_other_and_only_that_is_done_again(jobs, start, over
     results = start(made, over)
     assert [isinstance(result, FairlabError) for result in results] == [False, True, True, False]
     assert "2 of 4 runs failed (" in str(results[1])
-    assert "1: beta is no number" in str(results[1])
+    assert "1: beta is not a number" in str(results[1])
     assert "2: killed by SIGKILL" in str(results[1])
     assert "give the same command again to do only these" in str(results[1])
     assert json.loads(Path("sweep/sweep.json").read_text()) == {"overrides": ["a=1,2"], "status": "running"}
     assert Path("sweep/report.html").is_file()
-    assert "run 1 act=fail: failed: beta is no number" in capsys.readouterr().out
+    assert "run 1 act=fail: failed: beta is not a number" in capsys.readouterr().out
 
     assert start(made, over) == [None] * 4
     assert [tries(run) for run in made] == [";", ";ckpt=sweep/1;", ";ckpt=sweep/2;", ";"]
     assert json.loads(Path("sweep/sweep.json").read_text())["status"] == "finished"
-    assert "sweep: 4 runs, 2 of them finished before" in capsys.readouterr().out
+    assert "sweep: 4 runs, 2 of them already finished" in capsys.readouterr().out
     threads = SETTINGS[over]["threads"]
     assert f"on the way {threads or os.environ.get('OMP_NUM_THREADS')} " in made[0].job.log.read_text()
 

@@ -203,7 +203,7 @@ def test_the_sum_counts_every_seed_and_says_what_is_not_in_it():
     text = plan_text("Plan", [known, unknown], [GPU], {"c": "not public", "d": "not public"})
     assert "a, 3 seeds\n    training: 320 items (given), 10 steps of 32" in text
     assert "  training: 1.1e+16 FLOP in 3 runs\n    on G, one after the other: 6 to 30 hours" in text
-    assert "1 more runs train on a number of items that is not known, and are not in the sum" in text
+    assert "1 more runs train on an unknown number of items and are not in the sum" in text
     assert "  c, d: not public" in text
 
 

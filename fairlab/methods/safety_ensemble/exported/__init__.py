@@ -1,1 +1,1 @@
-"""Exported ensembles: writing, reading and scoring with them."""
+"""Exported ensembles: writing, reading and scoring."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
 from fairlab.files import save_arrays
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.types import FairlabError
 
 Array = NDArray[Any]
@@ -53,7 +54,7 @@ class ForestArrays:
             for of, size in ((self.feature, len(self.medians)), (self.roots, nodes), (self.children, nodes))
         )
         if not (shapes and inside and leads_on.all()):
-            raise FairlabError("its trees are no trees")
+            raise FairlabError("its trees are malformed")
 
     @classmethod
     def of(cls, pipeline: Any) -> ForestArrays:
@@ -92,7 +93,7 @@ class BoostingArrays(ForestArrays):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.start.shape != ():
-            raise FairlabError("its array start has another shape than the others ask for")
+            raise FairlabError("its array start has a shape that does not match the others")
 
     @classmethod
     def of(cls, pipeline: Any) -> BoostingArrays:
@@ -114,14 +115,14 @@ class BoostingArrays(ForestArrays):
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
         values_TN = self.leaves(_filled(features, self.medians))
-        return _sigmoid(self.start + values_TN.sum(axis=0))
+        return sigmoid(self.start + values_TN.sum(axis=0))
 
 
 def _joined(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
-    """Return the nodes of trees one after another, a leaf as its own child.
+    """Return the nodes of all trees in one sequence, with each leaf as its own child.
 
     Args:
-        trees: For each tree the first and second child of its nodes, -1 for a leaf, the score they compare, the
+        trees: For each tree, the first and second child of its nodes (-1 for a leaf), the score that they compare, the
             threshold and the value.
     """
     sizes = [len(tree[0]) for tree in trees]
@@ -161,13 +162,13 @@ class LogisticArrays:
             or {self.means.shape, self.scales.shape, self.slopes.shape} != {shape}
             or self.intercept.shape
         ):
-            raise FairlabError("its arrays have other shapes than a regression's")
+            raise FairlabError("its arrays do not have the shapes of a regression")
 
     @classmethod
     def of(cls, pipeline: Any) -> LogisticArrays:
-        """Return the arrays of a pipeline of standardisation and a logistic regression, with or without medians before.
+        """Return the arrays of a pipeline of (optionally) medians, standardisation and a logistic regression.
 
-        Without medians a missing score counts as the mean.
+        Without medians, a missing score counts as the mean.
         """
         *missing, scale, model = (step for _, step in pipeline.steps)
         medians = missing[0].statistics_ if missing else scale.mean_
@@ -176,7 +177,7 @@ class LogisticArrays:
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
         standardised_NF = (_filled(features, self.medians) - self.means) / self.scales
-        return _sigmoid(standardised_NF @ self.slopes + self.intercept)
+        return sigmoid(standardised_NF @ self.slopes + self.intercept)
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class RegressionArrays:
             "intercept": (),
         }
         if wrong := [name for name, shape in expected.items() if getattr(self, name).shape != shape]:
-            raise FairlabError(f"its array {wrong[0]} has another shape than the others ask for")
+            raise FairlabError(f"its array {wrong[0]} has a shape that does not match the others")
 
     @classmethod
     def of(cls, pipeline: Any) -> RegressionArrays:
@@ -251,7 +252,7 @@ class RegressionArrays:
         apart_NL += np.einsum("ij,ij->i", standardised_NF, standardised_NF)[:, None]
         apart_NL += np.einsum("ij,ij->i", self.landmarks, self.landmarks)
         kernel_NL = np.exp(-self.gamma * np.maximum(apart_NL, 0))
-        return _sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
+        return sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
 
     def _rank(self, scores_N: Array, quantiles_Q: Array) -> Array:
         """Return ranks (N,) of one score, midway between the lowest and the highest if quantiles are equal."""
@@ -290,7 +291,7 @@ def write_arrays(pipelines: Sequence[Any], file: Path) -> None:
     for number, pipeline in enumerate(pipelines):
         steps = " ".join(type(step).__name__ for _, step in getattr(pipeline, "steps", ()))
         if steps not in STEPS:
-            raise FairlabError(f"{steps or type(pipeline).__name__} has no form as arrays; use method.kind=forest")
+            raise FairlabError(f"{steps or type(pipeline).__name__} cannot be stored as arrays; use method.kind=forest")
         arrays = KINDS[STEPS[steps]].of(pipeline)
         held |= {f"{number}.{STEPS[steps]}.{field.name}": getattr(arrays, field.name) for field in fields(arrays)}
     save_arrays(held, file)
@@ -300,7 +301,7 @@ def read_arrays(file: Path) -> list[Fitted]:
     """Return the models of a file, in order.
 
     Raises:
-        FairlabError: The file is damaged, or holds anything except the arrays of such models.
+        FairlabError: The file is damaged, or contains anything but arrays of such models.
     """
     from safetensors.numpy import load_file
 
@@ -309,16 +310,12 @@ def read_arrays(file: Path) -> list[Fitted]:
         for name, array in load_file(file).items():
             of, _, field = name.rpartition(".")
             if array.dtype.kind not in "fi" or (array.dtype.kind == "f" and np.isnan(array).any()):
-                raise FairlabError(f"{file}: {name} holds anything but numbers; export the ensemble again")
+                raise FairlabError(f"{file}: {name} does not contain numbers; export the ensemble again")
             models.setdefault(of, {})[field] = array
         try:
             return [KINDS[of.partition(".")[2]](**arrays) for of, arrays in sorted(models.items())]
         except FairlabError as error:
-            raise FairlabError(f"{file} holds no fitted model, {error}; do not use it") from error
-
-
-def _sigmoid(log_odds: Array) -> NDArray[np.float64]:
-    return np.asarray(1 / (1 + np.exp(-log_odds)))
+            raise FairlabError(f"{file} does not contain a fitted model ({error}); do not use it") from error
 
 
 def _filled(features: NDArray[np.float64], medians: Array) -> Array:

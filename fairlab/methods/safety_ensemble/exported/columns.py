@@ -17,7 +17,7 @@ from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import Identities
 
 LABEL, VARIANCE = "{}_label", "{}_variance"
-SOURCES, MISSING = "sources", "missing"  # columns of source scores, and of sources without a score of the text
+SOURCES, MISSING = "sources", "missing"  # columns for source scores, and for sources without a score of the text
 DIGITS = 6
 
 
@@ -48,7 +48,7 @@ class Columns:
 
     def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the output columns of each of the N texts."""
-        # The matrices are small: threads would wait for each other many times longer than they work.
+        # The matrices are so small that threads would wait for each other much longer than they work.
         with self.libraries.limit(limits=1, user_api="blas"):
             return self._said(texts)
 
@@ -93,7 +93,7 @@ class Columns:
     def _add_variances(
         self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
     ) -> None:
-        from fairlab.metrics.acv import set_variances  # loads torch, which only versions need
+        from fairlab.metrics.acv import set_variances  # imports torch, which only versions need
 
         if not rows:
             return

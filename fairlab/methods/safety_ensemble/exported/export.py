@@ -36,7 +36,7 @@ class Ensemble:
     Attributes:
         models: Calibrated model of each harm.
         description: Features, versions of the sources and hashes, as stored next to the models.
-        references: Rewriter to the groups that scores are averaged over; None scores texts as they are.
+        references: Rewriter to the groups that scores are averaged over; None to score only the texts themselves.
     """
 
     models: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Ensemble:
 
     @property
     def identities(self) -> list[str]:
-        """Return the lexicons that made the versions in training; older exports name none, and had ``subgroups``."""
+        """Return the lexicons that made the versions in training; for older exports, which name none, ``subgroups``."""
         return list(self.description.get("identities", [SUBGROUPS]))
 
     @property
@@ -64,9 +64,9 @@ class Ensemble:
         return self.of_features(features, owner)
 
     def features(self, sources: Sources, texts: Sequence[str]) -> tuple[Array, Array, NDArray[np.int64] | None]:
-        """Return source scores (N, F) of texts, those (K, F) that the models receive, and their texts' indices (K,).
+        """Return source scores (N, F) of texts, scores (K, F) for the models, and the indices of their texts (K,).
 
-        The indices are None if the models receive the texts as they are.
+        The indices are None if the models receive the original texts.
         """
         if self.references is None:
             found = sources.score(texts)
@@ -79,7 +79,7 @@ class Ensemble:
         return {harm: model.score(features, owner) if len(features) else np.empty(0) for harm, model in found}
 
     def refuse_others(self, sources: Sources) -> None:
-        """Raise if sources, or their versions, are not those the ensemble was trained on.
+        """Raise if the sources or their versions differ from those the ensemble was trained on.
 
         Raises:
             FairlabError: A source or a version differs.
@@ -87,7 +87,7 @@ class Ensemble:
         versions = {source.name: source.version for source in sources.sources}
         if sources.features != self.description["features"] or versions != self.description["sources"]:
             raise FairlabError(
-                f"the ensemble was trained on {self.description['sources']} and not on {versions}; use the former, "
+                f"the ensemble was trained on {self.description['sources']} , not on {versions}; use the former, "
                 "or train again"
             )
 
@@ -102,8 +102,8 @@ def save_ensemble(
 ) -> Path:
     """Write a file of arrays for each harm, then the description, with any chosen thresholds.
 
-    Lexicons of one's own are copied, so that versions of new texts have the same words. If scores are averaged over
-    reference groups, the description holds a hash of their words.
+    User-defined lexicons are copied, so that versions of new texts have the same words. If scores are averaged over
+    reference groups, the description contains a hash of their words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     harms = {}
@@ -126,7 +126,7 @@ def save_ensemble(
 
 
 def copied_lexicons(identities: Sequence[str], folder: Path) -> list[str]:
-    """Copy lexicon files of one's own into the folder of an ensemble, and return its lexicons' names in there."""
+    """Copy user-defined lexicon files to the folder of an ensemble, and return all lexicons' names in the folder."""
     found = []
     for name in identities:
         if is_file_of_words(name):
@@ -143,7 +143,8 @@ def load_ensemble(folder: Path) -> Ensemble:
     """Load an exported ensemble without running any code from its files.
 
     Raises:
-        FairlabError: The folder has no ensemble, a file was changed, or a file holds content foreign to ensembles.
+        FairlabError: The folder has no ensemble, a file was changed, or a file has content that does not belong to an
+            ensemble.
     """
     from fairlab.methods.safety_ensemble.model import HarmModel
 
@@ -154,24 +155,24 @@ def load_ensemble(folder: Path) -> Ensemble:
         fitted = read_arrays(file)
         if not fitted or {len(one.medians) for one in fitted} != {len(description["features"])}:
             raise FairlabError(
-                f"{file} holds models of other scores than {DESCRIPTION} names; export the ensemble again"
+                f"{file} holds models of scores that {DESCRIPTION} does not name; export the ensemble again"
             )
         models[harm] = HarmModel(fitted, entry["slope"], entry["intercept"])
     return Ensemble(models, description, _references(folder, description))
 
 
 def _references(folder: Path, description: Mapping[str, Any]) -> References | None:
-    """Return the rewriter that an export asks for.
+    """Return the rewriter that an export requires.
 
     Raises:
-        FairlabError: Its words are not those of the export.
+        FairlabError: The rewriter's words differ from those of the export.
     """
     if (expected := description.get("references")) is None:
         return None
     found = References(description.get("identities", [SUBGROUPS]))
     if found.sha256 != expected:
         raise FairlabError(
-            f"{folder} averages its scores over reference groups by other words than this fairlab has; use the "
+            f"{folder} averages its scores over reference groups with words that differ from this fairlab's; use the "
             "fairlab and the lexicons that it was exported with, or train it again"
         )
     return found

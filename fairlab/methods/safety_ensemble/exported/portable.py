@@ -1,9 +1,8 @@
 """Files of sources next to an exported ensemble, so that its folder can be moved to another machine.
 
-``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. Of a source of
-one's own the hash of its code is kept. Large files, and files
-with texts that must not be passed on (scores made elsewhere, weights of classifiers), are not copied. The user who
-moves the folder puts them there, or gives their location.
+``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. For a user-defined
+source, the hash of its code is stored. Large files, and files with texts that must not be redistributed (scores made
+elsewhere, weights of classifiers), are not copied. A user who moves the folder must copy them or give their location.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         found[CODE] = code
     for key in source.paths:
         path = Path(str(node.get(key)))
-        if node.get(key) is None or str(path) in source.built_in or not path.exists():  # or a name of the hub
+        if node.get(key) is None or str(path) in source.built_in or not path.exists():  # also a name on the hub
             continue
         place = Path(BESIDE) / name / path.resolve().name
         found[key] = place.as_posix()

@@ -1,4 +1,4 @@
-"""Scores of any number of rows, in parts: a finished part is kept, so that no row is scored twice.
+"""Scoring of any number of rows in parts; finished parts are kept, so that no row is scored twice.
 
 A part is a run of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
 output. ``NNNNN.jsonl`` holds the scores of a part's rows; ``NNNNN.json``, written last, marks the part as finished and
@@ -67,7 +67,7 @@ class Parts:
 
     Args:
         output: File for the scores.
-        facts: Values, ready for JSON, that determine the scores in addition to the rows; scores begun with other values
+        facts: JSON values that determine the scores in addition to the rows; scores that were started with other values
             are refused.
         keep: Input columns that are copied to the output.
         part_rows: Maximum number of rows in a part.
@@ -109,7 +109,7 @@ class Parts:
         """Lock the folder for this process; remove it on exit if it has no finished part."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.folder.is_symlink():
-            raise FairlabError(f"{self.folder} is a link; remove it, as scores are made under that name")
+            raise FairlabError(f"{self.folder} is a link; remove it, because scores are written under that name")
         check_folder(self.folder)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
@@ -122,7 +122,7 @@ class Parts:
                         shutil.rmtree(self.folder, ignore_errors=True)
         except Timeout as error:
             raise FairlabError(
-                f"another process writes {self.output}; wait until it is done, or give another output"
+                f"another process is writing {self.output}; wait until it is done, or give another output"
             ) from error
 
     def _begun(self) -> bool:
@@ -140,7 +140,7 @@ class Parts:
             )
 
     def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
-        """Yield the parts that are still to be scored, and add the others to ``finished``."""
+        """Yield the parts that have not been scored, and add the others to ``finished``."""
         for task in cut(rows, self.folder, self.part_rows):
             before = self._finished(task.number)
             if before is None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
 from fairlab.types import FairlabError
 
-CHUNK = 1_000  # number of texts handed to a process at a time
+CHUNK = 1_000  # number of texts sent to a process at a time
 
 T = TypeVar("T")
 Scores = dict[str, Any]  # values of one text: its score by harm, and further values on request
@@ -27,7 +27,7 @@ def score_stream(
         items: Any number of items; memory use stays constant.
         text: Function from an item to its text.
         load: Function that makes the scorer, see :func:`score_batches`.
-        num_proc: Number of processes; 1 stays in this process.
+        num_proc: Number of processes; 1 for this process only.
 
     Raises:
         FairlabError: See :func:`score_batches`.
@@ -47,7 +47,7 @@ def score_batches(
         batches: Any number of batches, each small enough for memory; a few are held at a time.
         texts: Function from a batch to its texts.
         load: Picklable function that makes the scorer of a list of texts; each process calls it once.
-        num_proc: Number of processes; 1 stays in this process.
+        num_proc: Number of processes; 1 for this process only.
 
     Raises:
         FairlabError: ``num_proc`` is below 1, or a process was killed from outside.
@@ -59,7 +59,7 @@ def score_batches(
         for batch in batches:
             yield batch, scorer(texts(batch))
         return
-    load()  # report errors of the ensemble in one sentence before any process starts
+    load()  # reports errors of the ensemble in one sentence before any process starts
     with process_pool(num_proc, _start, load) as pool:
         begun = ((batch, pool.submit(_score, texts(batch))) for batch in batches)
         for batch, future in drawn_ahead(begun, num_proc):
@@ -73,7 +73,7 @@ def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _start(load: Callable[[], Scorer]) -> None:
-    """Set up a process with one thread, so that processes do not compete for cores; it ends with its parent."""
+    """Set up a process with one thread, to avoid competition for cores, which ends with its parent process."""
     from threadpoolctl import threadpool_limits
 
     global _scorer

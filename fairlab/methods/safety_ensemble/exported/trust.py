@@ -1,8 +1,8 @@
 """Trust checks for exported ensembles: their description, and the sources that may be built.
 
-A folder may name built-in sources of fairlab only, and those declare their own settings. A custom source, an address,
-the name of a key variable and a name of the hub are accepted from the command only, never from a folder: a folder could
-otherwise run code, or send a key to its author.
+A folder may name only built-in sources of fairlab, which declare their own settings. A custom source, an address, the
+name of a key variable and a name on the hub are accepted only from the command, never from a folder. Otherwise a folder
+could run code, or send a key to its author.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from fairlab.types import FairlabError, Share
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
 ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, now and in older exports
-CODE = "_sha256_"  # key of the hash of the code of a source of one's own
-IDENTITIES = "identities"  # key of the lexicons in the description, and folder of lexicons of one's own
+CODE = "_sha256_"  # key of the hash of a user-defined source's code
+IDENTITIES = "identities"  # key of the lexicons in the description, and folder of user-defined lexicons
 BUILT_IN = re.compile("[a-z_]+")  # name of a lexicon that comes with fairlab
 BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
 
@@ -37,7 +37,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     """
     file = folder / DESCRIPTION
     if not file.is_file():
-        raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
+        raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a safety_ensemble run")
     check_folder(folder)
     content = read_object(file)
     features, sources, harms = (content.get(key) for key in ("features", "sources", "harms"))
@@ -48,10 +48,10 @@ def read_description(folder: Path) -> dict[str, Any]:
     for harm, entry in harms.items():
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
         if any(fault for number in numbers for fault in faults("", number, float, nodes=False)):
-            raise FairlabError(f"{file} gives {harm} no numeric slope and intercept; export the ensemble again")
+            raise FairlabError(f"{file} has no numeric slope and intercept for {harm}; export the ensemble again")
         cut = entry.get("threshold", 0.5)
         if any(faults("", cut, Share, nodes=False)):
-            raise FairlabError(f"{file} gives {harm} a threshold outside 0..1; export the ensemble again")
+            raise FairlabError(f"{file} has a threshold outside 0..1 for {harm}; export the ensemble again")
         name = entry.get("file")
         if isinstance(name, str) and name.endswith(FORMER):
             raise FairlabError(
@@ -64,21 +64,21 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def is_file_of_words(name: str) -> bool:
-    """Return whether the name of a lexicon is that of a file."""
+    """Return whether the name of a lexicon is a file name."""
     return name.endswith((".yaml", ".yml"))
 
 
 def _check_identities(folder: Path, content: dict[str, Any]) -> None:
-    """Resolve the lexicons that a description names: those of fairlab, and files beside it.
+    """Resolve the lexicons that a description names: fairlab's own, and files next to the description.
 
     Raises:
-        FairlabError: A name is of another kind, or a file is missing or outside of the folder.
+        FairlabError: A name has the wrong form, or a file is missing or outside of the folder.
     """
     file, names = folder / DESCRIPTION, content.get(IDENTITIES)
     if names is None:
         return
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FairlabError(f"{file} gives no list of lexicons as {IDENTITIES}; export the ensemble again")
+        raise FairlabError(f"{file} has no list of lexicons as {IDENTITIES}; export the ensemble again")
     found = []
     for name in names:
         own = PurePosixPath(name)
@@ -107,7 +107,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
     if not isinstance(named, dict) or not named:
         raise FairlabError(f"{file} lists no sources; export the ensemble again")
     if strange := sorted(set(given) - set(named)):
-        raise FairlabError(f"sources.{strange[0]} is no source of {folder}; there are: {', '.join(map(str, named))}")
+        raise FairlabError(f"sources.{strange[0]} is not a source of {folder}; there are: {', '.join(map(str, named))}")
     return {str(name): _source(file, str(name), node, given.get(name, {})) for name, node in named.items()}
 
 
@@ -126,7 +126,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
     if any(key not in given for key in source.secret):
         both = " ".join(f"+sources.{name}.{key}=VALUE" for key in source.secret)
         raise FairlabError(
-            f"{file}: {name} asks a server, and a folder cannot set its address and key; give both: {both} (or "
+            f"{file}: {name} contacts a server, whose address and key a folder cannot set; give both: {both} (or "
             "null for none)"
         )
     settings |= _located(file, name, source, {key: value for key, value in settings.items() if key not in given})
@@ -134,7 +134,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
     if hub and hub not in given and not (found in source.built_in or Path(str(found)).is_dir()):
         raise FairlabError(
             f"{file}: {hub} of {name} is not a folder here ({found}), and a folder cannot "
-            f"choose a model of the hub; give it: +sources.{name}.{hub}=NAME"
+            f"choose a model on the hub; give it: +sources.{name}.{hub}=NAME"
         )
     return {TARGET: f"{source.__module__}.{source.__qualname__}", **settings, **given}
 
@@ -149,14 +149,14 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
     found = built_in_source(target) if isinstance(target, str) else None
     if found is None:
         raise FairlabError(
-            f"{file}: {name} is no source of fairlab ({target}); do not use this ensemble, or name a class of your own "
-            f"for it: +sources.{name}.{TARGET}=MODULE.CLASS"
+            f"{file}: {name} is not a source of fairlab ({target}); "
+            f"do not use this ensemble, or name your own class for it: +sources.{name}.{TARGET}=MODULE.CLASS"
         )
     return found
 
 
 def code_sha256(source: type[Source]) -> str | None:
-    """Return the SHA-256 of the file that a source of one's own is written in; None for one of fairlab."""
+    """Return the SHA-256 of the code file of a user-defined source, or None for a source of fairlab."""
     if built_in_source(f"{source.__module__}.{source.__qualname__}"):
         return None
     return sha256(Path(inspect.getfile(source)))
@@ -170,7 +170,7 @@ def _refuse_changed_code(file: Path, name: str, source: type[Source], expected: 
     """
     if expected is not None and code_sha256(source) != expected:
         raise FairlabError(
-            f"{file}: the code of {name}, {inspect.getfile(source)}, is not the one that the ensemble was exported "
+            f"{file}: the code of {name}, {inspect.getfile(source)}, is not the code that the ensemble was exported "
             f"with (SHA-256 {expected}); bring that file back, or train the ensemble again"
         )
 
@@ -192,7 +192,7 @@ def _located(file: Path, name: str, source: type[Source], settings: Mapping[str,
             raise FairlabError(f"{file}: {key} of {name} leads out of the folder ({path}); do not use this ensemble")
         if not place.exists():
             raise FairlabError(
-                f"{place}, which the source {name} needs, is not there; copy it there, or give its place: "
+                f"{place}, which the source {name} needs, does not exist; copy it there, or give its path: "
                 f"+sources.{name}.{key}=PATH"
             )
         found[key] = str(place)

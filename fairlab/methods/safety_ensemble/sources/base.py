@@ -1,4 +1,4 @@
-"""Base of source classifiers, which turn texts into named scores by any means.
+"""Base class of source classifiers, which compute named scores of texts by any means.
 
 Shape letters: N texts, F scores of a source.
 """
@@ -22,17 +22,17 @@ class Source(ABC):
     """Classifier whose scores the ensemble learns from.
 
     Attributes:
-        title: Name of the source for people.
+        title: Readable name of the source.
         limits: One or two sentences on the limits of its scores.
         citation: BibTeX entry of its publication, or a sentence that credits the authors.
         paths: Settings that name files or folders.
         copied: Settings among ``paths`` whose files are small and are copied into an exported ensemble.
-        hub: Setting that names a folder, or else a model of the hub; None if there is no such setting.
-        built_in: Values of ``paths`` and ``hub`` that name parts that come with fairlab.
+        hub: Setting that names a folder or a model on the hub; None if there is no such setting.
+        built_in: Values of ``paths`` and ``hub`` that name files or models included in fairlab.
         secret: Settings, such as an address, that are never read from an exported ensemble, because the folder's author
-            could direct a key to it. They come from the command.
-        asks_of_turned: Whether texts turned to reference groups are scored too when scores are averaged over them; a
-            source whose scores have a price, or are those of certain texts alone, keeps the score of the text itself.
+            could have a key sent to that address. They must come from the command.
+        asks_of_turned: Whether rewrites to reference groups are scored too when scores are averaged over them. A source
+            whose scores cost money, or that has only scores of certain texts, keeps the score of the original text.
         own_limit: Whether the source limits its own time per request, as one that queries a server does.
         name: Name of the source, unique within an ensemble.
         version: Version of the weights, or of the scores' provider; scores of two versions are never mixed.
@@ -60,7 +60,7 @@ class Source(ABC):
         return {name for name, one in inspect.signature(cls).parameters.items() if one.kind in kinds}
 
     def covers(self, texts: Sequence[str]) -> bool:
-        """Return whether some text may have a score; False only if it is certain that none has."""
+        """Return whether any text may have a score; False only if it is certain that none has one."""
         return True
 
     @abstractmethod

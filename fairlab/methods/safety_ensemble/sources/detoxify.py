@@ -53,7 +53,7 @@ class Detoxify(Source):
 
         file = Path(checkpoint)
         if not file.is_file():
-            raise DataUnavailable(f"{checkpoint} is not there; give a checkpoint file of Detoxify")
+            raise DataUnavailable(f"{checkpoint} does not exist; give a checkpoint file of Detoxify")
         check_tensor_archive(file)
         with loading(f"the checkpoint {file}"):
             held = torch.load(file, map_location="cpu", weights_only=True)
@@ -63,9 +63,11 @@ class Detoxify(Source):
             labels = [*dataset["classes"], *dataset.get("identity_classes", ())]
             count = int(encoder["num_classes"])
         except (KeyError, TypeError, ValueError) as error:
-            raise FairlabError(f"{checkpoint} is no checkpoint of Detoxify: {error} is missing") from error
+            raise FairlabError(f"{checkpoint} is not a checkpoint of Detoxify: {error} is missing") from error
         if not 0 < count <= min(len(labels), MOST_OUTPUTS) or not all(isinstance(label, str) for label in labels):
-            raise FairlabError(f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint")
+            raise FairlabError(
+                f"{checkpoint} names only {len(labels)} of its {count} outputs; give a released checkpoint"
+            )
         source = config or str(encoder["model_type"])
         if Path(source).is_dir():
             check_model_folder(Path(source), elsewhere=[file])
@@ -77,7 +79,7 @@ class Detoxify(Source):
         self.model: Any = AutoModelForSequenceClassification.from_config(shape, trust_remote_code=False)
         with loading(f"the checkpoint {file} into the encoder {source}"):
             state = {key.removeprefix("model."): value for key, value in state.items()}
-            missing, _ = self.model.load_state_dict(state, strict=False)  # strict except for older buffers
+            missing, _ = self.model.load_state_dict(state, strict=False)  # older buffers may be missing
         if missing:
             raise FairlabError(f"{checkpoint} lacks the weights {missing[0]}; is {source} its encoder?")
         self.model.eval().to(device())

@@ -1,4 +1,4 @@
-"""Chat model as a source: it judges a text by a policy, as a guard model or by a prompt.
+"""Chat model as a source, which judges a text by a policy, as a guard model or through a prompt.
 
 Sources: Inan et al. 2023, "Llama Guard: LLM-based Input-Output Safeguard for Human-AI Conversations"; Zeng et al. 2024,
 "ShieldGemma: Generative AI Content Moderation Based on Gemma", whose prompt asks one question per policy.
@@ -33,7 +33,7 @@ CATEGORY = re.compile(r"\bS(1[0-4]|[1-9])\b")
 HAZARDS = 14  # categories of Llama Guard 3 and 4, S1 to S14
 CONCURRENCY = 4
 REPLY_TOKENS = 24
-SHOWN = 60  # characters of a reply in an error
+SHOWN = 60  # maximum characters shown of a reply in an error
 ASKED = {"logprobs": True, "top_logprobs": 20}
 PROMPT = """\
 A text is judged by one policy. The policy: {definition}
@@ -72,10 +72,10 @@ word alone."""
 
 
 class FirstTokens(Server):
-    """Server whose replies hold, in addition to the text, the log-probabilities at the first token that is not blank.
+    """Server whose replies contain the text and the log-probabilities at the first token that is not blank.
 
-    A reply is JSON, ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A reply that was cut
-    is an answer as well, because its beginning is what counts.
+    A reply is JSON, ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A truncated reply
+    counts as an answer too, because only its beginning matters.
     """
 
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
@@ -89,16 +89,16 @@ class FirstTokens(Server):
 class Judge(Source):
     """Source of a chat model's probability that a text violates a policy.
 
-    Each harm is one question, except with Llama Guard, which answers for all its categories at once. The probability
-    of *yes* is that of the first token, among *yes* and *no*, if the server gives log-probabilities, or else 1 or 0.
-    Answers are kept in a ledger, and no question is asked twice.
+    Each harm is one question, except with Llama Guard, which answers for all its categories at once. If the server
+    returns log-probabilities, the probability of *yes* is computed from *yes* and *no* as the first token; otherwise it
+    is 1 or 0. Answers are kept in a ledger, and no question is asked twice.
 
     Args:
         base_url: Address of an OpenAI-compatible server, up to and including the version.
         model: Name of the model on the server.
-        template: Way of asking: ``policy``, a prompt for any chat model; ``llama_guard``, the text alone, because the
-            server's chat template holds the policy; ``shieldgemma``; or ``refusal``, which asks instead whether a reply
-            refuses its request, for texts that hold both.
+        template: Form of the question: ``policy``, a prompt for any chat model; ``llama_guard``, only the text, because
+            the server's chat template contains the policy; ``shieldgemma``; or ``refusal``, which asks whether a reply
+            refuses its request, for texts that contain both.
         harms: Harms of table 1 to ask for; ignored with ``llama_guard`` and ``refusal``.
         api_key_env: Environment variable that holds the key; None sends no key.
         ledger: File of the answers.
@@ -110,11 +110,11 @@ class Judge(Source):
     """
 
     title = "judgement of a chat model by a policy"
-    limits = "The server's owner may change the model behind its name, and it sees every text; prompts sway it."
+    limits = "The server's owner may change the model behind its name, and sees every text; prompts influence it."
     citation = "The authors of the model, as its own card names them."
     secret = ("base_url", "api_key_env", "ledger")
-    asks_of_turned = False  # every request has a price
-    own_limit = True  # the client's, for each request
+    asks_of_turned = False  # every request costs money
+    own_limit = True  # the client limits the time of each request
 
     def __init__(
         self,
@@ -151,13 +151,11 @@ class Judge(Source):
             said = next((reply for reply in replies if reply.ok), replies[0])
             shown = json.dumps(_read(said)[0][:SHOWN]) if said.ok else said.reason
             words = "'safe' or 'unsafe'" if self.template == LLAMA_GUARD else "'Yes' or 'No'"
-            raise FairlabError(
-                f"the judge {self.llm.name} answers {shown} and not {words}; take another model or template"
-            )
+            raise FairlabError(f"the judge {self.llm.name} answers {shown}, not {words}; use another model or template")
         return rows
 
     def _requests(self, text: str) -> list[Request]:
-        """Return the questions on a text: one per harm, or one in all with Llama Guard and for refusals."""
+        """Return the questions on a text: one per harm, or a single one with Llama Guard and for refusals."""
         if self.template == LLAMA_GUARD:
             return [_request(text)]
         if self.template == REFUSAL:
@@ -181,11 +179,11 @@ class Judge(Source):
 
 
 def probability(text: str, first: Mapping[str, float], word: str, other: str) -> float:
-    """Return the probability of the first of two answers, in [0, 1], or nan if the reply is neither.
+    """Return the probability of the first of two answers, in [0, 1]; nan if the reply is neither.
 
     Args:
         text: Text of the reply.
-        first: Log-probabilities of candidates for the first token; empty if the server gives none.
+        first: Log-probabilities of candidates for the first token; empty if the server returns none.
         word: Answer whose probability is returned.
         other: Opposite answer.
 
@@ -207,7 +205,7 @@ def probability(text: str, first: Mapping[str, float], word: str, other: str) ->
 
 
 def _begins(token: str, word: str, other: str) -> bool:
-    """Return whether a token is the beginning of a word and not of the other one."""
+    """Return whether a token is the beginning of one word but not of the other."""
     found = token.strip().casefold()
     return bool(found) and word.startswith(found) and not other.startswith(found)
 

@@ -1,4 +1,4 @@
-"""Linear scores of a sentence vector: classifiers taught on labelled texts, and directions in which texts differ.
+"""Linear scores of a sentence vector: classifiers trained on labelled texts, and directions in which texts differ.
 
 Shape letters: N texts, D vector components, F scores.
 """
@@ -51,12 +51,12 @@ def read_linear(file: Path, encoder: str) -> LinearScores:
 
     Raises:
         DataUnavailable: The file does not exist.
-        FairlabError: The file holds no linear scores, or was made for another encoder.
+        FairlabError: The file contains no linear scores, or was made for another encoder.
     """
     from safetensors import safe_open
 
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no file of linear scores; {REMEDY}, or set linear=null")
+        raise DataUnavailable(f"{file} is not a file of linear scores; {REMEDY}, or set linear=null")
     with loading(f"the linear scores {file}"), safe_open(file, framework="numpy") as held:
         metadata = held.metadata() or {}
         tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118
@@ -84,7 +84,7 @@ def write_linear(scores: LinearScores, file: Path) -> None:
 
 
 def _names(written: str | None) -> tuple[str, ...]:
-    """Return distinct names from their JSON list; empty if it is anything else."""
+    """Return the distinct names in a JSON list; empty for anything else."""
     try:
         found: Sequence[object] = json.loads(written or "[]")
     except ValueError:

@@ -1,7 +1,8 @@
 """Bidirectional LSTM over words, its maximum over time and two dense layers, in numpy.
 
-Importing torch would take longer than scoring thousands of texts. Texts are in columns, so that the gates of all texts
-take one matrix product per step. Shape letters: N texts, T words, H units of a direction, W width of a word, F outputs.
+Importing torch would take longer than scoring thousands of texts. Texts are stored in columns, so that one matrix
+product per step computes the gates of all texts. Shape letters: N texts, T words, H units of a direction, W width of a
+word, F outputs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ STILL = 1e-7  # largest change of a state's unit between two steps at which the 
 
 @dataclass(frozen=True)
 class Direction:
-    """Weights of one direction; gates in the order input, forget, cell, output.
+    """Weights of one direction, with gates in the order input, forget, cell, output.
 
     Attributes:
         kernel: Weights of the words, (4H, W).
@@ -34,7 +35,7 @@ class Direction:
 
     @cached_property
     def prepared(self) -> tuple[Floats, Floats, Floats]:
-        """Return kernel (4H, W), recurrent (4H, H) and bias (4H, 1) with the sigmoid gates first, and halved.
+        """Return kernel (4H, W), recurrent (4H, H) and bias (4H, 1), with the sigmoid gates first and halved.
 
         The sigmoid of x is (1 + tanh(x / 2)) / 2, so that one tanh serves all gates.
         """
@@ -88,8 +89,8 @@ class _Steps:
 class Network:
     """Network that scores N texts padded with leading zeros up to a length, without a pass through all zeros.
 
-    In the forward direction, all texts begin with the same zeros: the states after each number of zeros are computed
-    once. In the backward direction, the zeros come last. They contribute the same at every step, and are omitted once
+    In the forward direction, all texts begin with the same zeros, so the states after each number of zeros are computed
+    once. In the backward direction, the zeros come last. They have the same effect at every step, and are omitted once
     the state has converged.
 
     Args:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MINILM, POLICY, LINEAR, ADAPTERS = "minilm", "policy", "linear", "adapters"
 PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
 TOKENS = 128  # maximum number of tokens read of a text
+AT_ONCE = 1_024  # tokens in a forward pass; more are no faster, and a server keeps the memory that they take
 
 
 class PolicySimilarity(Source):
@@ -37,29 +38,30 @@ class PolicySimilarity(Source):
 
     Args:
         encoder: Folder or hub name of a sentence encoder, or ``minilm``, whose weights come with the extra ``offline``.
-        path: Path of a file with lines ``HARM: SENTENCE`` and comment lines that begin with ``# ``; or ``policy``, the
-            sentences that come with fairlab.
-        linear: Path of a file of linear scores made for the encoder; ``linear``, those of MiniLM that come with
-            fairlab; or None for the similarities alone.
-        adapters: Path of low-rank adapters that are merged into the encoder; ``adapters``, those of MiniLM that come
-            with fairlab; or None for the encoder as it was published. Linear scores belong to an encoder with its
+        path: Path of a file with lines ``HARM: SENTENCE`` and comment lines that begin with ``# ``; or ``policy`` for
+            the sentences included in fairlab.
+        linear: Path of a file of linear scores made for the encoder; ``linear`` for MiniLM's scores included in
+            fairlab; or None for only the similarities.
+        adapters: Path of low-rank adapters that are merged into the encoder; ``adapters`` for MiniLM's adapters
+            included in fairlab; or None for the published encoder. Linear scores belong to an encoder with its
             adapters.
         name: Name of the source, unique within an ensemble.
 
     Raises:
         DataUnavailable: A file does not exist.
-        FairlabError: The encoder is not available, the adapters are of another one, a line is not a sentence of a
-            harm, or the linear scores are of another encoder.
+        FairlabError: The encoder is not available, the adapters or linear scores belong to another encoder, or a line
+            is not a sentence of a harm.
     """
 
     title = "similarity with sentences of a policy, and linear scores of the sentence vector"
     limits = (
-        "Nearness of subjects: a text that condemns what a sentence names is as near as one that threatens it. The "
-        "linear scores were taught on tweets of 2017 to 2019, and on sentences about groups, put together from parts."
+        "Similarity is about subjects: a text that condemns something is as near to a sentence as one that threatens "
+        "it. The linear scores were trained on tweets of 2017 to 2019, and on generated sentences about "
+        "groups."
     )
     citation = (
-        "The sentences and the scores are fairlab's own; the linear scores were taught on the tweets of Davidson et "
-        "al. 2017 and Zampieri et al. 2019, and on sentences of fairlab's own."
+        "The sentences and the scores are fairlab's own; the linear scores were trained on the tweets of Davidson et "
+        "al. 2017 and Zampieri et al. 2019, and on fairlab's own sentences."
     )
     paths = ("encoder", "path", "linear", "adapters")
     copied = ("path", "linear", "adapters")
@@ -109,7 +111,7 @@ class PolicySimilarity(Source):
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the sentence vectors (N, D) of unit length."""
-        return np.asarray(self.backbone.embed(texts).double().cpu().numpy())
+        return np.asarray(self.backbone.embed(texts, budget=AT_ONCE).double().cpu().numpy())
 
 
 def _merge(backbone: Backbone, file: Path) -> None:
@@ -117,12 +119,12 @@ def _merge(backbone: Backbone, file: Path) -> None:
 
     Raises:
         DataUnavailable: The file does not exist.
-        FairlabError: The file holds no adapters of this encoder.
+        FairlabError: The file contains no adapters of this encoder.
     """
     from fairlab.backbones.adapters import merge_adapters
 
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no file of adapters; give one, or set adapters=null and linear=null")
+        raise DataUnavailable(f"{file} is not a file of adapters; give one, or set adapters=null and linear=null")
     try:
         with loading(f"the adapters {file}"):
             merge_adapters(backbone.model, file)
@@ -138,14 +140,14 @@ def read_policy(file: Path) -> dict[str, list[str]]:
         FairlabError: A line is not a sentence of a harm, or the file has no sentence.
     """
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no policy; give a file with HARM: SENTENCE on each line, or {POLICY}")
+        raise DataUnavailable(f"{file} is not a policy; give a file with HARM: SENTENCE on each line, or {POLICY}")
     found: dict[str, list[str]] = {}
     for number, line in enumerate(text_lines(file), start=1):
         if line.strip() and not line.startswith("# "):
             harm, _, sentence = (part.strip() for part in line.partition(":"))
             if not harm or not sentence:
-                raise FairlabError(f"{file}, line {number} is no sentence of a harm; write HARM: SENTENCE")
+                raise FairlabError(f"{file}, line {number} is not a sentence of a harm; write HARM: SENTENCE")
             found.setdefault(harm, []).append(sentence)
     if not found:
-        raise FairlabError(f"{file} holds no sentence; give a file with HARM: SENTENCE on each line")
+        raise FairlabError(f"{file} contains no sentence; give a file with HARM: SENTENCE on each line")
     return found

@@ -25,7 +25,7 @@ class Profanity(Source):
     """
 
     title = "profanity by alt-profanity-check"
-    limits = "A linear model of words in English: it takes quoted and reclaimed words for offence, and sees no context."
+    limits = "A linear model of English words: it mistakes quoted and reclaimed words for offence, and ignores context."
     citation = "Dimitrios Mistriotis and Victor Zhou: alt-profanity-check, a package of Python."
     name = "profanity"
     outputs = ("offensive",)

@@ -9,14 +9,14 @@ from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError
 
 HERE = __name__.rpartition(".")[0]
-FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # modules of older exports and records
+FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # modules named in older exports and records
 
 
 def built_in_source(target: str) -> type[Source] | None:
     """Return the class of a built-in source of fairlab, or None for any other name.
 
-    A name is compared with the modules of this package, and only these are imported. The class must be a source defined
-    in such a module itself, so that a name from a folder cannot reach anything else.
+    Only modules of this package are imported, and the class must be a source that is defined in one of them. A name
+    from a folder thus cannot reach anything else.
 
     Args:
         target: Dotted name of the class.
@@ -48,5 +48,5 @@ def source_class(target: str) -> type[Source]:
     except ImportError as error:
         raise FairlabError(f"the source {target} cannot be imported ({error}); add its folder to PYTHONPATH") from error
     if not isinstance(own, type) or not issubclass(own, Source):
-        raise FairlabError(f"{target} is no source; derive its class from {HERE}.base.Source")
+        raise FairlabError(f"{target} is not a source; derive its class from {HERE}.base.Source")
     return own

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from fairlab.types import FairlabError
 
-AT_ONCE = 500  # keys in a query
+AT_ONCE = 500  # keys per query
 
 
 class Named(Protocol):
-    """Properties of a source that a cache needs."""
+    """Attributes of a source that a cache needs."""
 
     name: str
     version: str
@@ -32,7 +32,7 @@ class ScoreCache:
         path: Path of the file, which is created if missing.
 
     Raises:
-        FairlabError: The file is of another kind.
+        FairlabError: The file is not a cache of scores.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +48,7 @@ class ScoreCache:
             yield
         except sqlite3.DatabaseError as error:
             raise FairlabError(
-                f"{self.path} is no cache of scores, or a damaged one; give another cache file, or remove this one"
+                f"{self.path} is not a cache of scores, or it is damaged; give another cache file, or remove this one"
             ) from error
 
     def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:

@@ -16,14 +16,14 @@ from fairlab.types import need_extra
 class Sentiment(Source):
     """Source of sentiment by VADER's word list and rules.
 
-    It is not a safety classifier, but harm to a person sounds negative.
+    It is not a safety classifier, but texts that harm a person sound negative.
 
     Raises:
         FairlabError: The package is not installed.
     """
 
     title = "sentiment by VADER"
-    limits = "Rules and a word list for English of social media; negative words about anything count."
+    limits = "Rules and a word list for English social media; negative words count, whatever they refer to."
     citation = """@inproceedings{hutto2014vader,
   title = {{VADER}: A Parsimonious Rule-Based Model for Sentiment Analysis of Social Media Text},
   author = {Hutto, C. J. and Gilbert, Eric},

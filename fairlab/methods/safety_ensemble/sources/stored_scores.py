@@ -16,9 +16,9 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class StoredScores(Source):
-    """Source of scores made elsewhere, such as by a closed API: a table, or the API's replies, with a text each.
+    """Source of scores made elsewhere, such as by a closed API, in a table or as the API's replies with their texts.
 
-    A file of JSON lines holds rows of a text and its scores, or replies of a moderation API beside their text: OpenAI's
+    A file of JSON lines holds rows of a text and its scores, or replies of a moderation API with their texts: OpenAI's
     ``results`` with ``category_scores``, or Perspective's ``attributeScores``, also below ``response`` or ``body``.
 
     Args:
@@ -26,17 +26,17 @@ class StoredScores(Source):
         name: Name of the source, unique within an ensemble.
         version: Version of the scores' provider; None uses the file's hash.
         column: Name of the column that holds the text.
-        outputs: Names of the score columns to take; None takes all.
+        outputs: Names of the score columns to use; None for all.
 
     Raises:
         DataUnavailable: The file does not exist.
         FairlabError: The file is not a table, has no scores, lacks one of ``outputs``, has a row without a text, or has
-            a text twice with different scores.
+            two different scores for the same text.
     """
 
     title = "scores made elsewhere"
-    limits = "Only texts that the file holds have scores, so that an ensemble with this source scores no new text."
-    citation = "Scores of whoever made the file."
+    limits = "Only texts in the file have scores, so an ensemble with this source cannot score new texts."
+    citation = "The scores belong to the maker of the file."
     paths = ("path",)
     asks_of_turned = False
 
@@ -52,7 +52,7 @@ class StoredScores(Source):
         self.name = name
         file = Path(path)
         if not file.is_file():
-            raise DataUnavailable(f"{path} is no file of scores; {how_to_store(column, outputs)}")
+            raise DataUnavailable(f"{path} is not a file of scores; {how_to_store(column, outputs)}")
         self.version = version or sha256(file)
         rows = _table(file, column)
         if not rows or column not in rows[0] or len(rows[0]) < 2:
@@ -64,11 +64,13 @@ class StoredScores(Source):
         for number, row in enumerate(rows, start=1):
             if not row[column]:
                 raise FairlabError(
-                    f"{path}, row {number} has no text in the column '{column}'; put it in, or drop the row"
+                    f"{path}, row {number} has no text in the column '{column}'; add it, or remove the row"
                 )
             values = [_number(row[key], f"{path}, row {number}, column {key}") for key in self.outputs]
             if not np.array_equal(self.held.setdefault(str(row[column])[:LONGEST], values), values, equal_nan=True):
-                raise FairlabError(f"{path}, row {number}: the text has other scores above; keep one of the rows")
+                raise FairlabError(
+                    f"{path}, row {number}: an earlier row has other scores for this text; keep one of the rows"
+                )
 
     def covers(self, texts: Sequence[str]) -> bool:
         """Return whether the file holds one of the texts."""
@@ -81,7 +83,7 @@ class StoredScores(Source):
 
 
 def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
-    """Describe the required content of a file of stored scores in words."""
+    """Describe the required content of a file of stored scores, as part of a message."""
     named = "its scores" if outputs is None else f"the scores {', '.join(outputs)}"
     return (
         "score all texts of the data and their versions, and write a CSV, Parquet or JSONL file with the column "
@@ -90,20 +92,21 @@ def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
 
 
 def _table(file: Path, column: str) -> list[dict[str, Any]]:
-    """Return the rows of a table; empty if it has none.
+    """Return the rows of a table; empty if it has no rows.
 
     Raises:
-        FairlabError: A reply has other scores than the first one.
+        FairlabError: A reply has scores with other names than the first one.
     """
     if file.suffix == ".jsonl":
         rows = [(place, reply_scores(row, column)) for place, row in read_json_lines(file)]
         for place, row in rows:
             if row.keys() != rows[0][1].keys():
                 other = sorted(row.keys() ^ rows[0][1].keys())
-                raise FairlabError(f"{place} has other scores than the first row ({', '.join(other)}); keep one kind")
+                raise FairlabError(f"{place} has scores that the first row lacks ({', '.join(other)}); keep one kind")
         return [row for _, row in rows]
     if file.suffix == ".parquet":
-        return [item[1] for item in found_in(str(file))[""] if not isinstance(item, BadRow)]  # Parquet has no bad row
+        # Parquet files have no bad rows
+        return [item[1] for item in found_in(str(file))[""] if not isinstance(item, BadRow)]
     return [row for _, row in read_table_rows(file)]
 
 
@@ -117,7 +120,7 @@ def reply_scores(row: Any, column: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         return {}
     reply: Any = next((row[key] for key in ("response", "body") if isinstance(row.get(key), dict)), row)
-    reply = reply["body"] if isinstance(reply.get("body"), dict) else reply  # of a batch: response, then body
+    reply = reply["body"] if isinstance(reply.get("body"), dict) else reply  # a batch nests the body in the response
     results = reply.get("results")
     first = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else reply
     found = first.get("category_scores")

@@ -18,7 +18,7 @@ from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import DataUnavailable, FairlabError
 
-TEXTS = 32  # in a forward pass
+TEXTS = 32  # texts per forward pass
 
 
 class TransformersClassifier(Source):
@@ -32,7 +32,7 @@ class TransformersClassifier(Source):
     """
 
     title = "text classifier in transformers format"
-    limits = "See its own card; an output means whatever its training data calls by that name."
+    limits = "See its own card; the meaning of an output is defined by its training data."
     citation = "The authors of the classifier, as its own card names them."
     paths = ("name",)
     hub = "name"

@@ -78,12 +78,12 @@ def read_classifier(folder: Path) -> WordClassifier:
     """Load the classifier from the two files in a folder.
 
     Raises:
-        FairlabError: The files cannot be read, or belong to a different version from the supported one.
+        FairlabError: The files cannot be read, or belong to an unsupported version.
     """
     with loading(f"the classifier in {folder}"):
         words, model = (_read(folder / f"{name}.joblib") for name in ("vectorizer", "model"))
         if other := [name for name, value in EXPECTED.items() if getattr(words, name) != value]:
-            raise FairlabError(f"{folder}: {other[0]} is another than in alt-profanity-check 1.9; install that version")
+            raise FairlabError(f"{folder}: {other[0]} differs from alt-profanity-check 1.9; install that version")
         parts = model.calibrated_classifiers_
         lines = [part.calibrators[0] for part in parts]
         return WordClassifier(

@@ -28,7 +28,7 @@ class WordList(Source):
     """
 
     title = "words of a list"
-    limits = "Words without their context: whoever quotes, condemns or reports a word counts like whoever uses it."
+    limits = "Words without context: quoting, condemning or reporting a word counts the same as using it."
     citation = "A word list by fairlab, or one of the user's own."
     paths = ("path",)
     copied = ("path",)
@@ -40,11 +40,11 @@ class WordList(Source):
         file = LISTS / f"{path}.txt" if path in self.built_in else Path(path)
         if not file.is_file():
             raise DataUnavailable(
-                f"{path} is no word list; give a file of one term a line, or {', '.join(self.built_in)}"
+                f"{path} is not a word list; give a file of one term per line, or {', '.join(self.built_in)}"
             )
         terms = [line for line in text_lines(file) if word_pieces(line) and not line.startswith("# ")]
         if not terms:
-            raise FairlabError(f"{file} holds no term; give a file of one term a line")
+            raise FairlabError(f"{file} contains no terms; give a file of one term per line")
         self.finder = TermFinder(terms)
         self.version = sha256(file)
 

@@ -101,7 +101,7 @@ def test_a_regression_without_medians_counts_a_missing_score_as_the_mean(example
 
 
 def test_a_model_without_such_a_form_writes_no_file(tmp_path):
-    with pytest.raises(FairlabError, match="object has no form as arrays"):
+    with pytest.raises(FairlabError, match="object cannot be stored as arrays"):
         write_arrays([object()], tmp_path / "hate.safetensors")
     assert not list(tmp_path.iterdir())
 

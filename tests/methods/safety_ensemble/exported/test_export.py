@@ -52,7 +52,7 @@ def test_models_of_other_scores_than_described_are_refused(fitted, tmp_path):
     description = json.loads((tmp_path / "ensemble.json").read_text())
     description["features"].append("biased.more")
     (tmp_path / "ensemble.json").write_text(json.dumps(description))
-    with pytest.raises(FairlabError, match="holds models of other scores than"):
+    with pytest.raises(FairlabError, match="holds models of scores that"):
         load_ensemble(tmp_path)
 
 

@@ -50,8 +50,8 @@ def test_a_moved_folder_needs_what_lay_elsewhere_once(exported, tmp_path):
     with pytest.raises(FairlabError) as error:
         read_sources(moved, {})
     assert str(error.value) == (
-        f"{moved}/sources/stored/scores.csv, which the source stored needs, is not there; copy it there, or give its "
-        "place: +sources.stored.path=PATH"
+        f"{moved}/sources/stored/scores.csv, which the source stored needs, does not exist; copy it there, or give its "
+        "path: +sources.stored.path=PATH"
     )
     given = read_sources(moved, {"stored": {"path": str(kept)}})
     (moved / "sources" / "stored").mkdir()
@@ -81,7 +81,7 @@ def test_the_code_of_a_source_of_ones_own_is_the_exported_one(tmp_path, monkeypa
     held = yaml.safe_load((folder / "sources.yaml").read_text())
     assert held["own"] == own | {"_sha256_": sha256(tmp_path / "loud.py")}
     assert "_sha256_" not in held["violence"]
-    with pytest.raises(FairlabError, match="own is no source of fairlab"):
+    with pytest.raises(FairlabError, match="own is not a source of fairlab"):
         read_sources(folder, {})
     assert read_sources(folder, {"own": own})["own"] == own
     with (tmp_path / "loud.py").open("a") as file:

@@ -93,5 +93,5 @@ def test_a_second_process_and_a_missing_column_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
     work = parts(tmp_path)
     work.folder.mkdir()
-    with FileLock(work.folder / ".lock"), pytest.raises(FairlabError, match="another process writes"):
+    with FileLock(work.folder / ".lock"), pytest.raises(FairlabError, match="another process is writing"):
         work.finish(rows(1), Counting, num_proc=1)

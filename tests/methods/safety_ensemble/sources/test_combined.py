@@ -77,7 +77,7 @@ def test_a_text_without_scores_is_missing_and_asked_again(tmp_path):
 
 def test_a_source_that_dies_is_named_and_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "BATCH", 1)
-    with pytest.raises(FairlabError, match=r"the source lengths gave up on 1 texts \(ConnectionError: gone"):
+    with pytest.raises(FairlabError, match=r"the source lengths failed on 1 texts \(ConnectionError: gone"):
         Sources([Lengths(deadly="bb")], cache=tmp_path / "c").score(["a", "bb"])
     healthy = Lengths()
     Sources([healthy], cache=tmp_path / "c").score(["a", "bb"])
@@ -112,7 +112,7 @@ def test_stored_scores(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("text,hate\na,0.5\na,0.6\n", "row 2: the text has other scores above"),
+        ("text,hate\na,0.5\na,0.6\n", "row 2: an earlier row has other scores for this text"),
         ("text,hate\na,high\n", "row 1, column hate: a score must be a number, not 'high'"),
         ("text,hate\na,1\n,0.5\n", "row 2 has no text in the column 'text'"),
         ("prompt,hate\na,1\n", "must hold rows with the column 'text'"),
@@ -122,7 +122,7 @@ def test_bad_stored_scores_are_named(tmp_path, content, message):
     (tmp_path / "s.csv").write_text(content, encoding="utf-8")
     with pytest.raises(FairlabError, match=message):
         StoredScores(path=str(tmp_path / "s.csv"))
-    with pytest.raises(DataUnavailable, match="is no file of scores"):
+    with pytest.raises(DataUnavailable, match="is not a file of scores"):
         StoredScores(path=str(tmp_path / "none.csv"))
 
 
@@ -141,9 +141,9 @@ def test_the_list_of_violence_names_no_group_and_its_head_is_no_term(tmp_path):
     swaps = Identities().swaps
     assert not [term for term in listed.finder.terms.values() if any(term in swap.marks for swap in swaps)]
     (tmp_path / "empty.txt").write_text("# nothing\n\n", encoding="utf-8")
-    with pytest.raises(FairlabError, match="holds no term"):
+    with pytest.raises(FairlabError, match="contains no terms"):
         WordList(path=str(tmp_path / "empty.txt"))
-    with pytest.raises(DataUnavailable, match="is no word list"):
+    with pytest.raises(DataUnavailable, match="is not a word list"):
         WordList(path=str(tmp_path / "none.txt"))
 
 
@@ -170,10 +170,10 @@ def test_a_source_that_breaks_on_one_text_scores_the_others(tmp_path):
     assert np.isnan(scores).any(axis=1).tolist() == [False, True, False, False, False]
     assert scores[0].tolist() == [4, 2]
     assert sources.missing == {"lengths": 1}
-    with pytest.raises(FairlabError, match=r"gave up on 1 texts \(ValueError: cannot read it"):
+    with pytest.raises(FairlabError, match=r"failed on 1 texts \(ValueError: cannot read it"):
         sources.score(["bad"])  # of all texts that were asked, not one has a score
     many = [f"bad {k}" for k in range(20)] + ["good"]
-    with pytest.raises(FairlabError, match="the source lengths gave up on"):
+    with pytest.raises(FairlabError, match="the source lengths failed on"):
         Sources([Stumbling()]).score(many)
 
 

@@ -77,7 +77,7 @@ def test_prose_is_no_judgement(tmp_path):
         Stub(lambda payload, nth: reply("It depends on the reader")) as stub,
         pytest.raises(
             FairlabError,
-            match="the judge m answers \"It depends on the reader\" and not 'Yes' or 'No'; take another model",
+            match="the judge m answers \"It depends on the reader\", not 'Yes' or 'No'; use another model",
         ),
     ):
         judge(stub, tmp_path).score(["a", "b"])

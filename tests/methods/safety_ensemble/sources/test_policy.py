@@ -48,16 +48,16 @@ def test_the_policy_that_comes_with_fairlab_names_no_group():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("hate: they\nnothing\n", "line 2 is no sentence of a harm; write HARM: SENTENCE"),
-        ("hate:\n", "line 1 is no sentence of a harm"),
-        ("# a head\n\n", "holds no sentence"),
+        ("hate: they\nnothing\n", "line 2 is not a sentence of a harm; write HARM: SENTENCE"),
+        ("hate:\n", "line 1 is not a sentence of a harm"),
+        ("# a head\n\n", "contains no sentence"),
     ],
 )
 def test_a_bad_policy_is_named(tmp_path, content, message):
     (tmp_path / "bad.txt").write_text(content)
     with pytest.raises(FairlabError, match=message):
         read_policy(tmp_path / "bad.txt")
-    with pytest.raises(DataUnavailable, match="is no policy"):
+    with pytest.raises(DataUnavailable, match="is not a policy"):
         read_policy(tmp_path / "none.txt")
 
 
@@ -94,7 +94,7 @@ def test_linear_scores_are_of_one_encoder(tiny_folders, tmp_path):
     np.testing.assert_allclose(source.score(texts)[:, :-2], plain.score(texts))
     with pytest.raises(FairlabError, match=r"was made for another encoder; make it with .* or set linear=null"):
         PolicySimilarity(encoder=str(tiny_folders["bert"]), linear="linear")
-    with pytest.raises(DataUnavailable, match="is no file of linear scores"):
+    with pytest.raises(DataUnavailable, match="is not a file of linear scores"):
         PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "none.safetensors"))
     for broken in (replace(mine, outputs=("rude",)), replace(mine, weights=weights * np.nan)):
         write_linear(broken, tmp_path / "broken.safetensors")
@@ -120,7 +120,7 @@ def test_adapters_change_the_encoder_and_its_hash(tiny_folders, tmp_path):
     np.testing.assert_allclose(source.vectors(texts), tuned.vectors(texts), atol=1e-3)
     assert np.abs(source.vectors(texts) - plain.vectors(texts)).max() > 0.01
     assert len({source.encoder_sha256, plain.encoder_sha256}) == len({source.version, plain.version}) == 2
-    with pytest.raises(DataUnavailable, match="is no file of adapters"):
+    with pytest.raises(DataUnavailable, match="is not a file of adapters"):
         PolicySimilarity(encoder=encoder, adapters=str(tmp_path / "none.safetensors"))
     for other in ({"encoder.layer.0.attention.self.query.lora_B": np.ones((3, 2))}, {"x": np.ones(2)}):
         save_file(other, tmp_path / "other.safetensors")

@@ -41,7 +41,7 @@ def test_every_form_gives_the_same_scores(tmp_path, row):
 
 def test_rows_of_other_scores_and_rows_without_any_are_named(tmp_path):
     other = {"text": "b", "results": [{"category_scores": {"hate": 0.1, "sexual": 0.2}}]}
-    with pytest.raises(FairlabError, match=r"line 2 has other scores than the first row \(sexual, violence/graphic\)"):
+    with pytest.raises(FairlabError, match=r"line 2 has scores that the first row lacks \(sexual, violence/graphic\)"):
         stored(tmp_path, {"text": "a", **OPENAI}, other)
     with pytest.raises(FairlabError, match="must hold rows with the column 'text' and at least one column of scores"):
         stored(tmp_path, "a")

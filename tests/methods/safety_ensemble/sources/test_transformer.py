@@ -76,7 +76,7 @@ def test_a_detoxify_checkpoint_gives_all_its_outputs(folder, tmp_path):
         expected = model.eval()(**source.tokenizer(TEXTS[:1], return_tensors="pt")).logits.sigmoid().numpy()
     np.testing.assert_allclose(source.score(TEXTS)[:1], expected, atol=1e-6)
     torch.save({"weights": 1}, file)
-    with pytest.raises(FairlabError, match="is no checkpoint of Detoxify"):
+    with pytest.raises(FairlabError, match="is not a checkpoint of Detoxify"):
         Detoxify(checkpoint=str(file), config=str(folder))
     with pytest.raises(DataUnavailable, match="give a checkpoint file"):
         Detoxify(checkpoint=str(tmp_path / "none.ckpt"))

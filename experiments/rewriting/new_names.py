@@ -1,0 +1,88 @@
+"""Precision of the first names without counts on natural text: uses drawn by a seed, to be read one by one.
+
+    FAIRLAB_DATA=... python -m experiments.rewriting.new_names          # draw, and keep verdicts already given
+    FAIRLAB_DATA=... python -m experiments.rewriting.new_names --show   # the uses, to be read
+
+A use is a word that the syntax rules take for a first name, and that only the lists without counts hold. The sheet
+holds where its sentence stands and a hash, no text, as not all sources may be stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import random
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from experiments.rewriting.labelled import share
+from experiments.rewriting.natural import SOURCES, read_sheet, sentences, short_hash
+from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.lexicons.names import find_name
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.syntax import Syntax, parse_views
+
+SHEET = Path(__file__).parent / "new_names.csv"
+SEED, USES, PER_SOURCE = 5151, 200, 3000
+COLUMNS = ["source", "line", "sha256", "name", "verdict"]
+_CAPITALISED = re.compile(r"[^\W\d_a-z]\w+")
+
+
+def is_new(word: str) -> bool:
+    """Return whether a word is a first name of the gender axis that only the lists without counts hold."""
+    known = find_name(word)
+    return known is not None and not known.is_counted and known.gender != "both" and known.other_sense != "rarely"
+
+
+def draw() -> list[dict[str, str]]:
+    """Return the drawn uses with their texts, at most one a text, verdicts empty."""
+    pool = []
+    for source in SOURCES:
+        found = sentences(source)
+        chosen = random.Random(f"{SEED} {source}").sample(found, min(PER_SOURCE, len(found)))
+        pool += [(source, line, text) for line, text in chosen if any(map(is_new, _CAPITALISED.findall(text)))]
+    random.Random(SEED).shuffle(pool)
+    rules, rows = RuleRewriter(load_lexicon("gender")), []
+    views = [read_cased(text) for _, _, text in pool]
+    docs = parse_views(views, rules.finder.asks_entities)
+    for (source, line, text), view, doc in zip(pool, views, docs, strict=True):
+        names = [one.found for one in rules.finder.find(view.text, Syntax(doc)) if one.sense.pos == "name"]
+        if new := [name for name in names if is_new(name)]:
+            name = random.Random(f"{SEED} {text}").choice(new)
+            rows.append({"source": source, "line": str(line), "sha256": short_hash(text), "name": name, "text": text})
+        if len(rows) == USES:
+            break
+    return rows
+
+
+def write_uses(rows: list[dict[str, str]]) -> None:
+    """Write the sheet, with earlier verdicts on the same uses."""
+    given = {(row["sha256"], row["name"]): row["verdict"] for row in read_sheet(SHEET)}
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows({**row, "verdict": given.get((row["sha256"], row["name"]), "")} for row in rows)
+    write_whole(SHEET, text.getvalue())
+
+
+def people() -> dict[str, Any]:
+    """Return the share of read uses that are first names of people."""
+    verdicts = Counter(row["verdict"] for row in read_sheet(SHEET) if row["verdict"])
+    return share(verdicts["person"], verdicts.total())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--show", action="store_true")
+    drawn = draw()
+    if parser.parse_args().show:
+        print(f"seed {SEED}")
+        for place, row in enumerate(drawn, start=1):
+            print(f"{place}. [{row['name']}] {row['text']}")
+    else:
+        write_uses(drawn)

@@ -1,0 +1,102 @@
+"""Scores of one model in all divisions of the texts: each text's by the model of its fold, and means over the folds.
+
+Shape letters: N texts, R repeats of the division into folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.data.safety import Judged, Predicted
+from fairlab.data.safety_texts import SafetyText
+from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, FoldModels, Part
+from fairlab.methods.safety_ensemble.settings import Setting
+from fairlab.methods.safety_ensemble.views import Views
+
+Array = NDArray[np.float64]
+TEST, VALIDATION = "test", "validation"
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """Scores of one model of a fold.
+
+    Attributes:
+        scores: Calibrated and uncalibrated scores, (2, N), of the fold's test and validation texts, and of others.
+        contributions: Importance of each source score; None for a model without trees, and for controls and rivals.
+    """
+
+    scores: Mapping[str, Array]
+    contributions: Array | None
+
+
+def fold_scores(
+    models: FoldModels, setting: Setting, views: Views, others: Mapping[str, Views]
+) -> dict[str, FoldScores]:
+    """Return the scores of all models of a fold by name.
+
+    Args:
+        models: Models of the fold.
+        setting: Setting of the debiased model.
+        views: Views of the texts that are divided into folds.
+        others: Views of texts that no model is trained on, by name.
+    """
+    shown = {TEST: views.only(models.part.test), VALIDATION: models.held}
+    shown |= {name: of.fresh() for name, of in others.items()}
+    found = {}
+    for name, model in models.named(setting).items():
+        contributions = model.model.contributions if name in (BASELINE, DEBIASED) else None
+        found[name] = FoldScores({of: np.stack(model.scores(seen)) for of, seen in shown.items()}, contributions)
+    return found
+
+
+class KeptScores:
+    """Scores of one model by part of the texts and harm: (2, R, N), calibrated and uncalibrated.
+
+    Args:
+        harms: Names of the harms.
+        folds: Fold of each text, (R, N), -1 for one that is never measured.
+        parts: Texts of the parts: ``test`` and ``validation``, which are divided into folds, and others.
+    """
+
+    def __init__(
+        self, harms: Sequence[str], folds: NDArray[np.int64], parts: Mapping[str, Sequence[SafetyText]]
+    ) -> None:
+        self.folds, self.parts = folds, parts
+        self.count = int(folds.max()) + 1
+        self.scores = {
+            part: {harm: np.zeros((2, len(folds), len(texts))) for harm in harms} for part, texts in parts.items()
+        }
+        self.contributions: dict[str, list[Array]] = {}
+
+    def add(self, harm: str, repeat: int, part: Part, found: FoldScores) -> None:
+        """Add the scores of the model of one fold."""
+        masks = {TEST: part.test, VALIDATION: part.validation}
+        for of, scores in found.scores.items():
+            if of in masks:
+                self.scores[of][harm][:, repeat, masks[of]] = scores
+            else:
+                self.scores[of][harm][:, repeat] += scores / self.count
+        if found.contributions is not None:
+            self.contributions.setdefault(harm, []).append(found.contributions)
+
+    def judged(self, features: Sequence[str], source_scores: Array) -> Judged:
+        """Return the scores of all folds.
+
+        Args:
+            features: Names of the source scores.
+            source_scores: Source scores of the texts that are divided into folds.
+        """
+        predicted = {}
+        for name, texts in self.parts.items():
+            calibrated, uncalibrated = ({harm: both[k] for harm, both in self.scores[name].items()} for k in (0, 1))
+            none = np.zeros((len(self.folds), len(texts)), dtype=np.int64)
+            own = self.folds if name in (TEST, VALIDATION) else none
+            measured = np.flatnonzero(own[0] >= 0).tolist()
+            predicted[name] = Predicted(texts, own, calibrated, uncalibrated).only(measured)
+        contributions = {harm: np.mean(found, axis=0) for harm, found in self.contributions.items()}
+        return Judged(predicted, features, source_scores[self.folds[0] >= 0], contributions)

@@ -1,0 +1,192 @@
+"""Close variants of verdicts that pages once got wrong, each on records made by hand."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from fairlab.record import SAYS_NOTHING, TRAINING, Comparison, Note, Reading, Record
+from fairlab.reporting.ideal_forest import from_the_ideal
+from fairlab.reporting.many_runs.answers import nearest_in_short
+from fairlab.reporting.many_runs.sweep import write_sweep
+from fairlab.reporting.questions import shifts, verdict
+from fairlab.reporting.report import _verdict, write_report
+from fairlab.reporting.summary import summary_lines
+from fairlab.reporting.tables.all_pairs import RunPair
+from fairlab.reporting.tables.grouping import best, choices_of
+from fairlab.reporting.tables.method_table import method_table
+from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.tables.validation import chosen_by_validation
+from fairlab.reporting.verdicts import SIZE, reading_verdicts, verdict_lines
+from tests.reporting.many_runs.test_sweep import GAP, LOSS, run
+
+SCORE, LIKE = ("crows_pairs", "all", "metric_score"), ("stsb", "dev", "spearman")
+
+
+def reading(place, value, ideal=50.0, n=400, phase="", half=1.0):
+    return Reading(*place, value, "", ideal, n, value - half, value + half, headline=True, phase=phase)
+
+
+def changed(tmp_path, place, values, bounds, p, ideal=50.0, phases=("before", "after"), notes=()):
+    """A record with one headline change, of which the bounds and the p-value are given."""
+    readings = [reading(place, value, ideal, phase=phase) for value, phase in zip(values, phases, strict=True)]
+    phase = "change" if phases == ("before", "after") else f"{phases[1]} less {phases[0]}"
+    more = {"headline": True, "phase": phase, "p_holm": p}
+    comparison = Comparison(*place, values[1] - values[0], "", *bounds, p, 400, **more)
+    return Record(tmp_path, {}, "", "finished", readings=readings, comparisons=[comparison], notes=list(notes))
+
+
+def told(record):
+    return verdict(shifts(record))
+
+
+def test_of_two_models_the_sound_one_is_still_judged(tmp_path):
+    notes = [Note("crows_pairs", "random weights", phase="b", mark=SAYS_NOTHING)]
+    readings = [reading(SCORE, 60, phase="a"), reading(SCORE, 52, phase="b")]
+    found = _verdict(Record(tmp_path, {}, "", "finished", readings=readings, notes=notes))
+    assert found.sentence == "The numbers of b say nothing of bias."
+    assert found.lines[1].startswith("Of the other models: Of 1 headline reading of bias, 1 is off the ideal value")
+
+
+@pytest.mark.parametrize("value", [50.0, 51.0])
+def test_an_interval_without_width_shows_nothing(tmp_path, value):
+    (found,) = reading_verdicts(Record(tmp_path, {}, "", readings=[reading(SCORE, value, half=0.0)]))
+    assert found.kind == SIZE
+    assert found.sentence.endswith("its items do not vary, so that nothing can be tested.")
+
+
+def test_a_change_past_the_ideal_is_a_change(tmp_path):
+    """From 55 to 45 is as far from 50: neither nearer nor farther, but not the absence of a change."""
+    sentence, lines = told(changed(tmp_path, SCORE, (55.0, 43.0), (-15, -9), 0.001))
+    assert sentence.endswith("none moved away from it and 1 changed beyond chance without a direction.")
+    assert "(55 to 43, -12 [-15, -9])" in lines[0]
+    sentence, _ = told(changed(tmp_path, SCORE, (55.0, 43.0), (-15, -9), 0.001, phases=("x", "y")))
+    assert sentence.endswith("1 differ beyond chance without a direction.")
+
+
+def test_what_leaves_the_ideal_itself_moves_away(tmp_path):
+    (found,) = shifts(changed(tmp_path, SCORE, (50.0, 58.0), (6, 10), 0.001))
+    assert (found.tone, found.drawn) == ("worse", None)
+    (found,) = shifts(changed(tmp_path, SCORE, (50.0, 58.0), (-1, 17), 0.1))
+    assert found.tone == ""
+
+
+def test_a_small_loss_beyond_chance_is_said_with_the_margin(tmp_path):
+    _, lines = told(changed(tmp_path, LIKE, (86.0, 85.5), (-0.9, -0.1), 0.01, ideal=100.0))
+    assert lines == [
+        "Is utility kept? Worse: STS-B Spearman correlation, development set "
+        "(86 to 85.5, +4 % of its distance to 100, within the margin of ±1)."
+    ]
+
+
+def test_what_did_not_train_is_in_the_sentence_without_a_history(tmp_path):
+    note = Note(TRAINING, "the loss did not fall", phase="after", mark="did not train")
+    found = _verdict(changed(tmp_path, SCORE, (60.0, 51.0), (-12, -6), 0.001, notes=[note]))
+    assert found.sentence.startswith("Of 1 headline reading of a model that did not train, 1 moved nearer")
+
+
+@pytest.mark.parametrize("mark", ["did not train", SAYS_NOTHING])
+def test_a_change_of_a_spoiled_model_is_not_green(tmp_path, mark):
+    note = Note("crows_pairs", "why", phase="after", mark=mark)
+    record = changed(tmp_path, SCORE, (60.0, 51.0), (-12, -6), 0.001, notes=[note])
+    (found,) = shifts(record)
+    assert (found.tone, found.colour) == ("better", "")
+    record.config = {"model": "a"}
+    assert 'class="number better"' not in write_report(record).read_text(encoding="utf-8")
+    assert f"p 0.001 adjusted for all headlines ({mark})" in "\n".join(summary_lines(record))
+    single = Record(tmp_path, {}, "", readings=[reading(SCORE, 60)], notes=[replace(note, phase="")])
+    cells = [cell for row in from_the_ideal(single).blocks[0].rows if isinstance(row, list) for cell in row]
+    assert f"off beyond chance; {mark}" in cells
+
+
+def test_several_pairs_of_models_are_counted_in_the_singular(tmp_path):
+    record = changed(tmp_path, SCORE, (60.0, 51.0), (-12, -6), 0.001, phases=("a", "b"))
+    more = changed(tmp_path, SCORE, (60.0, 55.0), (-8, -2), 0.001, phases=("a", "c"))
+    record.readings.append(more.readings[1])
+    record.comparisons += more.comparisons
+    assert told(record)[0].count("f 1 headline reading, 1 lies nearer") == 2
+
+
+def test_readings_over_too_few_items_share_a_line(tmp_path):
+    names = ("a", "b", "c", "d")
+    readings = [replace(reading(SCORE, 60, n=8), subset=name) for name in names] + [reading(SCORE, 60)]
+    found = reading_verdicts(Record(tmp_path, {}, "", readings=readings))
+    lines = verdict_lines(found)
+    assert len(lines) == 2
+    assert lines[1] == "Too few items for an interval or a verdict: CrowS-Pairs, 4 readings of at most 8 items."
+    assert len(verdict_lines(found[1:])) == 4
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    for number, (gap, utility) in enumerate([(9, 80), (0.1, 99), (5, 90)]):
+        run(tmp_path / "sweep", number, f"method.beta={number}", gap, utility)
+    return tmp_path / "sweep"
+
+
+@pytest.mark.parametrize("mark", ["did not train", "at chance on its validation data", SAYS_NOTHING])
+def test_no_spoiled_run_is_on_the_front_or_nearest(sweep, mark):
+    records = read_runs(sweep)
+    records[1].notes = [Note(name, "why", phase="after", mark=mark) for name in ("cced", "stsb")]
+    choices = choices_of(records, [GAP, LOSS])
+    assert (
+        nearest_in_short(choices, GAP, "Gap")
+        == "Gap: method.beta=2 is nearest to 0 of the sound settings beyond chance."
+    )
+    page = write_sweep(sweep, records, [GAP, LOSS]).read_text(encoding="utf-8")
+    front = page.partition("<h2>Trade-offs</h2>")[2]
+    assert "<td>method.beta=2</td>" in front
+    assert "<td>method.beta=1</td>" not in front
+    assert method_table(records).best(("stsb", "dev", "spearman")) is None
+
+
+def test_a_run_that_did_not_train_is_not_chosen_by_validation(sweep):
+    records = read_runs(sweep)
+    for record, error in zip(records, (0.4, 0.1, 0.2), strict=True):
+        record.history = [{"step": 1, "validation/error": error, "validation/accuracy": 1 - error}]
+    assert [one.settings for one in chosen_by_validation(choices_of(records, [GAP]))] == [{"method.beta": "1"}]
+    flat = [{"step": step, "train/loss": 1.0} for step in range(1, 41)]
+    records[1].history = [*flat, *records[1].history]
+    (found,) = chosen_by_validation(choices_of(records, [GAP]))
+    assert found.settings == {"method.beta": "2"}
+
+
+def test_values_on_either_side_of_the_ideal_may_be_equally_near(sweep):
+    """49 and 51.3 differ beyond chance, and their distances to 50, 1 and 1.3, do not."""
+    records = read_runs(sweep)[:2]
+    for record, value in zip(records, (49.0, 51.3), strict=True):
+        record.readings = [
+            replace(one, ideal=50.0, value=value, low=value - 0.5, high=value + 0.5) for one in record.readings
+        ]
+    first, alike = best(choices_of(records, [GAP]), GAP)
+    assert (first.settings, len(alike)) == ({"method.beta": "0"}, 1)
+    before, after = (record.readings[0] for record in records)
+    difference = Comparison("cced", "mine", "gap", 2.3, "u", 1.6, 3.0, 1e-6, 100)
+    assert RunPair("A", "B", before, after, difference, 1e-6).better == ""
+    far = replace(after, value=53.0)
+    wide = Comparison("cced", "mine", "gap", 4.0, "u", 3.3, 4.7, 1e-6, 100)
+    assert RunPair("A", "B", before, far, wide, 1e-6).better == "A"
+
+
+def test_two_seeds_or_few_items_have_no_best(tmp_path):
+    for number, (beta, gap, seed) in enumerate([(0, 5.0, 1), (0, 5.2, 2), (1, 9.0, 1), (1, 9.2, 2)]):
+        run(tmp_path, number, f"method.beta={beta}", gap, 80, seed=seed)
+    place = ("cced", "mine", "gap")
+    table = method_table(read_runs(tmp_path))
+    assert table.p(place, *table.cells) < 0.05
+    assert table.best(place) is None
+    run(tmp_path, 4, "method.beta=0", 5.1, 80, seed=3)
+    run(tmp_path, 5, "method.beta=1", 9.15, 80, seed=3)
+    records = read_runs(tmp_path)
+    assert method_table(records).best(place) == "method.beta=0"
+    for record in records:
+        record.readings = [replace(one, n=8) for one in record.readings]
+    assert method_table(records).best(place) is None
+
+
+def test_deviations_of_distances_are_compared_above_the_ideal(sweep):
+    records = read_runs(sweep)[:1]
+    (cell,) = (row["cced", "mine", "gap"] for row in method_table(records).cells.values())
+    below = replace(cell, reading=replace(cell.reading, ideal=10.0))
+    assert (below.above().mean, cell.above().mean) == (11.0, 9.0)
+    assert math.isclose(below.distance, below.above().distance)
