@@ -19,7 +19,7 @@ def readings(value, low, high, p, detectable):
     ("numbers", "margin", "beginning"),
     [
         ((6.0, 3.0, 9.0, 0.001, 4.0), None, "No, people are not treated alike: changing gender changes more"),
-        ((0.4, 0.3, 0.5, 0.001, 0.2), None, "No difference was found, which does not prove equality: gaps of 0.2 points"),
+        ((0.4, 0.3, 0.5, 0.001, 0.2), None, "No difference was found, which does not prove equality: gaps of 0.2"),
         ((-6.0, -9.0, -3.0, 0.001, 4.0), None, "No difference was found"),
         ((1.0, -2.0, 4.0, 0.6, 4.0), None, "No difference was found, which does not prove equality: gaps of 4 points"),
         ((1.0, -9.0, 11.0, 0.6, 12.0), None, "Cannot tell"),
