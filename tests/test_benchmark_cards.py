@@ -8,7 +8,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-PARTS = ["Question", "Ideal value", "Known criticism", "Irregular in its files", "When not to use it"]
+PARTS = ["Question", "Ideal value", "Known criticism", "About its files", "When not to use it"]
 TEXT, SOURCES = PAGE.split("\n## Sources\n")
 CITED = re.compile(r"(?:\w+ et al\.|\w+ and \w+) (?:19|20)\d\d")
 

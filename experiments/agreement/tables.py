@@ -88,7 +88,7 @@ def counted() -> str:
     found = list(comparisons())
     values = sum(len(one["values"]) for _, _, one in found)
     models = {model for model, _, _ in found}
-    of_sentences = ", and of sentences that no model is asked for" if "no model" in models else ""
+    of_sentences = ", and of sentences that need no model" if "no model" in models else ""
     return f"{values} values of {len(models - {'no model'})} models{of_sentences}."
 
 

@@ -151,7 +151,7 @@ def larger() -> str:
             cells = [f"{cell} ({change_of(arm, 'originals', key)})" for cell, key in zip(cells, MEASURED, strict=True)]
         rows.append([ARMS.get(arm, arm), *cells])
     beside = [change_of("upshifts", "repeats", key) for key in MEASURED]
-    rows.append([f"{ARMS['upshifts']}, beside {ARMS['repeats']}", *beside])
+    rows.append([f"{ARMS['upshifts']}, compared with {ARMS['repeats']}", *beside])
     return markdown(["tuned on", *MEASURED.values()], rows)
 
 

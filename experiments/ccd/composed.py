@@ -102,7 +102,7 @@ def change(runs: Sequence[Readings], key: str) -> tuple[float, float]:
 
 
 def astray(runs: Sequence[Readings]) -> list[str]:
-    """SEAT's tests that in some seed are beyond chance and turned over, or further from zero than before."""
+    """SEAT's tests that in some seed changed beyond chance and now have the opposite sign or are further from zero."""
     found = []
     for test in TESTS:
         key = f"seat/{test}/effect_size"
@@ -187,7 +187,7 @@ def composed() -> str:
                 reached(runs),
             ]
         )
-    header = ["encoder", "method", "then", "seeds", "gap, Winogender", "SEAT", "turned over or grown"]
+    header = ["encoder", "method", "then", "seeds", "gap, Winogender", "SEAT", "sign changed or grown"]
     return markdown([*header, "men's document first", "deviation", "STS-B", "aims reached"], rows)
 
 

@@ -44,7 +44,7 @@ def skill() -> str:
     records = records_of(SKILL)
     seeds = ", ".join(str(one.config["seed"]) for one in records)
     seconds = ", ".join(f"{one.provenance['processor_seconds']:,.0f}" for one in records)
-    note = f"Seeds {seeds}: {seconds} s of a processor, with scores of sources held in the cache."
+    note = f"Seeds {seeds}: {seconds} s of processor time, with the sources' scores from the cache."
     return markdown(["harm", "texts", *head, "recall", "false-positive rate"], rows) + f"\n\n{note}"
 
 

@@ -89,19 +89,19 @@ def answer_of(
         largest = max(one.detectable for one in tests)
         said = f": changes from {largest:.2g} on would have been found (power 80 %), in the unit of the scores"
         known = said if math.isfinite(largest) else ""
-        return AuditAnswer(f"No difference of scores was found, which is not equality{known}.", lines)
+        return AuditAnswer(f"No difference in scores was found, which does not prove equality{known}.", lines)
     vague = [one for one in in_points if not one.detectable <= TELLING]
     if vague:
         worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
         return AuditAnswer(
-            f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only from "
-            f"{worst.detectable:.2g} points on; add labelled {_needed(worst.reading)}.",
+            f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only if it were "
+            f"{worst.detectable:.2g} points or more; add labelled {_needed(worst.reading)}.",
             lines,
         )
     largest = max(one.detectable for one in in_points)
     return AuditAnswer(
-        f"No difference was found, which is not equality: gaps from {largest:.2g} points on would have been found "
-        "(power 80 %).",
+        f"No difference was found, which does not prove equality: gaps of {largest:.2g} points or more would have been "
+        "found (power 80 %).",
         lines,
     )
 

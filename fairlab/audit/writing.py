@@ -252,5 +252,5 @@ def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
     if p < ALPHA and flips.value > 0:
         return f"{one.axis}: {numbers}, p {p:.2g} after Holm, rewriter wrong in {one.read}."
     if smallest > TELLING:
-        return f"{one.axis}: cannot tell; {numbers}, and only gaps from {smallest:.2g} points are detectable."
-    return f"{one.axis}: within noise; {numbers}, and gaps from {smallest:.2g} points are detectable."
+        return f"{one.axis}: cannot tell; {numbers}, and only gaps of {smallest:.2g} points or more are detectable."
+    return f"{one.axis}: within noise; {numbers}, and gaps of {smallest:.2g} points or more are detectable."

@@ -89,8 +89,8 @@ class MendJudgement:
     @property
     def line(self) -> str:
         """Return the judgement as a sentence."""
-        fair = f"{len(self.fairer)} of {self.tested} readings nearer to fair beyond chance"
-        worse = f", farther: {'; '.join(self.worse)}" if self.worse else ", none farther"
+        fair = f"{len(self.fairer)} of {self.tested} readings closer to fair beyond chance"
+        worse = f", further away: {'; '.join(self.worse)}" if self.worse else ", none further away"
         kept = "within" if self.kept else "not shown to be within"
         left = (
             "no reading was off at first"

@@ -77,7 +77,7 @@ def concluded(
         sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])
-    numbers = f"on readings that were not used to choose, {proof.line.partition(': ')[2]}"
+    numbers = f"on readings that were not used for the choice, {proof.line.partition(': ')[2]}"
     if proof.mends:
         return MendOutcome(
             folder, f"{proof.label} mends {name} at the price {price}: {numbers}.{failed}", tried, skipped, proof, True

@@ -19,9 +19,9 @@ def readings(value, low, high, p, detectable):
     ("numbers", "margin", "beginning"),
     [
         ((6.0, 3.0, 9.0, 0.001, 4.0), None, "No, people are not treated alike: changing gender changes more"),
-        ((0.4, 0.3, 0.5, 0.001, 0.2), None, "No difference was found, which is not equality: gaps from 0.2 points"),
+        ((0.4, 0.3, 0.5, 0.001, 0.2), None, "No difference was found, which does not prove equality: gaps of 0.2"),
         ((-6.0, -9.0, -3.0, 0.001, 4.0), None, "No difference was found"),
-        ((1.0, -2.0, 4.0, 0.6, 4.0), None, "No difference was found, which is not equality: gaps from 4 points"),
+        ((1.0, -2.0, 4.0, 0.6, 4.0), None, "No difference was found, which does not prove equality: gaps of 4 points"),
         ((1.0, -9.0, 11.0, 0.6, 12.0), None, "Cannot tell"),
         ((1.0, 0.5, 1.5, 0.001, 4.0), 2.0, "Yes, within the margin: every gap is at most 2 points"),
         ((1.0, -2.0, 4.0, 0.6, 4.0), 2.0, "No difference was found"),
@@ -33,7 +33,7 @@ def test_the_sentence_follows_from_the_test(numbers, margin, beginning):
 
 def test_scores_are_found_from_a_change_in_their_own_unit():
     test = Reading("audit", "gender", "excess_mean_change", 0.1, "score", 0.0, 100, -0.1, 0.3, p=0.4, p_holm=0.4)
-    assert answer_of([test]).sentence == "No difference of scores was found, which is not equality."
+    assert answer_of([test]).sentence == "No difference in scores was found, which does not prove equality."
     smallest = Reading("audit", "gender", "detectable_mean_change", 0.25, "score", None, 100, 0.25, 0.25)
     found = answer_of([test, smallest])
     assert found.sentence.endswith(

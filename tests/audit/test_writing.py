@@ -62,7 +62,7 @@ def test_a_planted_change_is_found_beyond_the_control(record, tmp_path):
 def test_chance_is_within_noise_or_cannot_be_told(record):
     (answer,) = audited(0.0, record)
     assert "within noise" in answer or "cannot tell" in answer
-    assert "points are detectable" in answer
+    assert "points or more are detectable" in answer
     values = {one.quantity: one for one in record.readings}
     assert values["excess_flips"].low < 0 < values["excess_flips"].high
     assert values["flips"].value > 5  # the model is unstable
