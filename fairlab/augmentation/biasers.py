@@ -187,7 +187,7 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
 
     Example:
         >>> expansion_verdict(10, 20, 590)[:70]
-        '590 rows of 10 entries and 20 biasers; one mention an entry can give 6'
+        '590 rows of 10 entries and 20 biasers; one mention per entry can give '
     """
     return (
         f"{written:,} rows of {entries:,} entries and {members} biasers; one mention per entry can give "

@@ -26,7 +26,7 @@ def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
     if not labels:
         return "there are no texts"
     if len(set(labels)) < 2:
-        return "it needs two labels: all rows have one"
+        return "it needs two labels, but all rows have the same"
     rarest = min(sorted(set(labels)), key=labels.count)
     if labels.count(rarest) >= FEWEST_OF_LABEL and len(set(texts)) >= FOLDS:
         return ""

@@ -139,7 +139,7 @@ def test_a_benchmark_of_models_measures_no_data(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "dataset= is measured without a model="),
+        ([], "dataset= is measured without a model"),
         (["model=null", "dataset=nowhere.jsonl"], "nowhere.jsonl is not a file"),
         (["model=null", "benchmark.db_index.comparison=none.jsonl"], "none.jsonl is not a file"),
         (["model=null", "benchmark.db_index.vectors=spacy:en_none"], "the spaCy pipeline en_none is not installed"),
@@ -193,4 +193,4 @@ def test_evaluations_are_logged_too(run, tiny_folders, tmp_path):
 def test_an_entry_point_without_loggers_says_so(run):
     done = run("paper=ccd", "logger=csv", entry="reproduce")
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("fairlab.reproduce takes no logger; run it with --help to see its settings")
+    assert done.stderr.strip().endswith("fairlab.reproduce has no setting logger; run it with --help to see its settings")

@@ -143,5 +143,5 @@ def test_groups_of_other_attributes_are_refused(tiny, tmp_path, setting):
     file.write_text(json.dumps(row) + "\n")
     value = str(file) if setting == "short" else [str(file)]
     method = CCDLinear(tiny, **VALUES, **ALONE | {setting: value})
-    with pytest.raises(FairlabError, match=f"has the attributes old, young.*give method.{setting} groups of these"):
+    with pytest.raises(FairlabError, match=f"has the attributes old, young.*give method.{setting} groups with these"):
         method.fit(make_data(tiny, tmp_path))

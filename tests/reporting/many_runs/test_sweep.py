@@ -218,7 +218,7 @@ def test_the_page_has_every_part(folder):
         "CCED gap, mine: nearest to 0 is method.beta=2 with 1.5 [0.4825, 2.517], 0.5 nearer than method.beta=0 with 2, "
         "not beyond chance: 2 of 2 others cannot be told from it."
     ) in lines
-    assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
+    assert 'title="difference between the distances of the versions to the neutral one (0 is fair)' in page
     assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())
     assert found[2]["readings"][LOSS]["value"] == 70

@@ -66,7 +66,7 @@ class Detoxify(Source):
             raise FairlabError(f"{checkpoint} is not a checkpoint of Detoxify: {error} is missing") from error
         if not 0 < count <= min(len(labels), MOST_OUTPUTS) or not all(isinstance(label, str) for label in labels):
             raise FairlabError(
-                f"{checkpoint} names only {len(labels)} of its {count} outputs; give a released checkpoint"
+                f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint"
             )
         source = config or str(encoder["model_type"])
         if Path(source).is_dir():

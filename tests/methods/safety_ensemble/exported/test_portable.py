@@ -86,5 +86,5 @@ def test_the_code_of_a_source_of_ones_own_is_the_exported_one(tmp_path, monkeypa
     assert read_sources(folder, {"own": own})["own"] == own
     with (tmp_path / "loud.py").open("a") as file:
         file.write("# changed\n")
-    with pytest.raises(FairlabError, match=r"the code of own, .*loud.py, is not the one that .* was exported with"):
+    with pytest.raises(FairlabError, match=r"the code of own, .*loud.py, is not the code that .* was exported with"):
         read_sources(folder, {"own": own})
