@@ -45,7 +45,7 @@ def test_a_set_is_a_lexicon_in_the_run_and_asked_for_once(tmp_path):
 
 
 def test_too_few_members_or_none(tmp_path):
-    with Stub(answer(DANISH, DANISH)) as stub, pytest.raises(FairlabError, match="returned 1 different biasers of 'race'"):
+    with Stub(answer(DANISH, DANISH)) as stub, pytest.raises(FairlabError, match="returned 1 different biasers"):
         asked(stub, tmp_path)("race", tmp_path)
     assert not (tmp_path / "biasers.yaml").exists()
     with pytest.raises(FairlabError, match="needs a language model"):

@@ -193,4 +193,4 @@ def test_evaluations_are_logged_too(run, tiny_folders, tmp_path):
 def test_an_entry_point_without_loggers_says_so(run):
     done = run("paper=ccd", "logger=csv", entry="reproduce")
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("fairlab.reproduce has no setting logger; run it with --help to see its settings")
+    assert done.stderr.strip().endswith("reproduce has no setting logger; run it with --help to see its settings")

@@ -285,7 +285,7 @@ def test_planted_opinions_of_sst2_hold_no_negation():
         (PAIRS, ["field=claim", "rewriter=rules"], "razor needs a rewriter that keeps labels: rewriter=paraphrase or"),
         (PAIRS, ["field=claim", "rewriter=llm_labelled"], "rewriter=llm_labelled needs a language model; add llm="),
         (PAIRS, ["field=claim", "augmentation.verify=llm"], "augmentation.verify=llm needs a language model"),
-        (PAIRS, ["field=claim", "augmentation.verify=nobody"], "augmentation.verify must be one or more of llm, verdict"),
+        (PAIRS, ["field=claim", "augmentation.verify=nobody"], "verify must be one or more of llm, verdict"),
         (PAIRS, ["field=claim", "augmentation.k=0"], "augmentation.k must be a whole number of at least 1, not 0"),
         (PAIRS, ["field=claim", "axis=race"], "razor looks for shortcuts without an axis"),
     ],

@@ -226,7 +226,8 @@ def test_runs_in_a_circle_are_one_sentence(run, matrix, small):
     done = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
     assert done.returncode == 1
     assert done.stderr.strip() == (
-        "fairlab: the runs of mini depend on each other in a circle: ccd > second > ccd; let one of them start from no other"
+        "fairlab: the runs of mini depend on each other in a circle: ccd > second > ccd; "
+        "let one of them start from no other"
     )
 
 
