@@ -65,9 +65,7 @@ class Detoxify(Source):
         except (KeyError, TypeError, ValueError) as error:
             raise FairlabError(f"{checkpoint} is not a checkpoint of Detoxify: {error} is missing") from error
         if not 0 < count <= min(len(labels), MOST_OUTPUTS) or not all(isinstance(label, str) for label in labels):
-            raise FairlabError(
-                f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint"
-            )
+            raise FairlabError(f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint")
         source = config or str(encoder["model_type"])
         if Path(source).is_dir():
             check_model_folder(Path(source), elsewhere=[file])
