@@ -217,6 +217,7 @@ def test_continuations_in_batches_are_those_of_generate(monkeypatch, tiny_folder
     assert "| ours | " in script.table(result)
 
 
+@pytest.mark.slow
 def test_perturbation_is_measured_on_texts_of_which_half_are_about_people(monkeypatch, tmp_path):
     perturbation = load("perturbation", monkeypatch)
     source = perturbation.write(tmp_path / "texts.jsonl", rows=300)

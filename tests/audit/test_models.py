@@ -54,6 +54,7 @@ def test_boolean_classes_are_written_as_the_data_writes_them():
     assert as_classifier(model).labels == ("0", "1")
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_run_is_its_model(run_folder):
     rows = [one | {"label": ("bad", "good", "Fair")[k % 3]} for k, one in enumerate(ROWS)]
     found = audit(str(run_folder / "model"), rows, group="sex")

@@ -175,6 +175,7 @@ def test_cells_of_nested_rows_are_named_by_dots(tmp_path):
         audit(of_words("He"), str(path), field="input.text", label="gold.name")
 
 
+@pytest.mark.slow
 def test_copies_of_texts_are_said():
     (said,) = (one.text for one in audit(of_words("song"), ROWS * 2).notes if "repeat the text" in one.text)
     assert said.startswith("80 of 160 rows repeat the text of another row")

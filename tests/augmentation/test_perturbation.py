@@ -47,6 +47,7 @@ def test_uniform_weights_are_one_and_inverse_ones_are_by_the_words_of_the_axis()
     assert perturbation("inverse_frequency").weights(texts) == {"gender": 1 / 4, "race": 1.0, "age": 1.0}
 
 
+@pytest.mark.slow
 def test_choices_depend_on_seed_and_number_not_on_company():
     texts = [f"He saw her and the {word}." for word in ("king", "queen", "boy", "girl")]
     numbers = range(1, 5)

@@ -70,6 +70,7 @@ def test_values_by_hand():
     assert found["accuracy_linear"].ideal == 0.5
 
 
+@pytest.mark.slow
 def test_before_and_after_are_paired(found):
     change = {one.quantity: one for one in found["none"].comparisons}["accuracy_linear"]
     assert change.difference < -0.3

@@ -190,7 +190,8 @@ def trained(tiny_model, file, folder, *, killed_at=None, ckpt_path=None, accumul
     return history.rows, backbone.model.state_dict(), seen, data
 
 
-@pytest.mark.parametrize("killed_at", [pytest.param(5, marks=pytest.mark.slow), 6])  # between two steps, and at one
+@pytest.mark.slow
+@pytest.mark.parametrize("killed_at", [5, 6])  # between two steps, and at one
 def test_a_run_killed_in_mid_epoch_repeats_and_skips_nothing(tokenizer, tiny_folders, file, tmp_path, killed_at):
     from fairlab.backbones.loading import load_backbone
 

@@ -55,6 +55,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_silver_pairs_turn_the_selected_person_and_depend_on_the_seed_alone():
     pairs = silver_pairs(TEXTS, ["gender", "age"], seed=0)
     assert pairs == silver_pairs(TEXTS, ["gender", "age"], seed=0)

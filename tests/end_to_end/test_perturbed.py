@@ -26,6 +26,7 @@ def _here(tmp_path, monkeypatch):
     write_texts(tmp_path / "texts.jsonl")
 
 
+@pytest.mark.slow
 def test_every_row_is_there_perturbed_or_as_it_was(tmp_path, capsys):
     assert augment_here(*PERTURB, "output=out", "shard_rows=3") == 0
     made = rows(tmp_path / "out")
@@ -69,6 +70,7 @@ def test_an_interrupted_run_goes_on_to_the_same_output(tmp_path):
     assert content(cut) == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_choosing_alone(tmp_path):
     choose = [*PERTURB[:2], "rewriter=none", "augmentation.mode=lexical"]
     assert augment_here(*choose, "output=out") == 0

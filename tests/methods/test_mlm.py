@@ -239,7 +239,8 @@ def test_it_overfits_a_handful_of_sentences(tiny, tmp_path, rank, lr, share):
     assert sum(losses[-5:]) < share * sum(losses[:5])
 
 
-@pytest.mark.parametrize("rank", [None, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [None, 4])
 def test_a_larger_weight_keeps_the_embeddings_nearer(tiny, tmp_path, rank):
     drift = []
     for preserve in (0.0, 30.0):

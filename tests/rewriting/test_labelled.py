@@ -6,6 +6,7 @@ from experiments.rewriting.labelled import AXES, HALVES, outcomes, read_labelled
 
 
 @pytest.mark.parametrize("axis", AXES)
+@pytest.mark.slow
 def test_labels_are_sound(axis):
     rows = read_labelled(axis)
     texts = [row.text for row in rows]
