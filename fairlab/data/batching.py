@@ -61,7 +61,7 @@ class BucketedBatches:
 class AlternatingBatches:
     """Batches of one kind of item each, with an equal number per kind, in random order, over all epochs as one stream.
 
-    The number of batches per kind in an epoch is the number of whole batches of the smallest kind (one smaller batch if
+    The number of batches per kind in an epoch is the number of full batches of the smallest kind (one smaller batch if
     it has no whole one). Items of larger kinds are drawn again in each epoch. The stream depends on ``seed`` alone and
     can be resumed after ``skip`` batches.
 

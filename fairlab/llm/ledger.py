@@ -43,7 +43,7 @@ class RecordedJob:
     """Batch job at a server whose answers are not recorded yet.
 
     Attributes:
-        file: Identifier of its file of requests at the server.
+        file: Identifier of its request file on the server.
         url: Address that the requests are for.
         id: Identifier of the job, or an empty string before its creation was confirmed.
         keys: Names of its requests.

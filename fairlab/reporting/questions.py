@@ -94,7 +94,7 @@ class Shift:
 
     @property
     def span(self) -> tuple[float, float, float] | None:
-        """Return the change in distance to the ideal value and its interval, as shares of the distance before.
+        """Return the change in distance to the ideal value, and its interval, as shares of the original distance.
 
         A value of -1 means that no distance is left, and 0 that nothing changed. The result is None if there is no
         ideal value or no distance before.

@@ -19,7 +19,7 @@ class Selection:
         word: Word as written in the text.
         axis: Axis of the two attributes, such as ``gender``.
         source: Attribute that the word marks.
-        target: Another attribute of the axis; ``neutral`` on the axis gender is PANDA's non-binary.
+        target: Another attribute of the axis; on the axis gender, ``neutral`` corresponds to PANDA's non-binary.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """

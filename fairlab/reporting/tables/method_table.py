@@ -294,7 +294,7 @@ def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
 
 
 def difference_p(first: Measured, second: Measured) -> float:
-    """Return the two-sided p-value of equal means of two methods, over items and seeds.
+    """Return the two-sided p-value for the hypothesis that two methods have equal means, over items and seeds.
 
     The value is nan if there is one seed each and no draws over the same items, if there is no variance, or if the two
     were measured with different versions of a definition.

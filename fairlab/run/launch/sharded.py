@@ -57,7 +57,7 @@ class Sharded(ModelParallelStrategy):
         return load_shards(Path(checkpoint_path), self.model, self.optimizers, self.writer.group)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a step by calling the method, so that the weights are gathered for the call."""
+        """Run a step through the model's forward call, so that the weights are gathered for the call."""
         with self.precision_plugin.train_step_context():
             return self._called("training_step", *args, **kwargs)
 

@@ -26,7 +26,7 @@ class Named(Protocol):
 
 
 class ScoreCache:
-    """File of scores for several reading and writing processes; it stores hashes of the texts, not the texts.
+    """File of scores that several processes can read and write; it stores hashes of the texts, not the texts.
 
     Args:
         path: Path of the file, which is created if missing.
