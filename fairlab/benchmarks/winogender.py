@@ -53,8 +53,8 @@ class Winogender(Benchmark):
     occupations between the percent of women among the employed, United States 2015-2016, and the mean margin in the two
     schemas whose pronoun refers to the person of that occupation; ideal 0, negative: pronouns follow employment).
 
-    Intervals are computed by resampling occupations, each with its four schemas. Items (S, 3): log-likelihoods of the male, female and
-    neutral version of each schema.
+    Intervals are computed by resampling occupations, each with its four schemas. Items (S, 3):
+    log-likelihoods of the male, female and neutral version of each schema.
 
     Args:
         limit: Maximum number of occupations, spread evenly over the file, each with its four schemas; None for all.

@@ -68,7 +68,7 @@ class Entries(Streamed):
         augmented: whether to train on the augmented sample, or on the same number of original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes it
             here with ``augmentation``.
-        kinds: kinds of entries to train on, from among ``entry``, ``copy``, ``upshift`` and ``downshift``; None for all.
+        kinds: kinds of entries to train on: ``entry``, ``copy``, ``upshift`` or ``downshift``; None for all.
         limit: maximum number of training entries, a fair subsample of those made, like ``limit`` of
             ``fairlab.augment``; None for all.
         tokens: number of training tokens. Entries are taken in a drawn order, repeated when all were used, until the
