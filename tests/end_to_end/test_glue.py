@@ -63,7 +63,7 @@ def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_sweep_names_the_values_with_the_best_median_on_examples_held_out(run, rte, tmp_path):
+def test_a_sweep_of_runs_that_learned_nothing_names_no_best_values(run, rte, tmp_path):
     tried = ["method.lr=1e-7,5e-3", "seed=1,2,3", "method.epochs=4", "method.validate_every=4"]
     done = run("-m", *rte, "+sweep=fairtuning", *tried, "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr
@@ -73,11 +73,9 @@ def test_a_sweep_names_the_values_with_the_best_median_on_examples_held_out(run,
         reached = max(row.get("validation/accuracy", 0) for row in record.history)
         measures.setdefault(record.config["method"]["lr"], []).append(reached)
     assert sorted(measures[5e-3])[1] > sorted(measures[1e-7])[1]
-    (best,) = json.loads((tmp_path / "sweep" / "sweep.json").read_text())["best_by_validation"]
-    assert best["settings"] == {"method.lr": "0.005"}
-    assert (best["measure"], best["seeds"], best["tried"]) == ("accuracy", [1, 2, 3], 2)
-    assert best["median"] == pytest.approx(sorted(measures[5e-3])[1])
-    assert "Best by validation: method.lr=0.005." in (tmp_path / "sweep" / "report.html").read_text("utf-8")
+    assert "best_by_validation" not in json.loads((tmp_path / "sweep" / "sweep.json").read_text())
+    page = (tmp_path / "sweep" / "report.html").read_text("utf-8")
+    assert "Best by validation" not in page
 
 
 def test_bad_data_is_said_before_anything_is_trained(run, rte, tmp_path):

@@ -182,8 +182,8 @@ def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, smal
     same = run(*small, "method.beta=2", "before=first", "hydra.run.dir=same")
     assert same.returncode == 0, same.stderr
     for changed, message in (
-        (["benchmark.cced.sets=[embedded/people]"], "before=first has another benchmark; leave before out"),
-        (["backbone.max_length=16"], "before=first has another backbone; leave before out"),
+        (["benchmark.cced.sets=[embedded/people]"], "before=first has a different benchmark; leave before out"),
+        (["backbone.max_length=16"], "before=first has a different backbone; leave before out"),
     ):
         done = run(*small, *changed, "before=first")
         assert done.returncode == 1

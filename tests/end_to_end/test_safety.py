@@ -63,7 +63,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert [row["toxicity_label"] for row in rows[:2]] == [int(row["toxicity"] >= cut) for row in rows[:2]]
     again = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")
     assert again.returncode == 1
-    assert again.stderr == "fairlab: scores.jsonl already exists; give another output\n"
+    assert again.stderr == "fairlab: scores.jsonl already exists; choose another output\n"
 
 
 # Categories of OpenAI's text moderation, which stand for harms of data of one's own.

@@ -72,8 +72,8 @@ def best_by_median(values: Iterable[Sequence[float]]) -> int:
 def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
     """Return the settings with the best median over seeds, for every task or other setting that was not tried.
 
-    No benchmark's reading takes part, and no settings of a run that did not train. The result is empty if no setting
-    was varied.
+    No benchmark's reading takes part, and settings of a run that did not train are never the best. The result is empty
+    if no setting was varied.
 
     Args:
         choices: Finished runs of a sweep, in the order in which they were run.
@@ -81,14 +81,14 @@ def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
     grouped: dict[tuple[tuple[str, str], ...], list[tuple[Choice, str, list[float]]]] = {}
     for choice in choices:
         measured = [found for found in map(validation_measure, choice.runs) if found is not None]
-        trained = not any(note.mark for run in choice.runs for note in training_notes(run))
-        if measured and len(measured) == len(choice.runs) and trained:
+        if measured and len(measured) == len(choice.runs):
             of = tuple((key, value) for key, value in choice.settings.items() if not TRIED.fullmatch(key))
             grouped.setdefault(of, []).append((choice, measured[0][0], [value for _, value in measured]))
     found = []
     for of, tried in grouped.items():
-        if len(tried) > 1:
-            choice, measure, values = tried[best_by_median(values for _, _, values in tried)]
+        trained = [one for one in tried if not any(note.mark for run in one[0].runs for note in training_notes(run))]
+        if len(tried) > 1 and trained:
+            choice, measure, values = trained[best_by_median(values for _, _, values in trained)]
             settings = {key: value for key, value in choice.settings.items() if TRIED.fullmatch(key)}
             median = statistics.median(values)
             found.append(Chosen(dict(of), settings, measure, median, values, choice.seeds, len(tried)))
