@@ -30,7 +30,7 @@ PLACEHOLDERS = {"+augmentation=NAME": "+augmentation=rules"}  # what a page leav
 # Commands that are composed alone, and why; tests/end_to_end/test_docs_commands.py runs the others at a tiny size.
 NOT_RUN = {
     r"trainer=(gpu|ddp|fsdp)\b|launcher\.gpus=|\[PARTS/": "needs GPUs, or what they made",
-    r"llm=(local|qwen|replay|vllm)": "asks a language model",
+    r"llm=(local|qwen|replay|vllm)|model=http": "asks a language model",
     r"sheet=\S*\.csv": "needs a sheet that a person filled in; tests/audit reads one",
     r"scale=paper": "trains the paper's model",
     r"model=\S*qwen": "reads a model of 1.5 billion parameters",
