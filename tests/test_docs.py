@@ -25,7 +25,10 @@ from tests.conftest import make_groups, row, write_rows
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 ENTRIES = ("train", "evaluate", "augment", "audit", "score", "reproduce")
-PLACEHOLDERS = {"+augmentation=NAME": "+augmentation=rules"}  # what a page leaves to the reader
+PLACEHOLDERS = {
+    "model=http://127.0.0.1:8000/v1#NAME": "model=NAME",
+    "+augmentation=NAME": "+augmentation=rules",
+}  # what a page leaves to the reader
 
 # Commands that are composed alone, and why; tests/end_to_end/test_docs_commands.py runs the others at a tiny size.
 NOT_RUN = {
