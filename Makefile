@@ -26,7 +26,7 @@ fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; w
 test: .venv/installed ## run the tests, in three to eight minutes on two cores
 	$(COMPILED) $(BIN)/python -m pytest
 
-test-slow: .venv/installed ## run tests that are left out there: real weights, more of what is killed; about two minutes
+test-slow: .venv/installed ## run tests that are left out there: real weights, more of what is killed; about ten minutes
 	$(COMPILED) $(BIN)/python -m pytest -m 'slow and not long and not gpu and not network'
 
 test-long: .venv/installed ## run the longest tests: whole runs, all commands of the pages; about ten minutes

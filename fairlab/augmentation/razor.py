@@ -117,7 +117,7 @@ class Razor(Planned):
             context.
         pe: Kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
             :func:`fairlab.metrics.shortcuts.positions`.
-        width: Length of a position encoding; None for 128 for ``paper`` and 8 for ``official``.
+        width: Length of a position encoding; None gives 128 for ``paper`` and 8 for ``official``.
         label: Column of the label. Unused here: the caller passes documents with their labels.
         verify: Name or names that ``check`` was built from; unused here.
         vectors: Name of the encoder that ``embed`` was built from; unused here.

@@ -6,7 +6,7 @@ shows that they are verbs, and words with several senses change only if a neighb
 
 from __future__ import annotations
 
-from collections.abc import Callable, KeysView, Mapping
+from collections.abc import Callable, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -44,7 +44,7 @@ from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, is_part_of_age, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-_Table = tuple[dict[str, Action], KeysView[str]]  # actions by word, and the words that change
+_Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
 _ARTICLES = frozenset(("a", "an", "A", "An"))
@@ -87,9 +87,7 @@ class LexicalRules:
     def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
         """Return the actions for a target and the words that change, and cache them for the next text."""
         actions = self.actions.table(goal)
-        changing = {
-            word: None for word, action in actions.items() if action.kind != "same"
-        }.keys()  # smaller than a set
+        changing = frozenset(word for word, action in actions.items() if action.kind != "same")
         self.tables[target, source] = actions, changing
         return actions, changing
 

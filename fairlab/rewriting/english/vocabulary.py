@@ -84,7 +84,7 @@ class Vocabulary:
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
         # Entry for ages in figures or words; its form for every attribute with ages is generated on use.
-        told = {self._told_by(years) for years in range(120)}  # an unstated age implies an adult
+        told = {self._told_by(years) for years in range(120)}  # no number of years gives an adult of unstated age
         forms = tuple(name if name in told else "" for name in self.columns)
         self.age = Entry(forms, "figures", "age", "", "")
 
