@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart, changed_facts
-from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
+from fairlab.data.stream.shards import CountedFile, Input, ShardTask, cut, json_line
 from fairlab.files import check_folder, gather, no_space_is_one_sentence, remove_unfinished, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
@@ -56,7 +56,7 @@ class PartSummary(TypedDict):
     rows: Natural
     bad: Natural
     missing: Natural
-    files: dict[str, dict[str, str]]
+    files: dict[str, CountedFile]
 
 
 COUNTS = [field.name for field in fields(Finished)]
@@ -169,7 +169,8 @@ class Parts:
         write_whole(file, "".join(map(json_line, lines)))
         bad, missing = (sum(name in line for line in lines) for name in ("error", MISSING))
         done = Finished(task.number, _hash(task), len(lines), bad, missing)
-        self._part(task.number).write(asdict(done) | {"files": {"scores": {"file": file.name, "sha256": sha256(file)}}})
+        scores_file = {"file": file.name, "bytes": file.stat().st_size, "sha256": sha256(file)}
+        self._part(task.number).write(asdict(done) | {"files": {"scores": scores_file}})
         return done
 
     def _line(self, item: Input, scores: Iterator[Scores]) -> dict[str, Any]:
