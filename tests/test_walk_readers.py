@@ -29,6 +29,8 @@ import torch
 import yaml
 from transformers import AutoModel
 
+import fairlab
+from experiments.model_kinds.weights import Weights
 from fairlab.audit.pairs import Pair
 from fairlab.audit.sheet import read_rewrites, write_rewrites
 from fairlab.backbones.peft_folder import merge_peft_folder
@@ -237,7 +239,7 @@ def with_numbers(file: Path) -> dict[str, Spoil]:
 
         return spoil
 
-    places = range(0, min(file.stat().st_size, 600))
+    places = range(min(file.stat().st_size, 600))
     return {f"{value:x} at {place}": written(place, value) for place in places for value in (1 << 62, 1 << 31, 200)}
 
 
@@ -369,6 +371,17 @@ def test_a_spoilt_file_is_read_or_refused_in_a_sentence(write, tmp_path, base):
 @pytest.mark.parametrize("write", FILES.values(), ids=FILES)
 def test_a_file_spoilt_in_any_way_is_read_or_refused_in_a_sentence(write, tmp_path, base):
     assert "\n".join(faults(write, tmp_path, base, None)) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_spoilt_gguf_model_is_loaded_or_refused_in_a_sentence(tmp_path):
+    def write(place: Path, _: Any) -> tuple[Path, Read]:
+        file = Weights(place).gguf
+        return file, lambda: fairlab.load(file)
+
+    pytest.importorskip("gguf")
+    assert "\n".join(faults(write, tmp_path, None, 60)) == ""
 
 
 @pytest.mark.parametrize("name", ["adapters", "adapters_tensors", "a_saved_set", "its_state", "its_table"])

@@ -37,7 +37,7 @@ def refuse_other_files(file: Path) -> None:
     """Raise for a file of another format or with a damaged header, before a library tries to interpret it.
 
     Raises:
-        FairlabError: If the file does not exist, does not begin with the GGUF signature, or declares more than it holds.
+        FairlabError: If the file does not exist, lacks the GGUF signature, or declares more than it holds.
     """
     if not file.is_file():
         raise FairlabError(f"there is no file {file}; give an existing GGUF file")

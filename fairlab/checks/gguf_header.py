@@ -102,6 +102,8 @@ def check_header(file: Path) -> None:
         FairlabError: A length or count exceeds the file or the limits of this module.
     """
     try:
+        if file.stat().st_size < FIRST:
+            raise _Damaged("is cut off")
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
             _walk(content)
     except _Damaged as error:
@@ -114,8 +116,6 @@ def _walk(content: mmap.mmap) -> None:
     Raises:
         _Damaged: It declares too much.
     """
-    if len(content) < FIRST:
-        raise _Damaged("is cut off")
     swapped = struct.unpack_from("<I", content, FIRST - 4)[0] & 0xFFFF == 0  # the version is a small number
     header = _Header(content, ">" if swapped else "<")
     tensors, keys = header.number("Q"), header.number("Q")
