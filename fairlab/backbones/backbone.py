@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fairlab.backbones.pooling import first_token, token_mean
-from fairlab.backbones.tokenizers import refuse_tokens_without_row
+from fairlab.backbones.tokenizers import refuse_growth, refuse_tokens_without_row
 from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore
 
@@ -101,6 +101,7 @@ class Backbone(nn.Module):
         published: SentencePipeline | None = None,
     ) -> None:
         super().__init__()
+        refuse_growth(tokenizer)
         refuse_tokens_without_row(model, tokenizer)
         self.model = model
         self.tokenizer = tokenizer
