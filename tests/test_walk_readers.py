@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 import yaml
+from safetensors.numpy import load_file
 from transformers import AutoModel
 
 import fairlab
@@ -41,16 +42,21 @@ from fairlab.benchmarks.refusals import read_requests
 from fairlab.checks.gguf_header import check_header
 from fairlab.data.stream.features import description_of
 from fairlab.data.stream.rows import read_rows
+from fairlab.files import save_arrays
 from fairlab.judge.formats import item_tables
 from fairlab.llm.exchange import ExchangeOutcome, Reply
 from fairlab.llm.ledger import Ledger
 from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
+from fairlab.record import Reading, Record
+from fairlab.reporting.report import write_report
+from fairlab.reporting.view.items import items_of
 from fairlab.rewriting.by_llm.prompt import FOLDER as PROMPTS
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError
 from tests.conftest import write_rows
+from tests.reporting.tables.test_method_table import write_run
 from tests.walking import SECRET, VARIABLE, Spoil, ways
 
 TEXTS = ["She left.", "He left."]
@@ -222,6 +228,27 @@ def of_a_ledger(place: Path, _: Any) -> tuple[Path, Read]:
     return file, read
 
 
+def of_draws(place: Path, _: Any) -> tuple[Path, Read]:
+    for name in KEYS:
+        write_run(place / name, name, 1.0, 1, (0.3, 80.0))
+    return next((place / "a").rglob("*.draws.safetensors")), lambda: fairlab.compare(
+        place / "a", place / "b"
+    ).to_pandas()
+
+
+def of_embeddings(place: Path, _: Any) -> tuple[Path, Read]:
+    readings = []
+    for phase in ("before", "after"):
+        (place / "items" / phase).mkdir(parents=True)
+        arrays = {"held_out_pets": np.random.default_rng(0).normal(size=(6, 3, 4))}
+        save_arrays(arrays, place / "items" / phase / "cced.safetensors")
+        names = ("distance", "distance_cat", "distance_dog", "distance_kept")
+        readings += [Reading("cced", "held_out_pets", name, 0.5, "", None, 6, 0.4, 0.6, phase=phase) for name in names]
+    config = {"benchmark": {"cced": {"sets": ["embedded"]}}, "seed": 0}
+    record = Record(place, config, "", status="finished", readings=readings)
+    return place / "items" / "after" / "cced.safetensors", lambda: (write_report(record), items_of(record))
+
+
 FILES = {name.removeprefix("of_"): one for name, one in list(globals().items()) if name.startswith("of_")}
 
 
@@ -323,7 +350,40 @@ def ledger_checksum(key: str, request: str, reply: str) -> str:
     return hashlib.sha256(f"{key}\n{request}\n{reply}".encode()).hexdigest()
 
 
-MORE = {".gguf": with_numbers, ".csv": with_cells, ".parquet": with_columns, ".sqlite": with_cells_of_sqlite}
+def with_arrays(file: Path) -> dict[str, Spoil]:
+    """Ways to put arrays of other types and shapes into a file of arrays."""
+    others: dict[str, Callable[[Any], Any]] = {
+        "a number": lambda _: np.float32(1),
+        "nothing": lambda array: array[:0],
+        "no number": lambda array: np.full(array.shape, np.nan),
+        "infinity": lambda array: np.full(array.shape, np.inf),
+        "whole numbers": lambda array: np.full(array.shape, -(1 << 62)),
+        "truths": lambda array: np.zeros(array.shape, dtype=bool),
+        "the first item": lambda array: array[:1],
+        "one more dimension": lambda array: array[None],
+        "twice as many": lambda array: np.concatenate([array, array]),
+        "transposed": lambda array: array.T.copy(),
+    }
+
+    def written(name: str, other: Callable[[Any], Any]) -> Spoil:
+        def spoil(path: Path) -> None:
+            arrays = load_file(path)
+            arrays[name] = other(arrays[name])
+            save_arrays(arrays, path)
+
+        return spoil
+
+    names = list(load_file(file))[:3]
+    return {f"{name} as {kind}": written(name, other) for name in names for kind, other in others.items()}
+
+
+MORE = {
+    ".safetensors": with_arrays,
+    ".gguf": with_numbers,
+    ".csv": with_cells,
+    ".parquet": with_columns,
+    ".sqlite": with_cells_of_sqlite,
+}
 
 
 # ---------------------------------------------------------------- the walk

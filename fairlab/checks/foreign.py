@@ -169,5 +169,5 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
         raise FairlabError(f"{file} is not a file; put a complete copy of it there")
     try:
         return load_file(file)
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:  # numpy lacks bfloat16
         raise FairlabError(f"{file} is damaged ({_said(error)}); replace it with a complete copy") from error
