@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,13 +61,16 @@ def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
 def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
     """Run the commands of a part within its time limit; what was run, and how it ended."""
     started = time.perf_counter()
+    for name in {command.name for command in part.commands}:
+        shutil.rmtree(folder / name, ignore_errors=True)  # of an earlier check in the same folder
     result: dict[str, Any] = {"title": part.title, "commands": [], "state": "done"}
     try:
         for command in part.commands:
             left = min(part.seconds - (time.perf_counter() - started), until - time.time())
             if left < LEAST:
                 raise subprocess.TimeoutExpired(command.name, left)
-            result["commands"].append(" ".join(["python -m", command.entry, *command.given]))
+            called = " ".join(["python -m", command.entry, *command.given])
+            result["commands"].append(called.replace(f"{folder}/", "").replace(str(folder), "."))
             run_command(command, folder, left, alone=part.alone)
     except subprocess.TimeoutExpired:
         result["state"] = "ran out of time" if result["commands"] else "no time was left"
