@@ -159,9 +159,11 @@ def shown(found: dict[str, Any]) -> str:
     said = []
     for name, value in found.items():
         label = name.replace("_", " ")
+        if value is None:
+            continue
         if isinstance(value, dict):
             said.append(f"{label}: ({shown(value)})")
-        elif name.endswith("_bytes") and value is not None:
+        elif name.endswith("_bytes"):
             said.append(f"{label.removesuffix(' bytes')} {value / 1e9:.1f} GB")
         elif name.endswith("_per_second") or name in ("plain", "ours"):
             said.append(f"{label} {value:,.0f}")

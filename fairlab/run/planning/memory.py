@@ -91,8 +91,8 @@ def training_memory(
         logits: Share of the tokens with a loss over the vocabulary, for which logits, softmax and its gradient are kept
             in float32.
         recompute: Values that are recomputed one layer at a time. With ``full``, a layer keeps only its input of h
-            values per token; with ``selective``, also the results of products and attention: 6 h + f values, with a gate
-            6 h + 2 f.
+            values per token; with ``selective``, also the results of products and attention, 6 h + f values (6 h + 2 f
+            with a gate).
         shards: Number of processes that weights, gradients and moments are sharded over.
     """
     tokens = texts * length

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-
 from dataclasses import replace
 
 import pytest
