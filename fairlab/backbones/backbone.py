@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from fairlab.backbones.attention import avoid_cudnn_attention
 from fairlab.backbones.pooling import first_token, token_mean
 from fairlab.backbones.tokenizers import refuse_growth, refuse_tokens_without_row
 from fairlab.checks.progress import with_progress
@@ -102,6 +103,7 @@ class Backbone(nn.Module):
     ) -> None:
         super().__init__()
         refuse_growth(tokenizer)
+        avoid_cudnn_attention()
         refuse_tokens_without_row(model, tokenizer)
         self.model = model
         self.tokenizer = tokenizer
