@@ -20,7 +20,7 @@ from fairlab.checks.values import has_items
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
-from fairlab.text.naming import in_words
+from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
@@ -156,7 +156,7 @@ def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
 def _values(name: str, rows: Sequence[Row], column: str) -> list[Any]:
     known = rows[0].extra
     if column not in known and cell_at(known, column) is None:
-        raise FairlabError(f"{name} has no column '{column}'; it has: {in_words(known, 'no other')}")
+        raise FairlabError(f"{name} has no column '{column}'; it has: {listed_names(known, 'no other')}")
     return [cell_at(row.extra, column) for row in rows]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from fairlab.data.safety_texts import NONE, SafetyText, binary_label, is_seed, json_rows
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.text.labels import as_written, is_missing
-from fairlab.text.naming import in_words
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 OTHERS = re.compile(r"[^a-z0-9]+")
@@ -58,7 +58,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         text = row.get(columns.text)
         if not isinstance(text, str) or not text.strip():
             raise FairlabError(
-                f"{place} has no text in the column '{columns.text}'; it has: {in_words(row)}; name the "
+                f"{place} has no text in the column '{columns.text}'; it has: {listed_names(row)}; name the "
                 "column by data.columns.text=NAME, or remove the row"
             )
         named = row["labels"] if harms is None else {harm: row.get(column) for harm, column in harms.items()}
@@ -110,7 +110,7 @@ def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: Tabl
         return
     names = dict.fromkeys(str(name) for row in rows for name in row)
     raise FairlabError(
-        f"{file} has no column '{columns.subgroup}' of subgroups; it has: {in_words(names)}; name another by "
+        f"{file} has no column '{columns.subgroup}' of subgroups; it has: {listed_names(names)}; name another by "
         "data.columns.subgroup=NAME, or leave it out"
     )
 
@@ -120,7 +120,7 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
     names = list(dict.fromkeys(name for row in rows for name in row))
     if columns.labels is not None:
         if missing := [name for name in columns.labels if name not in names]:
-            raise FairlabError(f"{file} has no column '{missing[0]}' of labels; it has: {in_words(names)}")
+            raise FairlabError(f"{file} has no column '{missing[0]}' of labels; it has: {listed_names(names)}")
         chosen = list(columns.labels)
     elif "labels" in names or not rows:
         return None
@@ -134,7 +134,7 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
         )
     if not chosen:
         raise FairlabError(
-            f"{file} has no column of labels 0 and 1; it has: {in_words(names)}; name them by "
+            f"{file} has no column of labels 0 and 1; it has: {listed_names(names)}; name them by "
             "data.columns.labels=[NAME,NAME]"
         )
     return {harm_name(name, str(file)): name for name in chosen}

@@ -8,7 +8,7 @@ from itertools import islice
 MOST_NAMES, LONGEST = 40, 80  # shown names, and characters of each
 
 
-def in_words(names: Iterable[object], without: str = "none") -> str:
+def listed_names(names: Iterable[object], without: str = "none") -> str:
     """Return names separated by commas, cut so that a message stays readable whatever the file contains.
 
     Args:
@@ -16,7 +16,7 @@ def in_words(names: Iterable[object], without: str = "none") -> str:
         without: Text to return if there are no names.
 
     Example:
-        >>> in_words(["text", "label"]), in_words(range(100))[-14:]
+        >>> listed_names(["text", "label"]), listed_names(range(100))[-14:]
         ('text, label', '39 and 60 more')
     """
     left = iter(names)

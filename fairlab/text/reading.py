@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, TextIO
 
 from fairlab.checks.foreign import parse_yaml, refuse_long_yaml
 from fairlab.checks.json_text import from_json
-from fairlab.text.naming import in_words
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
@@ -249,7 +249,7 @@ def read_table_rows(
         rows = map(partial(_refuse_bad_cells, path), table_cells(lines, path, delimiter))
         _, header = next(rows, (0, []))
         if missing := [name for name in columns if name not in header]:
-            has = f"it has: {in_words(header)}" if header else "it is empty"
+            has = f"it has: {listed_names(header)}" if header else "it is empty"
             raise FairlabError(f"{path} has no column '{missing[0]}'; {otherwise or has}")
         for number, cells in rows:
             yield number, dict(zip(header, cells, strict=False))

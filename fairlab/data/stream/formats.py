@@ -16,7 +16,7 @@ from fairlab.checks.json_text import from_json
 from fairlab.data.stream.saved import one_split, opened, saved_folder
 from fairlab.files import check_folder
 from fairlab.text import gutenberg
-from fairlab.text.naming import in_words
+from fairlab.text.naming import listed_names
 from fairlab.text.reading import (
     SHOWN,
     bad_byte,
@@ -193,7 +193,7 @@ def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) ->
         FairlabError: a column is missing; the message names the existing ones.
     """
     if lacking := [name for name in names if name not in columns and name.partition(".")[0] not in columns]:
-        raise FairlabError(f"{source} has no column '{lacking[0]}'; it has: {in_words(columns)}; give field=NAME")
+        raise FairlabError(f"{source} has no column '{lacking[0]}'; it has: {listed_names(columns)}; give field=NAME")
 
 
 def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:

@@ -24,7 +24,7 @@ from fairlab.data.stream.shards import CountedFile, Input, ShardTask, cut, json_
 from fairlab.files import check_folder, gather, no_space_is_one_sentence, remove_unfinished, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
-from fairlab.text.naming import in_words
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError, Natural, Row
 
 FACTS = "facts.json"
@@ -178,7 +178,7 @@ class Parts:
         if isinstance(item, BadRow):
             return {"id": item.place, "error": item.reason}
         if absent := [name for name in self.keep if name not in item.extra]:
-            has = in_words(item.extra)
+            has = listed_names(item.extra)
             raise FairlabError(f"{item.place} has no column '{absent[0]}' to keep; next to text and id it has: {has}")
         return {"id": item.id, **{name: item.extra[name] for name in self.keep}, **next(scores)}
 
