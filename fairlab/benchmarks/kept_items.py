@@ -15,7 +15,8 @@ from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.types import FairlabError, ItemTexts, values_of
 
 MOST_TEXTS = 1 << 30  # bytes of the texts of one benchmark
-UNFIT = (ValueError, LookupError, TypeError, ArithmeticError)  # errors that arrays of another shape or type cause
+# Errors that arrays of another shape, and settings of another type, cause.
+UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 
 @contextmanager

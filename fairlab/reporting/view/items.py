@@ -83,7 +83,7 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
     own = _own(name, record)
     try:
         parts, why = (kept_texts(record.folder, name) if own is None else own.texts()), ""
-    except (FairlabError, OSError) as error:
+    except (FairlabError, OSError, *UNFIT) as error:
         parts, why = [], str(error)
     found = [scored for part in parts if (scored := _scored(name, part, own, arrays)) is not None]
     return found or _without_texts(name, arrays, why)
@@ -105,7 +105,7 @@ def _own(name: str, record: Record) -> Measurement | None:
     try:
         bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
         found: Measurement = kind(**given, limit=min(bounds, default=None))
-    except (FairlabError, TypeError, ValueError):  # settings of another version
+    except (FairlabError, *UNFIT):  # settings of another version
         return None
     return found
 
