@@ -189,7 +189,8 @@ def _of_one_column(
     places = {value: _place(value, names) for value in counts}
     if unknown := sorted(value for value, place in places.items() if place is None):
         raise FairlabError(
-            f"'{column}' of {name} has the label '{unknown[0]}', but the model has {', '.join(names)}; give "
+            f"'{column}' of {name} has the label '{listed_names(unknown[:1])}', but the model has "
+            f"{listed_names(names)}; give "
             "labels=[...], the data's names in the order of the model's outputs"
         )
     kinds: Kind = "several" if kind == "several" else "one"

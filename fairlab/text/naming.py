@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 
+LINE_END = re.compile("[\r\n\x85\u2028\u2029]")
 MOST_NAMES, LONGEST = 40, 80  # shown names, and characters of each
 
 
@@ -20,6 +22,6 @@ def listed_names(names: Iterable[object], without: str = "none") -> str:
         ('text, label', '39 and 60 more')
     """
     left = iter(names)
-    shown = [str(name)[:LONGEST] for name in islice(left, MOST_NAMES)]
+    shown = [LINE_END.sub(" ", str(name)[:LONGEST]) for name in islice(left, MOST_NAMES)]
     more = sum(1 for _ in left)
     return ", ".join(shown) + (f" and {more:,} more" if more else "") or without
