@@ -25,7 +25,6 @@ from fairlab.types import (
     Description,
     ItemTexts,
     QuantityInfo,
-    Workload,
 )
 
 CITATION = """\
@@ -121,7 +120,6 @@ class CCED(OfGroups):
         citation=CITATION,
         needs=("embeddings",),
         sources=("winogender/all_sentences.tsv",),
-        workload=Workload((300, 240), {"encoder": 79}),
     )
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:

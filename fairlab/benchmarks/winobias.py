@@ -21,7 +21,7 @@ from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_wi
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
+from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo
 
 PUBLISHED = 1584  # number of pairs: 396 of each type and split
 ALL = "all"
@@ -84,7 +84,6 @@ class WinoBias(Benchmark):
         citation=CITATION,
         needs=("token_log_probabilities",),
         sources=("winobias",),
-        workload=Workload((785, 780), {"masked": 17, "causal": 29}),
     )
     measured_axes = OF_GENDER
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +16,7 @@ from typing import Any
 from fairlab.data.groups import read_groups
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
-from fairlab.data.text import SENTENCE_END, read, text_files
-from fairlab.data.word_lists import find_words, lexicon_words
+from fairlab.data.text import text_files
 from fairlab.run.planning.sizes import KNOWN
 from fairlab.text.words import WORD_OR_SIGN
 from fairlab.types import DataUnavailable
@@ -120,8 +118,6 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
     if named.startswith("embedded/") and kind == "CounterfactualData":
         places = [named, *(place for place in data.get("more") or [] if str(place).startswith("embedded/"))]
         return *_embedded_groups(*map(str, places)), f"groups of {', '.join(places)}"
-    if (sentences := _embedded_sentences(data, kind)) is not None:
-        return sentences, tokens, f"sentences of {', '.join(data['paths'])}"
     if kind == "LabelledTexts" and data.get("path") is None and _task_at_hand(data):
         return *_examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA")), "examples in FAIRLAB_DATA"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
@@ -148,33 +144,6 @@ def _embedded_groups(*places: str) -> tuple[int, float]:
     groups = [group for place in places for group in read_groups(place)]
     trained = [group for group in groups if group.extra.get("split", "train") == "train"]
     return len(trained), fmean(sum(map(tokens_in, group.texts)) for group in trained)
-
-
-def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
-    """Return the number of sentences per epoch of texts that come with fairlab; None for others, which may be large."""
-    paths = data.get("paths")
-    if not isinstance(paths, list) or not all(str(path).startswith("embedded/") for path in paths):
-        return None
-    if kind == "Corpus":
-        return len(_sentences(*paths))
-    if kind != "AttributeSentences" or data.get("lists"):
-        return None
-    return _listed_sentences(str(data["axis"]), str(data["mixed"]), *paths)
-
-
-@cache
-def _sentences(*paths: str) -> list[str]:
-    paragraphs = (paragraph for path in paths for _, _, found in read(path) for _, paragraph in found)
-    return [sentence for paragraph in paragraphs for sentence in SENTENCE_END.split(paragraph)]
-
-
-@cache
-def _listed_sentences(axis: str, mixed: str, *paths: str) -> int:
-    """Return the number of sentences with a word of an axis, after reducing every kind to the size of the rarest."""
-    words = lexicon_words(axis)
-    found = Counter(one.kind for one in find_words(_sentences(*paths), words, mixed))
-    kinds = range(len(words.attributes) + 1)
-    return len(kinds) * min(found[kind] for kind in kinds)
 
 
 def _characters(data: Mapping[str, Any]) -> int:
@@ -269,8 +238,3 @@ def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
     gradients of the inputs.
     """
     return (4.0 if adapters else 6.0) * multiplied * tokens
-
-
-def reading_flops(multiplied: int, tokens: float) -> float:
-    """Return the FLOPs of a forward pass: 2 N per token (Kaplan et al. 2020, table 1)."""
-    return 2.0 * multiplied * tokens
