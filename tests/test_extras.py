@@ -17,7 +17,6 @@ from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
-from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
 from fairlab.text.pipeline import MODELS, _load, load_pipeline, refuse_unknown_pipeline
 from fairlab.text.word_vectors import WordVectors
@@ -69,8 +68,6 @@ USES = {
     "agreement": ("sacrebleu", "metrics", lambda _: annotator_agreement([["a", "a"]])),
     "the perturber's benchmark": ("rouge_score", "metrics", perturber),
     "logger": ("wandb", "wandb", loggers),
-    "figures of the logger": ("plotly", "wandb", loggers),
-    "dashboard": ("wandb_workspaces", "dashboard", lambda _: workspace("team", "project")),
 }
 
 
