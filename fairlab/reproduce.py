@@ -16,7 +16,8 @@ from omegaconf import DictConfig
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
-from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
+from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, table_lines
+from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
@@ -41,7 +42,6 @@ QUESTION = "Does a claim hold?"
 EXPERIMENTS = Path("experiments")
 SHIPPED = Path(__file__).parent / "experiments"  # matrices in an installed wheel
 NO_ROW = "no row of the paper"
-FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="reproduce")
@@ -196,13 +196,20 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     printed = f" Printed: {table.setting};" if table.published else ""
     heading = f"{table.where}: {table.title}.{printed} {ours}."
     notes = footnotes(table, rows)
+    header, lines = table_lines(table, rows)
+    printed_lines = [[Printed(entry) for entry in line] for line in lines]
     pages = {
-        "md": "\n\n".join([heading, rendered_table(table, rows, FORMS["md"]), *notes]),
-        "tex": "\n".join([f"% {heading}", rendered_table(table, rows, FORMS["tex"]), *(f"% {note}" for note in notes)]),
+        "md": "\n\n".join([heading, markdown(header, printed_lines), *notes]),
+        "tex": "\n".join(
+            [
+                latex(header, printed_lines, caption=f"{table.where}: {table.title}", note=ours),
+                *(f"% {note}" for note in notes),
+            ]
+        ),
         "html": "\n".join(
             [
                 f"<meta charset='utf-8'><title>{name}</title><p>{html.escape(heading)}</p>",
-                rendered_table(table, rows, FORMS["html"]),
+                html_table(header, lines),
                 *(f"<p>{html.escape(note)}</p>" for note in notes),
             ]
         ),
@@ -217,6 +224,16 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     for ending, text in pages.items():
         write_whole(output / f"{name}.{ending}", text + "\n")
     print_escaped(f"table {table.id}: {output / name}.md, .tex, .html, .json")
+
+
+def html_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table in HTML."""
+    rows = [("th", header), *(("td", line) for line in lines)]
+    return f"<table>{''.join(f'<tr>{_html_cells(tag, row)}</tr>' for tag, row in rows)}</table>"
+
+
+def _html_cells(tag: str, row: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{html.escape(entry)}</{tag}>" for entry in row)
 
 
 @quiet_when_unread()
