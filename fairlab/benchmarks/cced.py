@@ -20,6 +20,7 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
+from fairlab.text.papers import DENG_2024
 from fairlab.types import (
     EQUAL,
     Description,
@@ -27,15 +28,6 @@ from fairlab.types import (
     QuantityInfo,
 )
 
-CITATION = """\
-@misc{deng2024llm,
-  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
-  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and
-    Thrampoulidis, Christos},
-  howpublished = {arXiv:2402.14208},
-  year = {2024}
-}
-"""
 DISTANCE = "embedding distance"
 QUANTITIES = {
     "gap": QuantityInfo(
@@ -117,7 +109,7 @@ class CCED(OfGroups):
         QUANTITIES,
         topic=EQUAL,
         subsets={"embedded": "embedded sentences", "winogender": "Winogender sentences"},
-        citation=CITATION,
+        citation=DENG_2024,
         needs=("embeddings",),
         sources=("winogender/all_sentences.tsv",),
     )
