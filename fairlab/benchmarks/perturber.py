@@ -30,7 +30,6 @@ from fairlab.rewriting.perturber import TOKENS_AT_ONCE, Perturber
 from fairlab.text.papers import QIAN_2022
 from fairlab.types import KEPT, NEUTRAL, Description, FairlabError, QuantityInfo, need_extra
 
-BLEU_ROWS = 10
 Array = NDArray[np.float64]
 
 
