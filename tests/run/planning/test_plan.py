@@ -134,6 +134,22 @@ def test_work_of_data_that_is_not_at_hand(tmp_path):
     assert (unknown.items, unknown.steps, unknown.read) == (None, None, None)
 
 
+def test_memory_follows_the_settings_of_the_run(tmp_path):
+    """MiniLM: 6 layers of 384 dimensions, 1,536 inside; rank 8 trains 6 x 8 (8 x 384 + 2 (384 + 1,536)) weights."""
+    backbone = {"name": "sentence-transformers/all-MiniLM-L6-v2", "max_length": 10}
+    method = {"_target_": "fairlab.methods.ccd.CCD", "epochs": 1, "dropout": False}
+
+    def memory(dtype="float32", precision="32-true", **settings):
+        config = config_of(tmp_path) | {"method": method | settings, "backbone": backbone | {"dtype": dtype}}
+        return plan_of_run("", config | {"trainer": {"precision": precision}}).memory
+
+    plain, mixed, halved, adapters = memory(), memory(precision="bf16-mixed"), memory("bfloat16"), memory(rank=8)
+    assert plain.weights == mixed.weights == 2 * halved.weights
+    assert plain.activations == 2 * mixed.activations == 2 * halved.activations
+    assert (adapters.gradients, adapters.optimiser) == (4 * 331_776, 8 * 331_776)
+    assert plain.gradients == plain.weights
+
+
 def test_calls_and_price_of_a_language_model():
     llm = {"model": "m", "api_key_env": "KEY", "price": {"input": 1.0, "output": 2.0}}
     rewriter = {"prompt": "counterfactual_group"}
