@@ -145,7 +145,8 @@ def test_memory_follows_the_settings_of_the_run(tmp_path):
 
     plain, mixed, halved, adapters = memory(), memory(precision="bf16-mixed"), memory("bfloat16"), memory(rank=8)
     assert plain.weights == mixed.weights == 2 * halved.weights
-    assert plain.activations == 2 * mixed.activations == 2 * halved.activations
+    assert plain.activations == 2 * halved.activations
+    assert plain.activations > mixed.activations > halved.activations  # autocast keeps some values in float32
     assert (adapters.gradients, adapters.optimiser) == (4 * 331_776, 8 * 331_776)
     assert plain.gradients == plain.weights
 
