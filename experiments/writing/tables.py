@@ -70,9 +70,23 @@ def texts() -> str:
     return differences("refusals", "counterfactual", "bold", "honest")
 
 
+def qwen_texts() -> str:
+    """Return the differences between groups in Qwen's texts."""
+    return markdown(COLUMNS, list(_differences("qwen_texts", "counterfactual", "honest", "bold")))
+
+
 def audit() -> str:
-    """Return the readings of the audit of own prompts."""
-    found = Record.load(RECORDS / "audit").readings
+    """Return the readings of the audit of own prompts by SmolLM2."""
+    return _audited("audit")
+
+
+def qwen_audit() -> str:
+    """Return the readings of the audit of own prompts by Qwen."""
+    return _audited("qwen_audit")
+
+
+def _audited(name: str) -> str:
+    found = Record.load(RECORDS / name).readings
     rows = [[one.key, significant(one), one.unit, ideal(one), str(one.n)] for one in found]
     return markdown(["reading", "value", "unit", "ideal", "n"], rows)
 
@@ -198,5 +212,7 @@ PAGES = {
         "models": models,
         "qwen_bbq": qwen_bbq,
         "qwen_refusals": qwen_refusals,
+        "qwen_texts": qwen_texts,
+        "qwen_audit": qwen_audit,
     }
 }
