@@ -139,19 +139,21 @@ def fair_texts() -> str:
 
 
 def spent() -> str:
-    """Return what Qwen's server was asked, by kind of question."""
-    stages = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))["stages"]
+    """Return what Qwen wrote and scored, on its server by kind of question, and in batches by benchmark."""
+    found = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))
     rows = [
         [
-            KINDS[kind],
+            by,
+            KINDS.get(kind, f"texts of `{kind}`"),
             f"{one['calls']:,}",
             f"{one['prompt_tokens']:,}",
             f"{one['completion_tokens']:,}",
             f"{one['seconds'] / 3600:.2f}",
         ]
-        for kind, one in stages.items()
+        for by, part in (("llama.cpp", "stages"), ("batches", "in_batches"))
+        for kind, one in found[part].items()
     ]
-    return markdown(["kind of request", "requests", "tokens of prompts", "tokens written", "hours"], rows)
+    return markdown(["by", "kind of request", "requests", "tokens of prompts", "tokens written", "hours"], rows)
 
 
 def _odds(name: str) -> Array:
