@@ -78,11 +78,11 @@ def test_a_header_that_declares_too_much(tmp_path, content, said):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("endianess", ["LITTLE", "BIG"])
-def test_headers_of_the_gguf_package_are_read_to_their_end(tmp_path, endianess):
+@pytest.mark.parametrize("order", ["LITTLE", "BIG"])
+def test_headers_of_the_gguf_package_are_read_to_their_end(tmp_path, order):
     gguf = pytest.importorskip("gguf")
     file = tmp_path / "x.gguf"
-    writer = gguf.GGUFWriter(str(file), "llama", endianess=gguf.GGUFEndian[endianess])
+    writer = gguf.GGUFWriter(str(file), "llama", False, gguf.GGUFEndian[order])
     writer.add_block_count(1)
     writer.add_token_list(["a", "b"])
     writer.add_bool("flag", True)
