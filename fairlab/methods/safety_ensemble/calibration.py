@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Array = NDArray[np.float64]
 UNCHANGED = (1.0, 0.0)
@@ -40,9 +41,4 @@ def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
         >>> calibrated(np.array([0.0, 2.0]), 1.0, -2.0).round(3).tolist()
         [0.119, 0.5]
     """
-    return sigmoid(slope * logits_N + intercept)
-
-
-def sigmoid(values: Array) -> Array:
-    """Return probabilities of log odds of any size, without overflow."""
-    return np.asarray(np.exp(-np.logaddexp(0, -values)))
+    return np.asarray(expit(slope * logits_N + intercept))

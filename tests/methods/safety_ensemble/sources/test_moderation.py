@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import numpy as np
 import pytest
 
+from fairlab.llm import pending
 from fairlab.methods.safety_ensemble.sources import moderation
 from fairlab.methods.safety_ensemble.sources.moderation import Moderation
 from fairlab.types import FairlabError
@@ -45,7 +46,7 @@ class Stub(BaseHTTPRequestHandler):
 @pytest.fixture
 def source(monkeypatch):
     monkeypatch.setenv("STUB_KEY", KEY)
-    monkeypatch.setattr(moderation, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.0)
     Stub.busy, Stub.status, Stub.asked = 0, 200, []
     server = HTTPServer(("127.0.0.1", 0), Stub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -73,16 +74,16 @@ def test_a_busy_server_is_asked_again_and_an_absent_one_given_up(source):
     assert source.score(["a"])[0, 0] == 0.01
     Stub.status = 503
     with pytest.raises(
-        FairlabError, match=r"answered nothing for \d+ s, with 4 retries \(503\); try .*the source's retries"
+        FairlabError, match=r"answered nothing for \d+ s, with 4 retries \(503: .*\); try .*the source's retries"
     ):
         source.score(["a"])
 
 
 def test_a_wrong_key_is_said_without_it(source, monkeypatch):
     monkeypatch.setenv("STUB_KEY", "wrong")
-    with pytest.raises(FairlabError, match="answers 401") as caught:
+    with pytest.raises(FairlabError, match="refuses the key in STUB_KEY \\(401\\)") as caught:
         source.score(["a"])
     assert "wrong" not in str(caught.value)
     monkeypatch.delenv("STUB_KEY")
-    with pytest.raises(FairlabError, match="STUB_KEY is not set"):
+    with pytest.raises(FairlabError, match="STUB_KEY, which is not set"):
         Moderation(base_url="http://127.0.0.1:1", model="m", outputs=["hate"], api_key_env="STUB_KEY")
