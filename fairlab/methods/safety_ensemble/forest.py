@@ -29,6 +29,7 @@ from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Ex
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.score_cache import IN_MEMORY
 from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, seen
@@ -72,7 +73,7 @@ class SafetyEnsemble:
         target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
             Among such thresholds, the one that finds the most harm is used; None for no thresholds.
         reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
-        cache: File that caches source scores; None disables the cache.
+        cache: File that caches source scores; None for a cache in memory.
         seed: Seed of the models and of the reweighting.
 
     Raises:
@@ -127,7 +128,7 @@ class SafetyEnsemble:
             raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
         if any(not weight >= 0 for weight in pairing):
             raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
-        self.sources = Sources(sources, cache=cache)
+        self.sources = Sources(sources, cache=cache or IN_MEMORY)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
                 f"method.inputs asks for {inputs} scores, but the sources give {len(self.sources.features)}; give "
