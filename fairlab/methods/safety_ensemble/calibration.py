@@ -6,9 +6,10 @@ Shape letters: N texts.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 Array = NDArray[np.float64]
 UNCHANGED = (1.0, 0.0)
@@ -41,4 +42,14 @@ def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
         >>> calibrated(np.array([0.0, 2.0]), 1.0, -2.0).round(3).tolist()
         [0.119, 0.5]
     """
-    return np.asarray(expit(slope * logits_N + intercept))
+    return sigmoid(slope * logits_N + intercept)
+
+
+def sigmoid(values: NDArray[Any]) -> NDArray[Any]:
+    """Return probabilities of log odds of any size, without overflow; the import of scipy's function would take longer.
+
+    Example:
+        >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    return np.asarray(np.exp(-np.logaddexp(0, -values)))

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from fairlab.backbones.trust import loading
 from fairlab.files import save_arrays
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.types import FairlabError
 
 Array = NDArray[Any]
@@ -115,7 +115,7 @@ class BoostingArrays(ForestArrays):
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
         values_TN = self.leaves(_filled(features, self.medians))
-        return np.asarray(expit(self.start + values_TN.sum(axis=0)))
+        return sigmoid(self.start + values_TN.sum(axis=0))
 
 
 def _joined(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
@@ -177,7 +177,7 @@ class LogisticArrays:
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
         standardised_NF = (_filled(features, self.medians) - self.means) / self.scales
-        return np.asarray(expit(standardised_NF @ self.slopes + self.intercept))
+        return sigmoid(standardised_NF @ self.slopes + self.intercept)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class RegressionArrays:
         apart_NL += np.einsum("ij,ij->i", standardised_NF, standardised_NF)[:, None]
         apart_NL += np.einsum("ij,ij->i", self.landmarks, self.landmarks)
         kernel_NL = np.exp(-self.gamma * np.maximum(apart_NL, 0))
-        return np.asarray(expit(kernel_NL @ self.projection.T @ self.slopes + self.intercept))
+        return sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
 
     def _rank(self, scores_N: Array, quantiles_Q: Array) -> Array:
         """Return ranks (N,) of one score, midway between the lowest and the highest if quantiles are equal."""

@@ -21,7 +21,7 @@ from fairlab.types import FairlabError, Natural
 AT_ONCE = 32  # texts in a request
 
 
-class Moderations(Endpoint):
+class ModerationEndpoint(Endpoint):
     """Client of ``/moderations``; the text of an attempt holds the scores of a text's categories as JSON."""
 
     path = "/moderations"
@@ -95,7 +95,7 @@ class Moderation(Source):
     def __init__(
         self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None, retries: Natural = 4
     ) -> None:
-        self.endpoint = Moderations(base_url, model, api_key_env=api_key_env, total_timeout=60.0)
+        self.endpoint = ModerationEndpoint(base_url, model, api_key_env=api_key_env, total_timeout=60.0)
         self.endpoint.key()
         self.outputs = tuple(outputs)
         self.retries = retries

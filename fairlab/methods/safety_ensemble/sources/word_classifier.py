@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from fairlab.backbones.trust import loading
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class WordClassifier:
             self.weights, self.intercepts, self.slopes, self.shifts, strict=True
         ):
             margins = np.bincount(text_P, values_P * weights_V[word_P], minlength=len(texts)) + intercept
-            found += expit(-(slope * margins + shift))
+            found += sigmoid(-(slope * margins + shift))
         return found / len(self.weights)
 
     def _counts(self, text: str) -> list[tuple[int, int]]:
