@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import torch
-from joblib import Parallel, delayed
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -61,12 +62,18 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
         yield batch
 
 
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Return threads that live as long as the process; new ones for each call would each keep memory."""
+    return ThreadPoolExecutor(count, "batches")
+
+
 def in_torch_threads(function: Callable[[T], R], values: Sequence[T], threads: int) -> Iterator[R]:
     """Yield a function's results in order, computed in threads whose torch operations use one core each."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)  # also in threads that start after it
+    torch.set_num_threads(1)  # also of the other threads, when they begin
     try:
-        yield from Parallel(threads, prefer="threads", return_as="generator")(delayed(function)(one) for one in values)
+        yield from _threads(threads).map(function, values)
     finally:
         torch.set_num_threads(before)
 

@@ -97,7 +97,7 @@ def test_a_wrong_key_is_said_without_it(source, monkeypatch):
     ("status", "words"),
     [
         (404, "check the source's model, the source's base_url"),
-        (302, "302: the address redirects; .*; check the source"),
+        (302, "302: the address redirects; .* the source's"),
     ],
 )
 def test_another_address_is_said_at_once(source, status, words):
