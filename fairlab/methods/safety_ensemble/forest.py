@@ -170,9 +170,11 @@ class SafetyEnsemble:
         for harm in self.harms or labelled:
             truth = _labels(data.texts, harm)
             if any(len(set(truth[train & (truth >= 0) & seed])) < 2 for train in trained):
+                rest = [name for name in self.harms or labelled if name != harm]
+                without = f"give method.harms=[{','.join(rest)}]" if rest else "label other texts"
                 raise FairlabError(
-                    f"the training seeds have fewer than two labels for {harm}; leave it out of method.harms, or give "
-                    "data with safe and unsafe texts"
+                    f"the training seeds of a fold have fewer than two labels for {harm}; {without}, or give more safe "
+                    "and unsafe texts"
                 )
         for source in self.sources.sources:
             if not source.covers([text.text for text in data.texts]):
