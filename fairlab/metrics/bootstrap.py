@@ -122,7 +122,8 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
     """Return the 95 % percentile interval of bootstrap draws; nan if more than one draw in twenty is undefined."""
     values = _defined(draws)
-    low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
+    with np.errstate(invalid="ignore"):  # between infinite draws
+        low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
     return float(low), float(high)
 
 

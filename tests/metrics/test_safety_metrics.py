@@ -30,6 +30,14 @@ EXAMPLES = st.lists(
 )
 
 
+def test_scores_that_differ_by_rounding_have_no_variance():
+    third = 0.1 + 0.2
+    scores = np.array([third, 0.3, third, 0.7, 0.7, 0.7, 0.2, 0.4])
+    place = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    assert third != 0.3
+    np.testing.assert_allclose(set_variances(scores, place), [0, 0, 0.01], rtol=1e-12, atol=0)
+
+
 @given(EXAMPLES)
 def test_acv_is_plain_python(examples):
     scores, sets = [e[0] for e in examples], [e[1] for e in examples]
