@@ -16,6 +16,7 @@ from fairlab.types import FairlabError
 
 AT_ONCE = 500  # keys per query
 VALUE = np.dtype(np.float64)
+IN_MEMORY = ":memory:"  # SQLite's name of a file that exists only in memory
 
 
 class Named(Protocol):
@@ -30,7 +31,7 @@ class ScoreCache:
     """File of scores that several processes can read and write; it stores hashes of the texts, not the texts.
 
     Args:
-        path: Path of the file, which is created if missing.
+        path: Path of the file, which is created if missing; or :data:`IN_MEMORY`.
 
     Raises:
         FairlabError: The file is not a cache of scores.
