@@ -20,6 +20,7 @@ from fairlab.checks.values import has_items
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
@@ -155,7 +156,7 @@ def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
 def _values(name: str, rows: Sequence[Row], column: str) -> list[Any]:
     known = rows[0].extra
     if column not in known and cell_at(known, column) is None:
-        raise FairlabError(f"{name} has no column '{column}'; it has: {', '.join(map(str, known)) or 'no other'}")
+        raise FairlabError(f"{name} has no column '{column}'; it has: {listed_names(known, 'no other')}")
     return [cell_at(row.extra, column) for row in rows]
 
 
@@ -188,7 +189,8 @@ def _of_one_column(
     places = {value: _place(value, names) for value in counts}
     if unknown := sorted(value for value, place in places.items() if place is None):
         raise FairlabError(
-            f"'{column}' of {name} has the label '{unknown[0]}', but the model has {', '.join(names)}; give "
+            f"'{column}' of {name} has the label '{listed_names(unknown[:1])}', but the model has "
+            f"{listed_names(names)}; give "
             "labels=[...], the data's names in the order of the model's outputs"
         )
     kinds: Kind = "several" if kind == "several" else "one"

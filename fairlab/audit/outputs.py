@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.returned import as_numbers
 from fairlab.text.fields import SEPARATOR
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -116,7 +117,7 @@ def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], k
     if outputs.shape[1] != wanted:
         raise FairlabError(
             f"{model.name} gives {outputs.shape[1]} outputs per text, and there are {wanted} labels "
-            f"({', '.join(labels) or 'a score'}); give labels=[...] in the order of its outputs"
+            f"({listed_names(labels, 'a score')}); give labels=[...] in the order of its outputs"
             f"{_or_scores(outputs, kind)}"
         )
     return outputs

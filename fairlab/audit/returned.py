@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.text.labels import label_meant
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -61,7 +62,8 @@ def _of_label(name: str, label: str, labels: Sequence[str]) -> Array:
     meant = label_meant(label, labels)
     if meant is None:
         raise FairlabError(
-            f"{name} returns the label '{label}', but the data has {', '.join(labels)}; give labels=[...]"
+            f"{name} returns the label '{listed_names([label])}', but the data has {listed_names(labels)}; give "
+            "labels=[...]"
         )
     return np.eye(len(labels))[list(labels).index(meant)]
 

@@ -21,6 +21,7 @@ from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewr
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
 from fairlab.record import Note, Record
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 OF_GROUPS = ("group", "groups", "sex", "ethnicity", "religion", "race", "age")  # usual names of group columns
@@ -183,7 +184,7 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
     if settings.labels and model.labels and len(settings.labels) != len(model.labels):
         raise FairlabError(
             f"labels has {len(settings.labels)} names, but {model.name} has {len(model.labels)} labels "
-            f"({', '.join(model.labels)}); name each of them"
+            f"({listed_names(model.labels)}); name each of them"
         )
     kind = "score" if settings.labels is not None and not settings.labels else model.kind
     return labelled(name, kept, settings.label, settings.group, labels, kind)

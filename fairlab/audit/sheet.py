@@ -22,6 +22,7 @@ from fairlab.types import FairlabError
 
 FILE = "rewrites.csv"
 COLUMNS = ("id", "axis", "source", "target", "before", "after", "right", "corrected")
+SHOWN = 60  # characters of an answer in messages
 YES, NO = ("yes", "y", "1", "true", "x"), ("no", "n", "0", "false")
 
 
@@ -60,7 +61,8 @@ def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[st
         if not answer:
             continue
         if answer not in YES + NO:
-            raise FairlabError(f"{path} line {line}: '{answer}' under 'right' is neither yes nor no; write yes or no")
+            shown = ascii(answer)[:SHOWN]
+            raise FairlabError(f"{path} line {line}: {shown} under 'right' is neither yes nor no; write yes or no")
         key = (row["axis"], row["target"], csv_text(row["before"]), csv_text(row["after"]))
         pair = known.get(key)
         if pair is None:

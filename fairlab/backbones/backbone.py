@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fairlab.backbones.attention import avoid_cudnn_attention
 from fairlab.backbones.pooling import first_token, token_mean
-from fairlab.backbones.tokenizers import refuse_tokens_without_row
+from fairlab.backbones.tokenizers import refuse_growth, refuse_tokens_without_row
 from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore
 
@@ -122,6 +122,7 @@ class Backbone(nn.Module):
         published: SentencePipeline | None = None,
     ) -> None:
         super().__init__()
+        refuse_growth(tokenizer)
         avoid_cudnn_attention()
         refuse_tokens_without_row(model, tokenizer)
         self.model = model

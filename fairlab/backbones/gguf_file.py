@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairlab.backbones.memory import memory_available
 from fairlab.backbones.trust import loading
+from fairlab.checks.gguf_header import check_header
 from fairlab.types import FairlabError, need_extra
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def refuse_without_reader(gguf: str) -> None:
 
 
 def refuse_other_files(file: Path) -> None:
-    """Raise for a file of another format, before a library tries to interpret it.
+    """Raise for a file of another format or with a damaged header, before a library tries to interpret it.
 
     Raises:
-        FairlabError: If the file does not exist or does not begin with the GGUF signature.
+        FairlabError: If the file does not exist, lacks the GGUF signature, or declares more than it holds.
     """
     if not file.is_file():
         raise FairlabError(f"there is no file {file}; give an existing GGUF file")
@@ -47,6 +48,7 @@ def refuse_other_files(file: Path) -> None:
             f"{file} is not a GGUF file: it begins with {begins!r}, not {MAGIC!r}; "
             "give a GGUF file, or a folder of safetensors"
         )
+    check_header(file)
 
 
 def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtype) -> None:

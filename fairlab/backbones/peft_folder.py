@@ -7,6 +7,7 @@ not decide what else is loaded.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ TAKEN = {  # settings that decide what the adapters compute, with the accepted v
     "layers_to_transform": list | int,
 }
 PATTERNS = ("rank_pattern", "alpha_pattern")  # numbers by module
+MODULE = re.compile(r"\^?[\w.]+")  # name in such a pattern; peft would match any other as a regular expression
 REFUSED = ("megatron_config", "layer_replication", "trainable_token_indices", "target_parameters", "use_qalora")
 PREFIX = "base_model.model."  # of every name in a file
 
@@ -75,6 +77,7 @@ def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:
     check_folder(folder)
     settings = lora_settings(folder / CONFIG)
     tensors = _tensors(folder)
+    _refuse_rank(folder, settings, tensors)
     inner, tensors = _adapted_model(model, folder, tensors)
     with loading(f"the adapters {folder}"):
         wrapped = get_peft_model(inner, LoraConfig(**settings))
@@ -100,6 +103,21 @@ def _tensors(folder: Path) -> dict[str, Any]:
         return torch.load(folder / OLD_FILE_OF_PEFT, map_location="cpu", weights_only=True)  # type: ignore[no-any-return]
 
 
+def _refuse_rank(folder: Path, settings: dict[str, Any], tensors: dict[str, Any]) -> None:
+    """Raise if the settings declare a rank beyond every size of the tensors, because peft would allocate it first.
+
+    Raises:
+        FairlabError: If a rank is larger than all sizes.
+    """
+    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    rank = max(settings.get("r", 0), *settings["rank_pattern"].values(), 0)
+    if rank > largest:
+        raise FairlabError(
+            f"{folder / CONFIG} declares a rank of {rank}, but the largest size of the adapters' tensors is {largest}; "
+            "save the adapters again"
+        )
+
+
 def lora_settings(file: Path) -> dict[str, Any]:
     """Return the settings of a LoRA configuration that decide what its adapters compute.
 
@@ -121,13 +139,16 @@ def lora_settings(file: Path) -> dict[str, Any]:
         if value is None:
             continue
         parts = value if isinstance(value, list) else []
-        if not isinstance(value, kind) or not all(isinstance(part, str | int) for part in parts):
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        if not fits or not all(isinstance(part, str | int) and part != "" for part in parts):
             raise FairlabError(f"{file} sets {name}={value!r}, which LoRA does not accept; save the adapters again")
         found[name] = value
     for name in PATTERNS:
         values = content.get(name) or {}
         if not isinstance(values, dict) or not all(isinstance(one, int | float) for one in values.values()):
             raise FairlabError(f"{file} must set {name} to one number per module; save the adapters again")
+        if named := next((key for key in values if not MODULE.fullmatch(key)), None):
+            raise FairlabError(f"{file} sets {name} for {named!r}, which is not a module's name; name it in full")
         found[name] = values
     for name in ("target_modules", "exclude_modules"):
         if isinstance(found.get(name), str) and found[name] != "all-linear":

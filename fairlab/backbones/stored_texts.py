@@ -45,7 +45,8 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, int | None, Wri
         row = from_json(line)
         prompt, text = row["prompt"], row["text"]
         sample, ended, tokens = row.get("sample"), row.get("ended", END), row.get("tokens", 0)
-        numbers = all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in (sample or 0, tokens))
+        counts = (0 if sample is None else sample, tokens)
+        numbers = all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in counts)
         if not (isinstance(prompt, str) and isinstance(text, str) and ended in ENDINGS and numbers):
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ WORDS, SETTINGS, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
 CAPITALISED = re.compile(r"[A-Z][a-z]+")
 LEAST_CAPITALISED = 0.02  # share of a vocabulary's words; about a third of BERT's with capitals
 SHOWN = 3  # number of tokens that a message names
+MOST_GROWTH = 100  # characters that replacements may make of one; published tokenizers make one or two
 
 
 def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrainedTokenizerBase:
@@ -95,6 +98,34 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
             f"the tokenizer has {len(beyond)} tokens that the model, with embeddings of {rows}, cannot read: {named}; "
             "call model.resize_token_embeddings(len(tokenizer)) and train them, or use the tokenizer without them"
         )
+
+
+def refuse_growth(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Raise if a tokenizer replaces characters by long texts: with a few such steps, one word fills the memory.
+
+    Raises:
+        FairlabError: If one character may become more than :data:`MOST_GROWTH`.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    for name in ("normalizer", "pre_tokenizer", "decoder"):
+        part = getattr(backend, name, None)
+        try:
+            state = part.__getstate__() if part is not None else "null"
+        except Exception:  # a class of the user's in Python; no file can name one
+            continue
+        if (growth := _growth(json.loads(state))) > MOST_GROWTH:
+            raise FairlabError(
+                f"the {name} of the tokenizer {tokenizer.name_or_path} replaces one character by up to {growth:,}; do "
+                "not use this model"
+            )
+
+
+def _growth(node: Any) -> int:
+    """Return the product of the lengths of all replacements in a part of a tokenizer."""
+    if isinstance(node, dict):
+        own = len(str(node.get("content"))) if node.get("type") == "Replace" else 1
+        return max(own, 1) * _growth(list(node.values()))
+    return math.prod(map(_growth, node)) if isinstance(node, list) else 1
 
 
 def readable_length(

@@ -142,7 +142,7 @@ def read_decisions(path: Path) -> Decisions:
 def people_of(template: str, asked: Decisions) -> Iterator[str]:
     """Yield a template filled with each combination of age, race and gender."""
     for age, race, gender in product(*asked.groups.values()):
-        person = asked.people.format(age=age, race=race, gender=gender)
+        person = asked.people.replace("{age}", age).replace("{race}", race).replace("{gender}", gender)
         person = f"an{person[1:]}" if person.startswith("a 8") else person
         text = template.replace("{person}", person)
         yield text[:1].upper() + text[1:] if template.startswith("{person}") else text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fairlab.benchmarks.finding import is_own
@@ -13,6 +15,28 @@ from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.types import FairlabError, ItemTexts, values_of
 
 MOST_TEXTS = 1 << 30  # bytes of the texts of one benchmark
+# Errors that arrays of another shape, and settings of another type, cause.
+UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+
+
+@contextmanager
+def kept_arrays(folder: Path) -> Iterator[None]:
+    """Convert errors that the arrays of a run cause in the context, because they do not fit its record.
+
+    Args:
+        folder: Folder of the run.
+
+    Raises:
+        FairlabError: The arrays are not those that the record describes.
+    """
+    try:
+        yield
+    except UNFIT as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise FairlabError(
+            f"the arrays in {folder / 'items'} do not fit the record ({reason}); put a complete copy there, or remove "
+            "that folder"
+        ) from error
 
 
 def items_are_intact(file: Path) -> bool:

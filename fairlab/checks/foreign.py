@@ -19,7 +19,7 @@ from fairlab.files import MOST_BYTES, read_bounded
 from fairlab.types import FairlabError
 
 MERGE = "tag:yaml.org,2002:merge"
-MOST_YAML = 8 << 20  # bytes; reading them takes seconds
+MOST_YAML = 1 << 20  # bytes; reading them takes some three seconds
 MOST_NODES = 1_000_000  # of a YAML file with every alias written out
 
 
@@ -69,7 +69,7 @@ def read_yaml(file: Path) -> Any:
     Raises:
         FairlabError: The file is missing or too large, or an error of :func:`parse_yaml` occurs.
     """
-    return parse_yaml(read_bounded(file, MOST_YAML), file)
+    return parse_yaml(read_bounded(file), file)
 
 
 def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
@@ -81,9 +81,10 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
         otherwise: Beginning of the sentence about a text that is not YAML.
 
     Raises:
-        FairlabError: The text is not YAML, has a key twice in one mapping, is nested too deeply, or its aliases expand
-            to more than :data:`MOST_NODES` values.
+        FairlabError: The text is longer than :data:`MOST_YAML`, is not YAML, has a key twice in one mapping, is nested
+            too deeply, or its aliases expand to more than :data:`MOST_NODES` values.
     """
+    refuse_long_yaml(len(text), file)
     try:
         loader = _Loader(text)  # also checks for control characters
         node = loader.get_single_node()
@@ -95,6 +96,20 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
         raise FairlabError(f"{file} {otherwise} that can be read: it is nested too deeply; flatten it") from error
     except (yaml.YAMLError, ValueError, ArithmeticError) as error:
         raise FairlabError(f"{file} {otherwise}: {_said(error)}; fix it") from error
+
+
+def refuse_long_yaml(length: int, file: Path) -> None:
+    """Raise for a YAML text that would take too long to read.
+
+    Args:
+        length: Length of the text in bytes or characters.
+        file: File that the message names.
+
+    Raises:
+        FairlabError: The length exceeds :data:`MOST_YAML`.
+    """
+    if length > MOST_YAML:
+        raise FairlabError(f"{file} has more than {MOST_YAML:,} bytes of YAML, the limit for such a file; shorten it")
 
 
 def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
@@ -154,5 +169,5 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
         raise FairlabError(f"{file} is not a file; put a complete copy of it there")
     try:
         return load_file(file)
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:  # numpy lacks bfloat16
         raise FairlabError(f"{file} is damaged ({_said(error)}); replace it with a complete copy") from error

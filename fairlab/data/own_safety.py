@@ -13,6 +13,7 @@ from fairlab.data.safety_texts import NONE, SafetyText, binary_label, is_seed, j
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.text.folding import fold
 from fairlab.text.labels import as_written, is_missing
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 OTHERS = re.compile(r"[^a-z0-9]+")
@@ -58,7 +59,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         text = row.get(columns.text)
         if not isinstance(text, str) or not text.strip():
             raise FairlabError(
-                f"{place} has no text in the column '{columns.text}'; it has: {', '.join(map(str, row))}; name the "
+                f"{place} has no text in the column '{columns.text}'; it has: {listed_names(row)}; name the "
                 "column by data.columns.text=NAME, or remove the row"
             )
         named = row["labels"] if harms is None else {harm: row.get(column) for harm, column in harms.items()}
@@ -109,7 +110,7 @@ def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: Tabl
         return
     names = dict.fromkeys(str(name) for row in rows for name in row)
     raise FairlabError(
-        f"{file} has no column '{columns.subgroup}' of subgroups; it has: {', '.join(names)}; name another by "
+        f"{file} has no column '{columns.subgroup}' of subgroups; it has: {listed_names(names)}; name another by "
         "data.columns.subgroup=NAME, or leave it out"
     )
 
@@ -119,7 +120,7 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
     names = list(dict.fromkeys(name for row in rows for name in row))
     if columns.labels is not None:
         if missing := [name for name in columns.labels if name not in names]:
-            raise FairlabError(f"{file} has no column '{missing[0]}' of labels; it has: {', '.join(names)}")
+            raise FairlabError(f"{file} has no column '{missing[0]}' of labels; it has: {listed_names(names)}")
         chosen = list(columns.labels)
     elif "labels" in names or not rows:
         return None
@@ -133,7 +134,7 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
         )
     if not chosen:
         raise FairlabError(
-            f"{file} has no column of labels 0 and 1; it has: {', '.join(names)}; name them by "
+            f"{file} has no column of labels 0 and 1; it has: {listed_names(names)}; name them by "
             "data.columns.labels=[NAME,NAME]"
         )
     return _named_once({name: harm_name(name, str(file)) for name in chosen}, str(file))

@@ -13,6 +13,7 @@ from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.protocols import ExampleAugmentation
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
@@ -116,7 +117,7 @@ def _sound(path: str, row: Row | BadRow) -> Row:
 def _label_of(path: str, row: Row, column: str) -> str:
     value = cell_at(row.extra, column)
     if value is None and column not in row.extra:
-        known = ", ".join(map(str, row.extra)) or "no other"
+        known = listed_names(row.extra, "no other")
         raise FairlabError(f"{path} has no column '{column}'; it has: {known}; give data.label=COLUMN")
     if value is None or is_missing(value):
         raise FairlabError(f"{path}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")

@@ -21,6 +21,7 @@ from fairlab.checks.json_text import from_json
 from fairlab.data.own_safety import TableColumns, read_own
 from fairlab.data.published.download import locate
 from fairlab.data.safety_texts import HARMS, NONE, SafetyText, binary_label, is_seed, json_rows, known_subgroup
+from fairlab.text.naming import listed_names
 from fairlab.text.reading import read_table_rows, text_lines
 from fairlab.types import FairlabError
 
@@ -75,7 +76,7 @@ def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, st
     if file.is_dir():
         for number, (_, row) in enumerate(json_rows(file), start=1):
             if missing := [name for name in columns if name not in row]:
-                raise FairlabError(f"{file}, row {number} has no column '{missing[0]}'; it has: {', '.join(row)}")
+                raise FairlabError(f"{file}, row {number} has no column '{missing[0]}'; it has: {listed_names(row)}")
             yield number, row
         return
     rows = (row for _, row in read_table_rows(file, columns=columns))

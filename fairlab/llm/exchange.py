@@ -186,9 +186,19 @@ class Reply:
 
     @classmethod
     def loads(cls, text: str) -> Reply:
-        """Parse a reply from the ledger's JSON."""
+        """Parse a reply from the ledger's JSON.
+
+        Raises:
+            ValueError, KeyError, TypeError: The text is not a reply.
+        """
         values = json.loads(text)
-        return cls(**{**values, "outcome": ExchangeOutcome(values["outcome"])})
+        found = cls(**{**values, "outcome": ExchangeOutcome(values["outcome"])})
+        numbers = (found.attempts, found.prompt_tokens, found.completion_tokens, found.seconds)
+        if not (isinstance(found.text, str) and isinstance(found.reason, str)):
+            raise TypeError("a reply's text and reason must be texts")
+        if not all(isinstance(one, int | float) for one in (*numbers, found.log_probability or 0.0)):
+            raise TypeError("a reply's counts must be numbers")
+        return found
 
 
 def without_reasoning(text: str) -> str:

@@ -148,7 +148,8 @@ class Ledger:
         found: dict[str, str] = {}
         with self._one_sentence():
             for table in reversed(self._tables()):  # an answer takes precedence over earlier failures
-                found |= self.database.execute(f"SELECT key, reply FROM {table}").fetchall()
+                query = f"SELECT CAST(key AS TEXT), CAST(reply AS TEXT) FROM {table}"
+                found |= self.database.execute(query).fetchall()
         yield from sorted(found.items())
 
     def failure(self, key: str) -> Reply | None:
@@ -168,17 +169,21 @@ class Ledger:
         if row is None:
             return None
         request, reply, checksum = row
-        if checksum != _checksum(key, request, reply):
+        try:
+            found = Reply.loads(reply) if checksum == _checksum(key, request, reply) else None
+        except (ValueError, KeyError, TypeError):  # the file may come from someone else
+            found = None
+        if found is None:
             self.corrupt.add(key)
-            return None
-        return Reply.loads(reply)
+        return found
 
     def claim(self, key: str) -> bool:
         """Claim a call for this process; return False if another live process holds it or it has been answered."""
         now = time.time()
         with self._transaction() as database:
-            held = database.execute("SELECT owner, pid, until FROM claims WHERE key = ?", (key,)).fetchone()
-            if held and held[0] != self.owner and held[2] > now and _alive(held[1]):
+            query = "SELECT owner, CAST(pid AS INTEGER), CAST(until AS REAL) FROM claims WHERE key = ?"
+            held = database.execute(query, (key,)).fetchone()
+            if held and held[0] != self.owner and (held[2] or 0) > now and _alive(held[1] or 0):
                 return False
             if self.get(key) is not None:
                 return False
@@ -260,11 +265,11 @@ class Ledger:
     def models(self) -> list[str]:
         """Return the names of the models with answers in the ledger."""
         names = " UNION ".join(
-            f"SELECT json_extract(request, '$.model') FROM {table} WHERE json_valid(request)"
+            f"SELECT CAST(json_extract(request, '$.model') AS TEXT) AS model FROM {table} WHERE json_valid(request)"
             for table in self._tables()
         )
         with self._one_sentence():
-            return [name for (name,) in self.database.execute(f"{names} ORDER BY 1")]
+            return [name for (name,) in self.database.execute(f"{names} ORDER BY 1") if name is not None]
 
     def close(self) -> None:
         """Close the file; the last process that closes it removes the write-ahead log."""
@@ -278,7 +283,7 @@ def _checksum(key: str, request: str, reply: str) -> str:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:  # process of another user
         return True

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from fairlab.benchmarks.kept_items import kept_arrays
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import DATA, TRAINING, Reading, Record
@@ -53,13 +54,13 @@ def write_report(record: Record) -> Path:
     ensemble = "sources" in record.provenance
     no_step: Block = Text("No training step.")
     drawn = [training_curves(record.history)] if record.history else [no_step]
+    with kept_arrays(record.folder):
+        of_arrays = [*(embedding_sections(record) if not ensemble else ()), *data_bias(record), *shortcuts(record)]
     sections: list[Section | None] = [
         what_changed(record) or from_the_ideal(record),
         _readings(record),
         Section("Training", drawn) if trained and not ensemble else None,
-        *(embedding_sections(record) if not ensemble else ()),
-        *data_bias(record),
-        *shortcuts(record),
+        *of_arrays,
         *(safety_sections(record) if ensemble else ()),
         Section("Published numbers", _published(record)) if trained and not ensemble else None,
         _notes(record),
@@ -226,8 +227,9 @@ def _published(record: Record) -> list[Block]:
     """Return the table of the method's paper and our table, each with its setting."""
     if any(reading.benchmark == "mb_index" for reading in record.readings):
         return _published_language_models(record)
-    file = PUBLISHED / f"{record.config['method']['_target_'].split('.')[-2]}.yaml"
-    if not file.is_file():
+    module = record.config["method"]["_target_"].rpartition(".")[0].rpartition(".")[2]
+    file = PUBLISHED / f"{module}.yaml"
+    if not module.isidentifier() or not file.is_file():
         return [Text("No published numbers are available for this method.")]
     table_6 = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]

@@ -17,15 +17,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from fairlab.checks.foreign import parse_yaml
+from fairlab.checks.foreign import parse_yaml, refuse_long_yaml
 from fairlab.checks.json_text import from_json
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
 MOST_SKIPPED = 100  # lengths of the longest line; a file of zeros without a line end may be of any size
 LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
 SHOWN = 200  # characters of another library's message
-LONGEST_ROW = 16 * LONGEST_CELL
+LONGEST_ROW = 4 * LONGEST_CELL
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape keeps them
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -114,16 +115,17 @@ def bounded_lines(lines: TextIO) -> Iterator[str]:
     """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning.
 
     Raises:
-        FairlabError: A line is so long that the stream is no text.
+        FairlabError: A line is so long that the stream is no text; with zero bytes, :data:`LONGEST_LINE` is the limit.
     """
     while line := lines.readline(LONGEST_LINE + 1):
         yield line
         skipped = 0
         while len(line) > LONGEST_LINE and not line.endswith("\n"):
+            most = 0 if "\0" in line else MOST_SKIPPED
             line, skipped = lines.readline(LONGEST_LINE + 1), skipped + 1
-            if skipped > MOST_SKIPPED:
+            if skipped > most:
                 raise FairlabError(
-                    f"{getattr(lines, 'name', 'the input')} has a line of over {MOST_SKIPPED * LONGEST_LINE:,} "
+                    f"{getattr(lines, 'name', 'the input')} has a line of over {max(1, most) * LONGEST_LINE:,} "
                     "characters, as no file of texts has; break it into lines"
                 )
 
@@ -165,8 +167,10 @@ def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
         otherwise: beginning of the sentence about a file that is not YAML.
 
     Raises:
-        FairlabError: the file is not text, or for the reasons in :func:`fairlab.checks.foreign.parse_yaml`.
+        FairlabError: the file is too large or not text, or for the reasons in
+            :func:`fairlab.checks.foreign.parse_yaml`.
     """
+    refuse_long_yaml(path.stat().st_size, path)
     return parse_yaml(whole_text(path), path, otherwise)
 
 
@@ -245,7 +249,7 @@ def read_table_rows(
         rows = map(partial(_refuse_bad_cells, path), table_cells(lines, path, delimiter))
         _, header = next(rows, (0, []))
         if missing := [name for name in columns if name not in header]:
-            has = f"it has: {', '.join(header)}" if header else "it is empty"
+            has = f"it has: {listed_names(header)}" if header else "it is empty"
             raise FairlabError(f"{path} has no column '{missing[0]}'; {otherwise or has}")
         for number, cells in rows:
             yield number, dict(zip(header, cells, strict=False))

@@ -85,6 +85,10 @@ def test_adapters_of_another_hub_model_are_refused(adapters):
         ({"target_modules": "(a+)+$"}, "sets target_modules to a pattern"),
         ({"r": "many"}, "sets r='many', which LoRA does not accept"),
         ({"rank_pattern": {"query": []}}, "must set rank_pattern to one number per module"),
+        ({"rank_pattern": {"(a+)+": 2}}, "sets rank_pattern for '(a+)+', which is not a module's name"),
+        ({"r": 10**9}, "declares a rank of 1000000000, but the largest size of the adapters' tensors is"),
+        ({"alpha_pattern": {"query": 1e300}, "r": True}, "sets r=True, which LoRA does not accept"),
+        ({"modules_to_save": [""]}, "sets modules_to_save=[''], which LoRA does not accept"),
     ],
 )
 def test_a_folder_decides_no_more_than_its_adapters(change, message, adapters, tiny_folders):

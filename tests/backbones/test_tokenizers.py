@@ -2,7 +2,8 @@ import json
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel, BertTokenizerFast
+from tokenizers import normalizers
+from transformers import BertConfig, BertModel, BertTokenizerFast, PreTrainedTokenizerFast
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import load_backbone
@@ -89,4 +90,21 @@ def test_a_tokenizer_of_sentencepiece_alone_names_its_package(tmp_path, monkeypa
     with pytest.raises(
         FairlabError, match=r"is in spiece\.model, which sentencepiece reads; run pip install sentencepiece"
     ):
+        tokens(folder)
+
+
+@pytest.mark.parametrize(
+    ("steps", "growth"), [([("a", "b" * 101)], "101"), ([("a", "a" * 50)] * 5, "312,500,000"), ([("a", "a" * 100)], "")]
+)
+def test_a_tokenizer_whose_words_grow_without_end_is_refused(tmp_path, steps, growth):
+    folder = folder_of(tmp_path / "model", LOWER)
+    inner = BertTokenizerFast.from_pretrained(folder).backend_tokenizer
+    replaced = [normalizers.Replace(old, new) for old, new in steps]
+    inner.normalizer = normalizers.Sequence([inner.normalizer, *replaced])
+    marks = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=64, **marks).save_pretrained(folder)
+    if not growth:
+        assert tokens(folder)
+        return
+    with pytest.raises(FairlabError, match=f"the normalizer of .* replaces one character by up to {growth}; do not"):
         tokens(folder)

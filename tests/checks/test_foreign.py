@@ -12,6 +12,7 @@ from fairlab.data.stream.manifest import ManifestFile
 from fairlab.lexicons import LexiconFile
 from fairlab.reporting.many_runs.matrix_form import MatrixFile
 from fairlab.run.folders import SweepFile
+from fairlab.text.reading import read_yaml_text
 from fairlab.types import FairlabError
 
 FORMS = (LexiconFile, ManifestFile, MatrixFile, PreparedFile, SweepFile)
@@ -67,3 +68,11 @@ def test_a_file_beyond_its_bound_is_not_read_whole(tmp_path):
         file.truncate(1 << 40)
     with pytest.raises(FairlabError, match="is larger than 67,108,864 bytes"):
         read_json(tmp_path / "x")
+
+
+@pytest.mark.parametrize("read", [read_yaml, read_yaml_text])
+def test_a_long_yaml_file_is_refused_before_it_is_parsed(tmp_path, read):
+    file = tmp_path / "x.yaml"
+    file.write_text("".join(f"key{k}: {k}\n" for k in range(100_000)))  # some six seconds of parsing
+    with pytest.raises(FairlabError, match=r"x\.yaml has more than 1,048,576 bytes of YAML, the limit for such a file"):
+        read(file)

@@ -33,3 +33,9 @@ def test_the_deepest_nesting_that_is_taken():
 def test_what_cannot_be_read_says_why(text, reason):
     with pytest.raises(ValueError, match=reason):
         from_json(text)
+
+
+def test_a_repeated_key_among_many_is_found_at_once():
+    keys = ", ".join(f'"{k}": 0' for k in range(200_000))
+    with pytest.raises(ValueError, match="the key '199999' occurs more than once"):
+        from_json(f'{{{keys}, "199999": 1}}')  # comparing every key with every other would take minutes

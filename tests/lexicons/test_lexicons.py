@@ -155,7 +155,7 @@ def test_a_key_of_a_lexicon_of_another_type_is_one_sentence_that_names_it(tmp_pa
         ("!!python/object/apply:os.system [ls]\n", "is not YAML"),
         ("a: 1\n---\nb: 2\n", "is not YAML"),
         ("\0", "is not YAML"),
-        ("a: '" + "x" * (8 << 20) + "'", "is larger than"),
+        ("a: '" + "x" * (1 << 20) + "'", "has more than 1,048,576 bytes"),
     ],
     ids=range(13),
 )

@@ -122,9 +122,13 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
     good, bad, after = read_rows(str(path), "text")
     assert (good.text, after.text) == ("a", "b")
     assert "longer than 1,000 bytes" in bad.reason
+    path.write_text('{"text": "a"}\n' + "x" * 110_000)
+    with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, .*; break it into lines"):
+        list(read_rows(str(path), "text"))
+    path.write_text('{"text": "a"}\n')
     with path.open("ab") as file:
         file.truncate(1 << 40)  # a terabyte of zeros that takes no room on the disk
-    with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, .*; break it into lines"):
+    with pytest.raises(FairlabError, match=rf"{path} has a line of over 1,000 characters, .*; break it into lines"):
         list(read_rows(str(path), "text"))
     monkeypatch.setattr(reading, "LONGEST_ROW", 100_000)
     for suffix in (".csv", ".tsv"):

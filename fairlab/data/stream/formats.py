@@ -16,6 +16,7 @@ from fairlab.checks.json_text import from_json
 from fairlab.data.stream.saved import one_split, opened, saved_folder
 from fairlab.files import check_folder
 from fairlab.text import gutenberg
+from fairlab.text.naming import listed_names
 from fairlab.text.reading import (
     SHOWN,
     bad_byte,
@@ -194,7 +195,7 @@ def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) ->
     if lacking := [name for name in names if name not in columns and name.partition(".")[0] not in columns]:
         joined = len(columns) == 1 and any(sign in str(columns[0]) for sign in (";", "\t"))
         remedy = "separate its cells by commas, or by tabs in a .tsv file" if joined else "give field=NAME"
-        raise FairlabError(f"{source} has no column '{lacking[0]}'; it has: {', '.join(map(str, columns))}; {remedy}")
+        raise FairlabError(f"{source} has no column '{lacking[0]}'; it has: {listed_names(columns)}; {remedy}")
 
 
 def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:

@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.data.published.task_files import examples_digest
 from fairlab.data.stream.formats import BadRow, input_files
+from fairlab.data.stream.parts import is_as_listed
 from fairlab.data.stream.rows import TASK, read_rows, task_examples
 from fairlab.data.stream.saved import one_split, saved_folder
 from fairlab.data.stream.shards import BAD, CountedFile, split_of
@@ -33,7 +34,7 @@ class Manifest:
         read: number of rows of the input.
         reasons: number of rejected rows for each reason.
         counts: all other counts.
-        shards: files of every shard, by kind: ``file``, ``rows``, ``sha256``.
+        shards: files of every shard, by kind: ``file``, ``rows``, ``bytes``, ``sha256``.
         columns: types of the data's columns, in the form that ``datasets.Features.from_dict`` accepts.
     """
 
@@ -142,7 +143,7 @@ def data_files(folder: Path) -> list[Path]:
         path = inside(folder, entry["file"], f"{manifest}, shards[{number}].data")
         if not path.is_file():
             raise DataUnavailable(f"{path} is missing though {NAME} lists it; run fairlab.augment again to restore it")
-        if sha256(path) != entry["sha256"]:
+        if not is_as_listed(path, entry):
             raise FairlabError(
                 f"{path} has changed since fairlab.augment wrote it; run that command again to restore it"
             )

@@ -19,6 +19,7 @@ from fairlab.data.published.tasks import Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, Found, found_in, json_of, numbered
 from fairlab.data.stream.saved import saved_folder
 from fairlab.text.fields import join_fields
+from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at, without_cell
 from fairlab.text.reading import LONGEST_LINE, SHOWN
 from fairlab.types import FairlabError, Row
@@ -158,7 +159,7 @@ def _rows(
         text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
         reason = f"a text of more than {LONGEST_LINE:,} characters; cut it" if len(text) > LONGEST_LINE else ""
         if lacking:
-            reason = f"no text in the field '{lacking[0]}'; it has: {', '.join(map(str, fields)) or 'none'}"
+            reason = f"no text in the field '{lacking[0]}'; it has: {listed_names(fields)}"
         if reason:
             yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue

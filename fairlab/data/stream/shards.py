@@ -64,9 +64,10 @@ class ShardFile(TypedDict):
 
 
 class CountedFile(ShardFile, total=False):
-    """Entry with the number of the file's rows, which older manifests lack."""
+    """Entry with the number of the file's rows and bytes, which older manifests lack."""
 
     rows: Natural
+    bytes: Natural
 
 
 class ShardSummary(TypedDict):
@@ -199,8 +200,9 @@ def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
 
 
 def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
-    write_whole(folder / name, "".join(lines))
-    return {"file": name, "rows": len(lines), "sha256": sha256(folder / name)}
+    file = folder / name
+    write_whole(file, "".join(lines))
+    return {"file": name, "rows": len(lines), "bytes": file.stat().st_size, "sha256": sha256(file)}
 
 
 def json_line(row: dict[str, Any]) -> str:

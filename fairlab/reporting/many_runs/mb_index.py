@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairlab.benchmarks.kept_items import kept_arrays
 from fairlab.benchmarks.mb_index import MBIndex, mb_draws
 from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
@@ -81,8 +82,9 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
     first, second = readings
     if first is None or second is None or not all(file.is_file() for file in files):
         return []
-    earlier, later = (mb_draws(read_tensors(file)) for file in files)
-    low, high = percentile_interval(later - earlier)
+    with kept_arrays(after.folder):
+        earlier, later = (mb_draws(read_tensors(file)) for file in files)
+        low, high = percentile_interval(later - earlier)
     difference = second.value - first.value
     models = {"from": sample_title(before), "to": sample_title(after)}
     return [models | {"mb-index": [difference, low, high], "p": two_sided_p(later - earlier)}]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.benchmarks.kept_items import kept_arrays
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import Record
@@ -143,6 +144,8 @@ def _maps(tables: Sequence[Table], matrix: Matrix, records: Records) -> list[Blo
     maps: list[Block] = []
     for run, name in names.items():
         if run in records and matrix.seeds[0] in records[run]:
-            drawn = tsne_figure(records[run][matrix.seeds[0]])
+            record = records[run][matrix.seeds[0]]
+            with kept_arrays(record.folder):
+                drawn = tsne_figure(record)
             maps += [Heading(name), drawn] if drawn else []
     return maps

@@ -15,7 +15,7 @@ from fairlab.benchmarks.kept_items import draws_file
 from fairlab.benchmarks.runner import adjusted
 from fairlab.benchmarks.versions import other_definition
 from fairlab.checks.foreign import read_tensors
-from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
+from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.tables.naming import distinct_names
 from fairlab.types import FairlabError
@@ -43,13 +43,22 @@ class Side:
 
     @cached_property
     def draws(self) -> dict[Place, NDArray[np.float64]]:
-        """Return the bootstrap draws (2,000,) of the readings for which the run has stored them."""
+        """Return the bootstrap draws (2,000,) of the readings for which the run has stored them.
+
+        Raises:
+            FairlabError: A file is damaged or has another number of draws.
+        """
         found: dict[Place, NDArray[np.float64]] = {}
         for benchmark in {benchmark for benchmark, _, _ in self.readings}:
             file = draws_file(self.record.folder, self.phase, benchmark)
             held = read_tensors(file) if file.is_file() else {}
             for name, values in held.items():
                 subset, _, quantity = name.rpartition("/")
+                if values.shape != (RESAMPLES,):
+                    raise FairlabError(
+                        f"{file} has {values.size:,} draws of {name}, not {RESAMPLES:,}; put a complete copy there, or "
+                        "measure again"
+                    )
                 found[benchmark, subset, quantity] = values.astype(np.float64)
         return found
 

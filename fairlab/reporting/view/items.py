@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairlab.benchmarks.finding import find_class
 from fairlab.benchmarks.inputs import READ_BY, files_in_settings
-from fairlab.benchmarks.kept_items import items_file, kept_texts
+from fairlab.benchmarks.kept_items import UNFIT, items_file, kept_texts
 from fairlab.checks.foreign import read_tensors
 from fairlab.data.reads import portable_name
 from fairlab.files import sha256
@@ -83,7 +83,7 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
     own = _own(name, record)
     try:
         parts, why = (kept_texts(record.folder, name) if own is None else own.texts()), ""
-    except (FairlabError, OSError) as error:
+    except (FairlabError, OSError, *UNFIT) as error:
         parts, why = [], str(error)
     found = [scored for part in parts if (scored := _scored(name, part, own, arrays)) is not None]
     return found or _without_texts(name, arrays, why)
@@ -105,7 +105,7 @@ def _own(name: str, record: Record) -> Measurement | None:
     try:
         bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
         found: Measurement = kind(**given, limit=min(bounds, default=None))
-    except (FairlabError, TypeError, ValueError):  # settings of another version
+    except (FairlabError, *UNFIT):  # settings of another version
         return None
     return found
 
@@ -126,11 +126,14 @@ def _scored(
     name: str, part: ItemTexts, own: Measurement | None, arrays: Mapping[str, Mapping[str, Array]]
 ) -> ScoredItems | None:
     """Return the scores of a part; None if no phase has them or they belong to other items."""
-    scores = {
-        phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))
-        for phase, found in arrays.items()
-        if part.key in found
-    }
+    try:
+        scores = {
+            phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))
+            for phase, found in arrays.items()
+            if part.key in found
+        }
+    except UNFIT:
+        return None
     sizes = {values.shape for values in scores.values()}
     if sizes != {(len(part.ids), len(part.values))}:
         return None
@@ -149,7 +152,7 @@ def _without_texts(name: str, arrays: Mapping[str, Mapping[str, Array]], why: st
         scores = {phase: of_phase[key] for phase, of_phase in arrays.items() if key in of_phase}
         shapes = {values.shape for values in scores.values()}
         shape = next(iter(shapes))
-        if len(shapes) > 1 or not 1 <= len(shape) <= 2 or (len(shape) == 2 and shape[1] > MOST_VALUES):
+        if len(shapes) > 1 or 0 in shape or not 1 <= len(shape) <= 2 or (len(shape) == 2 and shape[1] > MOST_VALUES):
             continue
         columns = {phase: values.astype(np.float64).reshape(shape[0], -1) for phase, values in scores.items()}
         width = next(iter(columns.values())).shape[1]

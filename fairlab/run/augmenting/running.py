@@ -51,6 +51,12 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     from fairlab.data.stream.features import description_of
     from fairlab.data.stream.manifest import Manifest, dataset_facts, dataset_rows
     from fairlab.data.stream.rows import fields_of, row_progress
+
+    values["field"] = fields_of(values["input"], values["field"])
+    about = description_of(values["input"])
+    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
+    refuse_unreadable(read(), values["input"])  # before anything that takes seconds
+
     from fairlab.data.stream.shards import make_shards
     from fairlab.data.stream.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import write_quality_report
@@ -63,10 +69,6 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     if values.get("biaser_set"):
         asked = build(values["biaser_set"], llm=build_llm(values), seed=values["seed"])
         values["axis"] = str(asked(values["axis"], record.folder))
-    values["field"] = fields_of(values["input"], values["field"])
-    about = description_of(values["input"])
-    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
-    refuse_unreadable(read(), values["input"])
     plan: Plan = plan_of(values)(values, read, record)
     made_by = {"augmentation": name, **plan.made_by(), "field": values["field"], "seed": values["seed"]}
     manifest = Manifest(__version__, source, made_by)

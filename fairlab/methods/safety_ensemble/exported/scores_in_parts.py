@@ -20,10 +20,11 @@ from filelock import FileLock, Timeout
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart, changed_facts
-from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
+from fairlab.data.stream.shards import CountedFile, Input, ShardTask, cut, json_line
 from fairlab.files import check_folder, gather, no_space_is_one_sentence, remove_unfinished, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError, Natural, Row
 
 FACTS = "facts.json"
@@ -56,7 +57,7 @@ class PartSummary(TypedDict):
     rows: Natural
     bad: Natural
     missing: Natural
-    files: dict[str, dict[str, str]]
+    files: dict[str, CountedFile]
 
 
 COUNTS = [field.name for field in fields(Finished)]
@@ -169,14 +170,15 @@ class Parts:
         write_whole(file, "".join(map(json_line, lines)))
         bad, missing = (sum(name in line for line in lines) for name in ("error", MISSING))
         done = Finished(task.number, _hash(task), len(lines), bad, missing)
-        self._part(task.number).write(asdict(done) | {"files": {"scores": {"file": file.name, "sha256": sha256(file)}}})
+        scores_file = {"file": file.name, "bytes": file.stat().st_size, "sha256": sha256(file)}
+        self._part(task.number).write(asdict(done) | {"files": {"scores": scores_file}})
         return done
 
     def _line(self, item: Input, scores: Iterator[Scores]) -> dict[str, Any]:
         if isinstance(item, BadRow):
             return {"id": item.place, "error": item.reason}
         if absent := [name for name in self.keep if name not in item.extra]:
-            has = ", ".join(item.extra) or "none"
+            has = listed_names(item.extra)
             raise FairlabError(f"{item.place} has no column '{absent[0]}' to keep; next to text and id it has: {has}")
         return {"id": item.id, **{name: item.extra[name] for name in self.keep}, **next(scores)}
 

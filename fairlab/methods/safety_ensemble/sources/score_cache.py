@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairlab.types import FairlabError
 
 AT_ONCE = 500  # keys per query
+VALUE = np.dtype(np.float64)
 IN_MEMORY = ":memory:"  # SQLite's name of a file that exists only in memory
 
 
@@ -61,7 +62,10 @@ class ScoreCache:
             part = keys[start : start + AT_ONCE]
             query = f"SELECT key, value FROM scores WHERE key IN ({','.join('?' * len(part))})"
             with self._one_sentence():
-                held |= {place[key]: np.frombuffer(value) for key, value in self.connection.execute(query, part)}
+                for key, value in self.connection.execute(query, part):
+                    # Anything else comes from a damaged file and is computed again.
+                    if isinstance(value, bytes) and len(value) == VALUE.itemsize * len(source.outputs):
+                        held[place[key]] = np.frombuffer(value, VALUE)
         return held
 
     def write(self, source: Named, texts: Sequence[str], scores: NDArray[np.float64]) -> None:

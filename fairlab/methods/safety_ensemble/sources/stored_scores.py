@@ -125,13 +125,16 @@ def reply_scores(row: Any, column: str) -> dict[str, Any]:
     first = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else reply
     found = first.get("category_scores")
     if isinstance(reply.get("attributeScores"), dict):
-        found = {
-            name: one.get("summaryScore", {}).get("value") if isinstance(one, dict) else None
-            for name, one in reply["attributeScores"].items()
-        }
+        found = {name: _summary_score(one) for name, one in reply["attributeScores"].items()}
     if not isinstance(found, dict):
         return row
     return {column: row.get(column, row.get("input")), **found}
+
+
+def _summary_score(attribute: Any) -> Any:
+    """Return the value of an attribute in a reply of Perspective, or None if it has none."""
+    summary = attribute.get("summaryScore") if isinstance(attribute, dict) else None
+    return summary.get("value") if isinstance(summary, dict) else None
 
 
 def _number(value: object, place: str) -> float:

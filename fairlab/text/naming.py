@@ -1,0 +1,27 @@
+"""Names from a file, such as those of its columns, in messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+LINE_END = re.compile("[\r\n\x85\u2028\u2029]")
+MOST_NAMES, LONGEST = 40, 80  # shown names, and characters of each
+
+
+def listed_names(names: Iterable[object], without: str = "none") -> str:
+    """Return names separated by commas, cut so that a message stays readable whatever the file contains.
+
+    Args:
+        names: Names; they are shown as text.
+        without: Text to return if there are no names.
+
+    Example:
+        >>> listed_names(["text", "label"]), listed_names(range(100))[-14:]
+        ('text, label', '39 and 60 more')
+    """
+    left = iter(names)
+    shown = [LINE_END.sub(" ", str(name)[:LONGEST]) for name in islice(left, MOST_NAMES)]
+    more = sum(1 for _ in left)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "") or without
