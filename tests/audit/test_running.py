@@ -86,6 +86,14 @@ def test_a_fair_function_is_not_found():
     assert "No, people" not in found.sentence
 
 
+def test_a_function_that_says_the_same_of_everybody_is_not_fair(tmp_path):
+    found = audit(lambda texts: [0.2] * len(texts), margin=2)
+    assert found.sentence == (
+        "Cannot tell: the model predicts the same for every row, so no prediction can change and no gap can occur."
+    )
+    assert "These numbers say nothing of bias." in found.report(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 def test_an_unstable_function_is_not_biased():
     found = audit(lambda texts: [crc32(text.encode()) % 97 / 97 for text in texts])
     assert found["audit/gender/flips"] > 20

@@ -159,7 +159,7 @@ def test_a_fair_classifier_has_nothing_to_mend():
 def test_an_encoder_is_tried_chosen_and_proven(tmp_path, tiny_folders, monkeypatch):
     write_sts(tmp_path / "data" / "glue" / "STS-B")
     monkeypatch.setenv("FAIRLAB_DATA", str(tmp_path / "data"))
-    groups = write_rows(tmp_path / "own.jsonl", [row(group) for group in make_groups(60)])
+    groups = write_rows(tmp_path / "own.jsonl", [row(group) for group in make_groups(160)])
     lexicon = write_lexicon(tmp_path / "pets.yaml")
     given = {"groups": str(groups), "methods": ["sentence_debias", "ccd_linear"], "output": tmp_path / "out"}
     found = fairlab.mend(str(tiny_folders["bert"]), str(lexicon), "stsb:-100", **given)

@@ -53,21 +53,24 @@
     return left.sort(order);
   }
 
+  // Smallest and largest distance of an interval to the ideal value; null with too few items.
+  const away = ([, low, high], ideal) => {
+    if (low === null) return null;
+    const ends = [distance(low, ideal), distance(high, ideal)];
+    return [low <= ideal && ideal <= high ? 0 : Math.min(...ends), Math.max(...ends)];
+  };
+  const spoiled = (place, column) => runs[place].spoiled.includes(column);
+
   // The run nearest to the ideal value, if the interval of its distance overlaps no other; null if it cannot be told apart.
   function apart(places, column) {
     const numbers = (place) => runs[place].values[column];
-    const away = (place) => distance(numbers(place)[0], termOf(column).ideal);
-    const sound = places.filter((place) => !runs[place].spoiled.includes(column));
-    const first = sound.reduce((found, place) => (found === null || away(place) < away(found) ? place : found), null);
+    const far = (place) => distance(numbers(place)[0], termOf(column).ideal);
+    const sound = places.filter((place) => !spoiled(place, column));
+    const first = sound.reduce((found, place) => (found === null || far(place) < far(found) ? place : found), null);
     if (first === null || numbers(first)[1] === null) return null;
-    const ideal = termOf(column).ideal;
-    const bounds = (place) => {
-      const [, low, high] = numbers(place);
-      const ends = [distance(low, ideal), distance(high, ideal)];
-      return [low <= ideal && ideal <= high ? 0 : Math.min(...ends), Math.max(...ends)];
-    };
-    const [near, far] = bounds(first);
-    const overlaps = (place) => numbers(place)[1] === null || (bounds(place)[0] <= far && bounds(place)[1] >= near);
+    const bounds = (place) => away(numbers(place), termOf(column).ideal);
+    const [least, most] = bounds(first);
+    const overlaps = (place) => numbers(place)[1] === null || (bounds(place)[0] <= most && bounds(place)[1] >= least);
     return places.some((place) => place !== first && overlaps(place)) ? null : first;
   }
 
@@ -168,9 +171,10 @@
     const shared = [...left.keys()].filter((place) => right.has(place));
     const line = (place) => {
       const [x, y, term] = [left.get(place), right.get(place), termOf(place)];
-      const apart = x[3] > y[4] || y[3] > x[4];
-      const nearer = distance(y[2], term.ideal) - distance(x[2], term.ideal);
-      const tone = apart && nearer < 0 ? "better" : apart && nearer > 0 ? "worse" : "";
+      const column = `${term.place}:${phaseOf(place) === "after" ? "" : phaseOf(place)}`;
+      const [first, second] = [x, y].map((reading) => away(reading.slice(2), term.ideal));
+      const nearer = (one, other) => one !== null && other !== null && one[1] < other[0];
+      const tone = nearer(second, first) && !spoiled(b, column) ? "better" : nearer(first, second) && !spoiled(a, column) ? "worse" : "";
       const cell = (r) => make("td", { class: "number" }, number(r[2]), make("small", {}, interval(r[3], r[4])));
       return make("tr", { "data-key": term.key }, named(Number(place.split(":")[0]), phaseOf(place) === "after" ? "" : phaseOf(place)), cell(x), cell(y), make("td", { class: `number ${tone}` }, `${SIGNS[tone]}${y[2] >= x[2] ? "+" : ""}${number(y[2] - x[2])}`));
     };
@@ -181,7 +185,7 @@
     const head = make("tr", {}, make("th", {}, "what was measured"), make("th", { class: "number" }, runs[a].name), make("th", { class: "number" }, runs[b].name), make("th", { class: "number" }, "second less first"));
     fill($("compare"), make("div", { class: "table" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...differing, ...asked(after)))),
       before.length ? make("details", {}, make("summary", {}, `${before.length} readings before training`), make("div", { class: "table" }, make("table", {}, make("tbody", {}, ...asked(before))))) : null,
-      make("p", { class: "note" }, "▲ better, ▼ worse: the second run lies nearer to the ideal value, or farther, and the 95 % intervals of the two do not overlap. That is no paired test: for one, measure both models in one evaluation."));
+      make("p", { class: "note" }, "▲ better, ▼ worse: the second run is nearer to the ideal value, or farther from it, and the 95 % intervals of the two distances do not overlap. A run that did not train, says nothing of bias, or whose gap fell by collapse alone is never the nearer one. This is not a paired test; fairlab compare runs one."));
   }
 
   // Trade-off of two readings that have an ideal value.
@@ -209,7 +213,7 @@
     if (!judged.length) return fill($("plot"), make("p", {}, "No reading of these runs has an ideal value."));
     const of = (place, axis) => distance(runs[place].values[state[axis]]?.[0], termOf(state[axis]).ideal);
     const points = shown().map((place) => ({ place, x: of(place, "x"), y: of(place, "y") })).filter((point) => Number.isFinite(point.x + point.y));
-    const best = front(points);
+    const best = front(points.filter(({ place }) => ![state.x, state.y].some((column) => spoiled(place, column))));
     const marks = [{ points, kind: "dots", shade: "grey" }, { points: steps(best), kind: "line", shade: "k1" }, { points: best, kind: "dots", shade: "k1" }];
     fill($("plot"), chart(marks, `${titleOf(state.x)}: distance to ideal`, `${titleOf(state.y)}: distance to ideal`));
     const rows = best.map((point) => make("tr", { "data-front": point.place }, make("td", {}, make("a", { href: `#run=${point.place}`, onclick: (event) => { event.preventDefault(); openRun(point.place); } }, runs[point.place].name), make("small", { class: "one-line", title: runs[point.place].settings }, runs[point.place].settings)), make("td", { class: "number" }, number(point.x)), make("td", { class: "number" }, number(point.y))));
