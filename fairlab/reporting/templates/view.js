@@ -169,23 +169,53 @@
     const of = (one) => new Map(one.readings.map((reading) => [`${reading[0]}:${reading[1]}`, reading]));
     const [left, right] = [of(first), of(second)];
     const shared = [...left.keys()].filter((place) => right.has(place));
-    const line = (place) => {
-      const [x, y, term] = [left.get(place), right.get(place), termOf(place)];
-      const column = `${term.place}:${phaseOf(place) === "after" ? "" : phaseOf(place)}`;
-      const [first, second] = [x, y].map((reading) => away(reading.slice(2), term.ideal));
+    const columnOf = (place) => `${place.split(":")[0]}:${phaseOf(place) === "after" ? "" : phaseOf(place)}`;
+    const toneOf = (place) => {
+      const bounds = [left, right].map((side) => away(side.get(place).slice(2), termOf(place).ideal));
       const nearer = (one, other) => one !== null && other !== null && one[1] < other[0];
-      const tone = nearer(second, first) && !spoiled(b, column) ? "better" : nearer(first, second) && !spoiled(a, column) ? "worse" : "";
+      if (nearer(bounds[1], bounds[0]) && !spoiled(b, columnOf(place))) return "better";
+      return nearer(bounds[0], bounds[1]) && !spoiled(a, columnOf(place)) ? "worse" : "";
+    };
+    const widest = new Map(); // by unit, the distance from the ideal value to the end of the plots
+    for (const place of shared) for (const side of [left, right]) {
+      const { unit, ideal } = termOf(place);
+      const far = Math.max(...side.get(place).slice(2, 5).filter((end) => end !== null).map((end) => distance(end, ideal)));
+      if (far > (widest.get(unit) || 0)) widest.set(unit, 1.05 * far);
+    }
+    const whisker = (reading, term, name) => {
+      const [value, low, high] = reading.slice(2, 5).map((end) => 50 + (50 * (end - term.ideal)) / widest.get(term.unit));
+      return reading[3] === null ? null : make("span", { class: name }, make("i", { style: `left:${low}%;width:${high - low}%` }), make("b", { style: `left:${value}%` }));
+    };
+    const line = (place) => {
+      const [x, y, term, tone] = [left.get(place), right.get(place), termOf(place), toneOf(place)];
       const cell = (r) => make("td", { class: "number" }, number(r[2]), make("small", {}, interval(r[3], r[4])));
-      return make("tr", { "data-key": term.key }, named(Number(place.split(":")[0]), phaseOf(place) === "after" ? "" : phaseOf(place)), cell(x), cell(y), make("td", { class: `number ${tone}` }, `${SIGNS[tone]}${y[2] >= x[2] ? "+" : ""}${number(y[2] - x[2])}`));
+      const drawn = widest.get(term.unit) && term.ideal !== null ? make("span", { class: "forest two" }, whisker(x, term, "first"), whisker(y, term, `second ${tone}`)) : null;
+      return make("tr", { "data-key": term.key }, named(Number(place.split(":")[0]), phaseOf(place) === "after" ? "" : phaseOf(place)), cell(x), cell(y), make("td", { class: `number ${tone}` }, `${SIGNS[tone]}${y[2] >= x[2] ? "+" : ""}${number(y[2] - x[2])}`), make("td", {}, drawn));
     };
     const asked = (places) => [...new Set(places.map((place) => termOf(place).question))].flatMap((question) => [
-      make("tr", { class: "group" }, make("th", { colspan: 4 }, question)), ...places.filter((place) => termOf(place).question === question).map(line)]);
-    const [before, after] = [shared.filter((place) => phaseOf(place) === "before"), shared.filter((place) => phaseOf(place) !== "before")];
-    const differing = PLAIN.slice(1).filter((name) => runs[a][name] !== runs[b][name]).map((name) => make("tr", {}, make("td", {}, name), make("td", { class: "wide" }, String(runs[a][name] ?? "")), make("td", { class: "wide" }, String(runs[b][name] ?? "")), make("td")));
-    const head = make("tr", {}, make("th", {}, "what was measured"), make("th", { class: "number" }, runs[a].name), make("th", { class: "number" }, runs[b].name), make("th", { class: "number" }, "second less first"));
-    fill($("compare"), make("div", { class: "table" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...differing, ...asked(after)))),
-      before.length ? make("details", {}, make("summary", {}, `${before.length} readings before training`), make("div", { class: "table" }, make("table", {}, make("tbody", {}, ...asked(before))))) : null,
-      make("p", { class: "note" }, "▲ better, ▼ worse: the second run is nearer to the ideal value, or farther from it, and the 95 % intervals of the two distances do not overlap. A run that did not train, says nothing of bias, or whose gap fell by collapse alone is never the nearer one. This is not a paired test; fairlab compare runs one."));
+      make("tr", { class: "group" }, make("th", { colspan: 5 }, question)), ...places.filter((place) => termOf(place).question === question).map(line)]);
+    const folded = (places, name) => (places.length ? make("details", {}, make("summary", {}, `${places.length} ${name}`), make("div", { class: "table" }, make("table", {}, make("tbody", {}, ...asked(places))))) : null);
+    const before = shared.filter((place) => phaseOf(place) === "before");
+    const rest = shared.filter((place) => phaseOf(place) !== "before");
+    const headline = rest.filter((place) => runs[a].values[columnOf(place)] && runs[b].values[columnOf(place)]);
+    const own = (name, place, other) => { // of settings, those that the other run lacks
+      const words = String(runs[other][name] ?? "").split(" ");
+      return name === "settings" ? runs[place].settings.split(" ").filter((word) => !words.includes(word)).join(" ") : String(runs[place][name] ?? "");
+    };
+    const differing = PLAIN.slice(1).filter((name) => runs[a][name] !== runs[b][name]).map((name) => make("tr", {}, make("td", {}, name), make("td", { class: "number wide" }, own(name, a, b)), make("td", { class: "number wide" }, own(name, b, a)), make("td"), make("td")));
+    const head = make("tr", {}, make("th", {}, "what was measured"), make("th", { class: "number" }, runs[a].name), make("th", { class: "number" }, runs[b].name), make("th", { class: "number" }, "second less first"), make("th", {}, "from the ideal value"));
+    fill($("compare"), make("p", {}, make("b", {}, answer(headline.filter((place) => termOf(place).ideal !== null).map(toneOf), runs[a].name, runs[b].name))),
+      make("div", { class: "table" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...differing, ...asked(headline)))),
+      folded(rest.filter((place) => !headline.includes(place)), "more readings"), folded(before, "readings before training"),
+      make("p", { class: "note" }, "▲ better, ▼ worse: the second run is nearer to the ideal value, or farther from it, and the 95 % intervals of the two distances do not overlap. A run that did not train, says nothing of bias, or whose gap fell by collapse alone is never the nearer one. In the plot, the centre is the ideal value, the upper line is the first run, and rows with the same unit share a scale. This is not a paired test; fairlab compare runs one."));
+  }
+
+  // Sentence on the headline readings of two runs, from their tones.
+  function answer(tones, first, second) {
+    if (!tones.length) return "The two runs share no headline reading with an ideal value, so neither is called better here.";
+    const count = (tone) => tones.filter((one) => one === tone).length;
+    const readings = `${tones.length} headline reading${tones.length === 1 ? "" : "s"}`;
+    return `Of ${readings}, ${count("better") || "none"} ${count("better") === 1 ? "is" : "are"} nearer to the ideal value in ${second}, ${count("worse") || "none"} in ${first}, and ${count("") || "none"} cannot be told apart by their intervals.`;
   }
 
   // Trade-off of two readings that have an ideal value.
