@@ -39,7 +39,7 @@ class TableColumns:
 def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
     """Yield the texts of a table; an empty label is a harm that was not judged.
 
-    A harm has the name of its column in lower case, with underscores in place of all other characters.
+    A harm has the name of its column in lower case, with underscores instead of all other characters.
 
     Args:
         file: File in any format of a table, a saved dataset, or a folder that ``fairlab.augment`` made.

@@ -56,7 +56,7 @@ def largest_gap(averages: ArrayLike) -> Array:
 
 
 class SlicedAverages(Metric):
-    """Sliced averages over batches, which may lack slices.
+    """Sliced averages, computed over batches that may lack slices.
 
     ``update(scores, slices, truth)`` takes tensors (B,); slices are numbered from 0, negative for examples outside all
     slices. ``compute`` returns means (2, K), safe first, nan for an empty slice; ``counts`` (2, K) are the numbers of

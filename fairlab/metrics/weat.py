@@ -117,7 +117,7 @@ def _effect_sizes(x: Array, y: Array) -> Array:
 
 
 class EffectSize(Metric):
-    """Effect size of an association test over batches of embeddings, which may split its sets.
+    """Effect size of an association test, computed over batches that may split its sets.
 
     ``update(embeddings, sets)`` takes embeddings (B, D) and the set of each (B,): 0 for the targets X, 1 for Y, 2 for
     the attributes A, 3 for B; others are left out. ``compute`` returns :func:`weat_effect_size` of all batches, in

@@ -52,8 +52,8 @@ class PaperRow:
     Attributes:
         name: Short name.
         sides: The method's model in every run.
-        readings: Readings of every run, by place.
-        changes: Changes from the starting model, by place.
+        readings: Readings of every run, by benchmark, subset and quantity.
+        changes: Changes from the starting model, by the same keys.
     """
 
     name: str
@@ -264,7 +264,7 @@ def _setting(key: str, value: str) -> str:
 
 
 def _place_of(record: Record) -> str:
-    """Return the name of a run's folder, or of a file of results with the folder that it is in."""
+    """Return the name of a run's folder or, for a file of results, the names of its folder and the file."""
     file = results_file(record)
     return "/".join(file.parts[-2:]) if file else record.folder.name
 

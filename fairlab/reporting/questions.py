@@ -124,7 +124,7 @@ class Shift:
 
     @property
     def colour(self) -> str:
-        """The tone as a page may show it: none of a spoiled model."""
+        """Return the tone to show on pages, which is empty if the later model is unsound."""
         return "" if self.is_spoiled else self.tone
 
     @property

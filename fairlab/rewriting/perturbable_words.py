@@ -211,7 +211,7 @@ def perturbability(
     paper does not specify them.
 
     Args:
-        words: Finder of the listed words D of all axes; words are judged from their neighbours.
+        words: Finder of the listed words D of all axes, which takes neighbouring words into account.
         texts: Texts to score.
         m0: Weight of named entities.
         m1: Weight of listed words.

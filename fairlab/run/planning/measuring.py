@@ -16,7 +16,7 @@ AT_MOST = ("limit", "lines", "contexts")  # settings that limit the number of it
 
 
 def head_of(settings: Mapping[str, Any]) -> str:
-    """Return the head that settings of ``load_backbone`` name: ``masked``, ``causal``, or an empty text."""
+    """Return the head requested in settings of ``load_backbone``: ``masked``, ``causal``, or an empty text."""
     kind = kind_of(settings)
     return "causal" if kind.endswith(CAUSAL_LM) else "masked" if LIKELIHOODS in offered_by(kind) else ""
 
