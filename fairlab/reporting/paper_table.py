@@ -20,11 +20,12 @@ import numpy as np
 from fairlab.metrics.bootstrap import Z
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
-from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
 from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
 from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
@@ -78,7 +79,10 @@ class PaperRow:
             for place in self.readings
             for side in self.sides
             if place in side.readings
-            for mark in marks_beside(side.record, side.readings[place])
+            for mark in [
+                *marks_beside(side.record, side.readings[place]),
+                *[COLLAPSED] * (side.readings[place].key in collapsed_readings(side.record)),
+            ]
         }
         return tuple(found)
 

@@ -130,7 +130,7 @@ def _in_table(file: Path, task: Task) -> list[Example]:
 
 
 def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
-    """Return the examples of rows, which are given with locations for messages; rows with omitted labels are skipped."""
+    """Return the examples of rows, given with locations for messages; rows with omitted labels are skipped."""
     found = (_example(fields, task, place) for place, fields in rows)
     return [example for example in found if example is not None]
 
