@@ -42,6 +42,17 @@ def test_a_null_is_not_equality():
     assert "is within the margin of 0.3" in verdict.sentence
 
 
+@pytest.mark.parametrize(("n", "shown"), [(12, False), (400, True)])
+def test_equal_scores_on_few_items_are_not_shown_to_be_equal(n, shown):
+    """Without a differing item, 3 in n may still differ: 0.25 of 12, and 0.0075 of 400."""
+    scores = [float(k % 2) for k in range(n)]
+    (verdict,) = judge([run("a", scores), run("b", scores)], margin=0.02).verdicts
+    assert verdict.equivalent is shown
+    assert verdict.sentence.endswith(
+        f"all {n} items, and is {'' if shown else 'not shown to be '}within the margin of 0.02."
+    )
+
+
 def test_equal_scores_are_said_so():
     (verdict,) = judge([run("a", GOOD), run("b", GOOD)]).verdicts
     assert verdict.sentence.endswith("the two give the same score on all 40 items.")
