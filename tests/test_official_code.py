@@ -78,5 +78,5 @@ def test_a_checkout_of_another_commit_is_refused(compare, tmp_path, monkeypatch)
     monkeypatch.setitem(compare.COMMITS, "wefe", commit)
     assert compare.head(checkout) == commit
     (checkout / "code.py").write_text("one = 2\n")
-    with pytest.raises(SystemExit, match=r"code\.py is not as its commit has it"):
+    with pytest.raises(SystemExit, match=r"code\.py differs from its commit"):
         compare.head(checkout)

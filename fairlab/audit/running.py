@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
-from fairlab.record import Note, Record
+from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
@@ -121,14 +122,16 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
 
 def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) -> AuditAnswer:
     """Return the answer about one model, which is open if its readings say nothing."""
-    readings = [
-        replace(one, **dict(zip(("low", "high"), corrected_interval(record, one), strict=True)))
-        for one in record.readings
-        if one.phase == label
-    ]
+    readings = [_printed(record, one) for one in record.readings if one.phase == label]
     found = answer_of(readings, settings.margin, rows.labels)
     reasons = failed_models(record).get(label, [])
     return replace(found, sentence=f"Cannot tell: {'; '.join(reasons)}.") if reasons else found
+
+
+def _printed(record: Record, reading: Reading) -> Reading:
+    """Return a reading with the interval that the report prints; unchanged if it has too few items for one."""
+    low, high = corrected_interval(record, reading)
+    return reading if math.isnan(low) else replace(reading, low=low, high=high)
 
 
 def _unread_groups(columns: Sequence[str], axes: Sequence[str]) -> list[Note]:
