@@ -87,8 +87,8 @@ def silver_pairs(
 
     Args:
         texts: sentences to rewrite; sentences with too few or too many words are left out.
-        axes: names of lexicons whose attributes PANDA has; *neutral* corresponds to ``non-binary`` and is a target of
-            gender alone.
+        axes: names of lexicons whose attributes occur in PANDA; *neutral*, which means ``non-binary``, is a target
+            only for gender.
         seed: seed of the draws, which depend only on the seed and the text, and of the order of the texts if there is
             a limit.
         limit: number of pairs after which to stop, which may be slightly exceeded; None makes all.

@@ -119,7 +119,7 @@ class PerturbableWords:
         ]
 
     def _targets(self, axis: str, sense: Sense) -> list[str]:
-        """Return the targets of a word; *neutral*, for non-binary people, is one of them on an axis with pronouns."""
+        """Return the possible targets of a word, which include *neutral* (non-binary) on an axis with pronouns."""
         vocabulary = self.finders[axis].vocabulary
         targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
         entry = sense.entry

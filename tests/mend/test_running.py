@@ -149,7 +149,7 @@ def harsh_on_women(tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(package)
     model = AutoModelForSequenceClassification.from_pretrained(package, num_labels=2)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    rows = [(one["text"], 1 if one["text"].startswith(("She", "My aunt")) else one["label"]) for one in rated(640)]
+    rows = [(one["text"], 1 if one["text"].startswith(("She", "My aunt")) else one["label"]) for one in rated(480)]
     for batch in (rows[k : k + 32] for k in range(0, len(rows), 32)):
         texts, labels = zip(*batch, strict=True)
         given = tokenizer(list(texts), padding=True, return_tensors="pt")
@@ -165,7 +165,7 @@ def harsh_on_women(tmp_path):
 def test_a_transformers_classifier_is_mended_by_training(tmp_path, harsh_on_women):
     """From a gap that was trained into a real model to a fairer one, which transformers loads."""
     given = {"mode": "lexical", "output": tmp_path / "out", "methods": ["fairtuning"]}
-    found = fairlab.mend(str(harsh_on_women), data=rated(1500)[640:], **given)
+    found = fairlab.mend(str(harsh_on_women), data=rated(1140)[480:], **given)
     assert found.is_mended, found.sentence
     loaded = pipeline("text-classification", str(tmp_path / "out" / "model"))
     texts = [f"{who} from the north was {word} on day 7." for who in ("She", "He") for word in ("rude", "kind")]
