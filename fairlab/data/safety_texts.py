@@ -35,7 +35,7 @@ class SafetyText:
         subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
         labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
         seed: whether the text occurs in the data itself; False for a version made from a seed.
-        kind: kind of text by which the authors of the data report results, such as a functionality of HateCheck; may be empty.
+        kind: kind of text, by which the data's authors report results, such as a functionality of HateCheck; or empty.
     """
 
     text: str
