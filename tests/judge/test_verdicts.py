@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fairlab
-from fairlab.judge.reading import read_tool_run
+from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.judge.verdicts import judge
 from fairlab.record import Record
@@ -146,7 +146,7 @@ def test_from_python_files_of_other_tools_are_compared():
 
 
 def test_groups_of_items_are_resampled_whole():
-    runs = [read_tool_run(FIXTURES / "inspect" / name) for name in ("a.eval", "b.json")]
+    runs = [read_tool_runs(FIXTURES / "inspect" / name)[0] for name in ("a.eval", "b.json")]
     (verdict,) = judge(runs).verdicts
     assert (verdict.found.n, verdict.found.units) == (12, 4)
     assert "12 items in 4 groups" in str(judge(runs))
