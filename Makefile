@@ -20,16 +20,16 @@ help: ## list the targets
 quickstart: .venv/installed ## debias a small pretrained encoder, measure it before and after, write a report
 	$(BIN)/python -m fairlab.train +experiment=ccd_bert
 
-fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; without NAME, list them
+fetch: .venv/installed ## download models to the cache, for example NAME=mpnet; without NAME, list them
 	$(BIN)/python -m experiments.real_models.fetch $(NAME)
 
 test: .venv/installed ## run the tests, in three to eight minutes on two cores
 	$(COMPILED) $(BIN)/python -m pytest
 
-test-slow: .venv/installed ## run tests that are left out there: real weights, more of what is killed; about ten minutes
+test-slow: .venv/installed ## run slow tests that make test leaves out: real weights, killed runs; about ten minutes
 	$(COMPILED) $(BIN)/python -m pytest -m 'slow and not long and not gpu and not network'
 
-test-long: .venv/installed ## run the longest tests: whole runs, all commands of the pages; about ten minutes
+test-long: .venv/installed ## run the longest tests: whole runs and all commands in the docs; about ten minutes
 	$(COMPILED) $(BIN)/python -m pytest -m 'long and not gpu and not network'
 
 lint: .venv/installed ## check style, types and spelling
@@ -41,11 +41,11 @@ lint: .venv/installed ## check style, types and spelling
 docs: .venv/installed ## build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-gpu-check: .venv/installed ## on a GPU: results against the CPU, throughput, share of the peak, memory, and the tests marked gpu
+gpu-check: .venv/installed ## on a GPU, compare results with the CPU, measure speed and memory, and run the tests marked gpu
 	$(BIN)/python perf/gpu_check.py --write
 
-mutants: .venv/installed ## change the code at random, and list what no test notices; SEED=0 COUNT=300, resumes
+mutants: .venv/installed ## make random changes to the code, and list those that no test notices (SEED=0 COUNT=300); resumes
 	$(BIN)/python tests/mutants.py --seed $(or $(SEED),0) --count $(or $(COUNT),300)
 
-bench: .venv/installed ## measure performance against the plain way; fails where a ratio fell by more than a fifth
+bench: .venv/installed ## compare speed with simple implementations; fails if a ratio fell by more than a fifth
 	$(BIN)/python perf/bench.py $(SCRIPTS) $(if $(PACKAGES),--packages $(PACKAGES)) $(if $(AUGLY),--augly $(AUGLY)) $(if $(MODEL),--model $(MODEL))

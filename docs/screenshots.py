@@ -20,9 +20,11 @@ import sys
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
+COLOURS = 64  # in a picture; more are invisible, and make files half as large again
 TEXTS = [
     "She told her brother that the nurse had left.",
     "The chairman kissed his wife.",
@@ -44,15 +46,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = pages(Path(folder), chosen.run, chosen.ensemble)
         if chosen.check:
-            older = outdated({name: page for name, (page, _) in made.items()}, chosen.output)
+            older = outdated({name: shot.page for name, shot in made.items()}, chosen.output)
             print("\n".join(older) or "no picture is older than what it shows")
             sys.exit(bool(older))
         dates = {}
-        for name, (page, height) in made.items():
+        for name, shot in made.items():
             picture = chosen.output / f"{name}.webp"
-            take(page, picture, chosen.width, height, Path(folder) / "profile")
-            dates[name] = {"taken": date.today().isoformat(), "shows": fingerprint(page)}
-            print(f"{picture}: {page.stat().st_size:,} bytes of HTML")
+            take(shot, picture, chosen.width, Path(folder) / "profile")
+            dates[name] = {"taken": date.today().isoformat(), "shows": fingerprint(shot.page)}
+            print(f"{picture}: {shot.page.stat().st_size:,} bytes of HTML")
         (chosen.output / "pictures.json").write_text(json.dumps(dates, indent=1) + "\n", encoding="utf-8")
 
 
@@ -74,15 +76,25 @@ def fingerprint(page: Path) -> str:
     return hashlib.sha256((styles + " ".join(words)).encode()).hexdigest()[:16]
 
 
-def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, tuple[Path, int]]:
-    """Return the pages by the name of their picture, each with the height to show."""
+class Shot(NamedTuple):
+    """Page to take a picture of, with the height to show and the state of the page in its address."""
+
+    page: Path
+    height: int
+    state: str = ""
+
+
+def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
+    """Return the pages by the name of their picture."""
+    runs = view(folder)
     return {
-        "report": (report(run, folder), 1500),
-        "ensemble": (report(ensemble, folder), 1500),
-        "sweep": (sweep(folder), 1500),
-        "reproduction": (reproduction(folder), 1200),
-        "augmentation": (augmentation(folder), 1200),
-        "view": (view(folder), 900),
+        "report": Shot(report(run, folder), 1500),
+        "ensemble": Shot(report(ensemble, folder), 1500),
+        "sweep": Shot(sweep(folder), 1500),
+        "reproduction": Shot(reproduction(folder), 1200),
+        "augmentation": Shot(augmentation(folder), 1200),
+        "view": Shot(runs, 900),
+        "comparison": Shot(runs, 960, f"tab=compare&picked={','.join(places(runs, 'adept/seed_42', 'ccd/seed_42'))}"),
     }
 
 
@@ -144,15 +156,24 @@ def view(folder: Path) -> Path:
     return runs / "view.html"
 
 
-def take(page: Path, picture: Path, width: int, height: int, profile: Path) -> None:
-    """Write a picture of the top of a page, as WebP without losses, half as large as PNG."""
+def places(page: Path, *names: str) -> list[str]:
+    """Return the positions of runs on a page of all runs, by their names."""
+    (summary,) = re.findall(r'id="summary">(.*?)</script>', page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    known = [run["name"] for run in json.loads(summary)["runs"]]
+    return [str(known.index(name)) for name in names]
+
+
+def take(shot: Shot, picture: Path, width: int, profile: Path) -> None:
+    """Write a picture of the top of a page in a few colours, as lossless WebP, which is half as large as PNG."""
     from PIL import Image
 
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     taken = profile.with_name("picture.png")
-    options = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={taken}"]
-    subprocess.run([*command, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=120)
-    Image.open(taken).convert("RGB").save(picture, lossless=True, quality=100, method=6)
+    options = [f"--user-data-dir={profile}", f"--window-size={width},{shot.height}", f"--screenshot={taken}"]
+    address = f"{shot.page.resolve().as_uri()}{'#' * bool(shot.state)}{shot.state}"
+    subprocess.run([*command, *options, address], check=True, capture_output=True, timeout=120)
+    few = Image.open(taken).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.convert("RGB").save(picture, lossless=True, quality=100, method=6)
 
 
 if __name__ == "__main__":

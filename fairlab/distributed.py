@@ -78,7 +78,7 @@ def gather_over_ranks(value: Value) -> list[Value]:
 
 
 def mean_or_zero(values: Tensor) -> Tensor:
-    """Return the mean of per-item values; 0 for a share without items."""
+    """Return the mean of per-item values, or 0 if this process has no items."""
     return values.mean() if len(values) else values.sum()
 
 
@@ -97,7 +97,7 @@ def without_items(batch: Batch) -> Batch:
 
 
 def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
-    """Return the output of a module for a share without items: empty, or 0 with a zero gradient for trained weights.
+    """Return the output of a module for a batch without items: empty, or 0 with zero gradients for trained weights.
 
     A process without items must still take part when gradients are combined, and models reject empty batches.
     """

@@ -211,7 +211,7 @@ def is_below(place: str | Path, folder: str | Path) -> bool:
 
 
 def inside(folder: Path, name: object, named_in: str) -> Path:
-    """Return the path of a file that is named by a description in ``folder``.
+    """Return the path of a file that a description in ``folder`` refers to.
 
     Args:
         folder: Folder of the description.
@@ -230,7 +230,7 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
 
 
 def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
-    """Return the text of a file, such as a description, whose size is bounded.
+    """Return the text of a file, such as a description, up to a maximum size.
 
     Raises:
         FairlabError: the path is not a regular file (a folder, a pipe, a device), or the file cannot be read, exceeds

@@ -111,7 +111,7 @@ class TrainingData(Protocol):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return ``input`` of ``fairlab.augment`` for a row augmentation of this data, or None if it has no such input.
+        """Return the ``input`` of ``fairlab.augment`` that stands for this data, or None if there is no such input.
 
         Args:
             settings: Configuration of the data.

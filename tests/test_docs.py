@@ -239,7 +239,7 @@ def test_a_picture_is_older_if_the_words_or_the_style_of_its_page_changed(screen
 @pytest.mark.slow
 def test_pictures_older_than_what_they_show_are_listed(screenshots, tmp_path):
     runs = ROOT / "experiments" / "ccd/records/full", ROOT / "experiments" / "ensemble/records/skill/seed_42"
-    made = {name: page for name, (page, _) in screenshots.pages(tmp_path, *runs).items()}
+    made = {name: shot.page for name, shot in screenshots.pages(tmp_path, *runs).items()}
     for line in screenshots.outdated(made, ROOT / "docs" / "images"):
         warnings.warn(f"{line}; run python docs/screenshots.py", stacklevel=1)  # needs Chromium, so it is no failure
     assert set(made) == {path.stem for path in (ROOT / "docs" / "images").glob("*.webp")}

@@ -64,7 +64,7 @@ def test_sentences_of_holistic_bias_are_counted_by_axis_and_beside_the_official_
 def test_a_checkout_of_another_commit_is_refused(compare, tmp_path, monkeypatch):
     checkout = tmp_path / "wefe"
     checkout.mkdir()
-    with pytest.raises(SystemExit, match=r"wefe is no checkout; clone wefe there, and check out 1998132a3e80"):
+    with pytest.raises(SystemExit, match=r"wefe is not a checkout; clone wefe there, and check out 1998132a3e80"):
         compare.head(checkout)
     git = ["git", "-C", str(checkout), "-c", "user.name=a", "-c", "user.email=a@b"]
     (checkout / "code.py").write_text("one = 1\n")
@@ -78,5 +78,5 @@ def test_a_checkout_of_another_commit_is_refused(compare, tmp_path, monkeypatch)
     monkeypatch.setitem(compare.COMMITS, "wefe", commit)
     assert compare.head(checkout) == commit
     (checkout / "code.py").write_text("one = 2\n")
-    with pytest.raises(SystemExit, match=r"code\.py is not as its commit has it"):
+    with pytest.raises(SystemExit, match=r"code\.py differs from its commit"):
         compare.head(checkout)

@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=HERE / "records")
     given = parser.parse_args()
     if given.model is None and given.kinds != ["holistic_bias"]:
-        parser.error("give the folder of a model; holistic_bias alone needs none")
+        parser.error("give the folder of a model; only holistic_bias needs none")
     if "FAIRLAB_DATA" not in os.environ:
         parser.error("set FAIRLAB_DATA to the folder that holds the published data")
     given.records.mkdir(parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ def head(checkout: Path) -> str:
     found = subprocess.run([*asked, "rev-parse", "HEAD"], capture_output=True, text=True)
     wanted = COMMITS[checkout.name]
     if found.returncode:
-        raise SystemExit(f"{checkout} is no checkout; clone {checkout.name} there, and check out {wanted}")
+        raise SystemExit(f"{checkout} is not a checkout; clone {checkout.name} there, and check out {wanted}")
     if (commit := found.stdout.strip()) != wanted:
         raise SystemExit(
             f"{checkout} is at {commit[:12]}, and the comparison is with {wanted[:12]}; "
@@ -198,7 +198,7 @@ def head(checkout: Path) -> str:
         [*asked, "diff", "--name-only", "HEAD", "--", *files], capture_output=True, text=True, check=True
     )
     if names := changed.stdout.split():
-        raise SystemExit(f"{checkout / names[0]} is not as its commit has it; check it out anew")
+        raise SystemExit(f"{checkout / names[0]} differs from its commit; check it out again")
     return commit
 
 

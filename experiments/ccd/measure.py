@@ -167,7 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backbone")
     parser.add_argument("runs", nargs="*", type=Path)
-    parser.add_argument("--name", default="original", help="what the method of the runs is called")
+    parser.add_argument("--name", default="original", help="name of the method of the runs")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="of what follows the backbone itself")
     parser.add_argument("--then", nargs="+", default=list(THEN), choices=list(THEN))
     given = parser.parse_args()

@@ -177,11 +177,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("outputs/cluster"), help="each launcher has its own in it")
     parser.add_argument("--write", action="store_true", help=f"write {RECORD.name}")
     parser.add_argument(
-        "--only-report", action="store_true", help="run nothing; say what became of runs that were done"
+        "--only-report", action="store_true", help="run nothing, and report the results of finished runs"
     )
     arguments = parser.parse_args()
     if "FAIRLAB_DATA" not in os.environ and not arguments.only_report:
-        parser.error("set FAIRLAB_DATA to the folder that holds the published data, of which the runs take a few rows")
+        parser.error("set FAIRLAB_DATA to the folder that holds the published data, of which the runs read a few rows")
     folder = arguments.folder.absolute() / arguments.launcher
     found: list[Outcome] = []
     if not arguments.only_report:

@@ -160,10 +160,10 @@ def steps() -> str:
     rows = [
         ["counterfactual groups right by reading", *right_of(groups)],
         ["subgroups put into seeds, right by reading", *right_of(seeds)],
-        ["verdicts on these that are wrong: right ones flagged, wrong ones passed", str(wrong), str(len(seeds))],
-        ["its own faults mended when they are quoted", told["mended"], told["asked again"]],
-        ["claims said anew that passed its check, right by reading", *right_of(claims)],
-        ["versions with another label than their seed, by its own word", *relabelled()],
+        ["wrong verdicts on these: right versions flagged, wrong versions passed", str(wrong), str(len(seeds))],
+        ["own faults fixed when they are quoted", told["mended"], told["asked again"]],
+        ["rephrased claims that passed its check, right by reading", *right_of(claims)],
+        ["versions that it labels differently from their seed", *relabelled()],
         *(
             [f"{shift}s of passages, grammatical and true to the text", *right_of_morphs(shift)]
             for shift in ("upshift", "downshift")
@@ -202,9 +202,9 @@ def costs() -> str:
     calls, asked, answered, seconds = spent(loaded("test500_found"))
     rows = [
         ["calls", calls],
-        ["tokens read a call, most of them kept from the call before", asked],
+        ["tokens read per call, most of them cached from the previous call", asked],
         ["tokens written a call", answered],
-        ["seconds a call, one thread of a busy machine", seconds],
+        ["seconds per call, on one thread of a busy machine", seconds],
     ]
     for name, (read_price, write_price) in PRICES.items():
         dollars = 1000 * (float(asked) * read_price + float(answered) * write_price) / 1e6

@@ -218,7 +218,7 @@ if __name__ == "__main__":
     parser.add_argument("--augly", metavar="PYTHON", help="the Python of an environment that has AugLy")
     parser.add_argument("--stored", type=Path, help="an earlier OUT.json, whose texts are measured again")
     parser.add_argument("--half", default="held out", choices=("development", "held out"))
-    parser.add_argument("--texts", type=Path, help="write what every rewriter made here; needed for development")
+    parser.add_argument("--texts", type=Path, help="folder for the texts of every rewriter, for development")
     arguments = parser.parse_args()
     rewriters: dict[str, Rewriter] = {"rules": by_rules, "word swap": by_word_swap, "57 pairs": by_pairs}
     for given in arguments.perturber:

@@ -56,18 +56,18 @@ USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
 BECAME = {
     "both": "both texts turned",
-    "one": "one turned, the other without a word of the axis",
-    "half": "one turned, the other with a word that stayed",
+    "one": "one rewritten, the other without a word of the axis",
+    "half": "one rewritten, the other with an unchanged word",
 }
 CONTROLS = {
     "snli_validation_57_pairs": "all gendered words of both texts, by another list",
-    "snli_validation_hypothesis": "those of the hypothesis alone, where the label must change",
+    "snli_validation_hypothesis": "only those of the hypothesis, where the label must change",
     "snli_validation_colours": "colours",
 }
 PHASES = {
     "roberta_fair less roberta_orig": "fairtuned less finetuned, text as it was",
     "fairberta_fair less fairberta_orig": "fairtuned less finetuned, perturbed text",
-    "fairberta_orig less roberta_orig": "perturbed text less text as it was, finetuned",
+    "fairberta_orig less roberta_orig": "perturbed text minus original text, finetuned",
 }
 FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors of a difference that is found
 

@@ -230,7 +230,11 @@ def naturalness() -> str:
     """How well a small language model tells the exchanges of ``symmetric`` that read naturally from the others."""
     area, natural = Record.load(RECORDS / "naturalness").readings
     rows = [
-        ["area under the ROC curve of its rise for rows that read unnaturally", interval(area, 2), str(area.n)],
+        [
+            "area under the ROC curve of the rise, for finding rows that read unnaturally",
+            interval(area, 2),
+            str(area.n),
+        ],
         ["natural at a rise of 0.1 or less, %", interval(natural, 0), str(natural.n)],
     ]
     return markdown(["", "value", "rows"], rows)

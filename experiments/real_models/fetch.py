@@ -176,7 +176,7 @@ def _unpack(archive: Path, member: str, file: Path) -> None:
 
 def _check(file: Path, pinned: PinnedFile) -> None:
     if (found := sha256(file)) != pinned.sha256:
-        raise FairlabError(f"{file} has SHA-256 {found}, not {pinned.sha256}; nothing was kept of it, fetch it again")
+        raise FairlabError(f"{file} has SHA-256 {found}, not {pinned.sha256}; it was removed; fetch it again")
 
 
 if __name__ == "__main__":

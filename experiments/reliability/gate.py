@@ -125,7 +125,7 @@ def _method(record: Record) -> str:
 def table() -> str:
     """Return the tables of the page."""
     found = json.loads(RESULT.read_text(encoding="utf-8"))
-    lines = ["| damage | model | seen before the check was finished | marked | by what |", "|---|---|---|---|---|"]
+    lines = ["| damage | model | known during development | marked | by what |", "|---|---|---|---|---|"]
     kinds = by_kind(found["damaged"])
     for rows in kinds:
         seen, row = "no" if rows[0]["kept_back"] else "yes", rows[0]

@@ -52,8 +52,8 @@ def audit(
         label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
         group: Column of groups, or several columns; None uses the groups that the lexicons find.
         axis: Axes along which people change.
-        labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
-            and an empty list is for a model of scores.
+        labels: Names of the model's labels as spelled in the data, in the order of its outputs; None for the model's
+            own names; an empty list if the model returns scores.
         prompts: File of prompts, one per line or row, or rows by column, for an audit of what a model writes. Only
             ``field`` and ``axis`` are then used of the arguments above.
         settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit``, ``seed``

@@ -20,7 +20,7 @@ from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
-from fairlab.reporting.tables.all_pairs import RunsCompared, compare_runs
+from fairlab.reporting.tables.all_pairs import RunsCompared, compare_runs, warnings_on
 from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.run.config.build import build_benchmarks
@@ -171,7 +171,7 @@ def compare(
     if len(measured) > 2 or adjust != "holm":
         return compare_runs(list(map(side, measured)), adjust)
     before, after = map(side, measured)
-    return Changes(compare_sides(before, after), of_other_definitions(before, after))
+    return Changes(compare_sides(before, after), of_other_definitions(before, after), warnings_on([before, after]))
 
 
 def side(measured: Any) -> Side:

@@ -198,18 +198,21 @@ class Changes:
         comparisons: One difference per reading that both models have, with interval and p-value; headline readings also
             have the p-value adjusted by Holm's method.
         left_out: One sentence for each benchmark that the two models ran with different versions of its definition.
+        warnings: One sentence for each run whose headline readings have warnings, such as that it did not train.
     """
 
     comparisons: Sequence[Comparison]
     left_out: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per difference."""
         return frame_of([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
-        """Return the differences of headline readings in GitHub Markdown, followed by the omitted benchmarks."""
-        return "\n\n".join([markdown(*self._table()), *(f"Left out: {reason}." for reason in self.left_out)])
+        """Return the differences of headline readings in GitHub Markdown, then omitted benchmarks and warnings."""
+        more = [f"Left out: {reason}." for reason in self.left_out] + [f"Warning: {one}." for one in self.warnings]
+        return "\n\n".join([markdown(*self._table()), *more])
 
     @checked
     def to_latex(self, caption: str = "") -> str:

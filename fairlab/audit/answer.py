@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Reading
+from fairlab.reporting.verdicts import TOO_FEW
 
 ALPHA = 0.05
 TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
@@ -41,16 +43,21 @@ class Tested:
     detectable: float
 
     @property
+    def few(self) -> bool:
+        """Return whether there are too few pairs or rows for an interval and a verdict."""
+        return self.reading.n < FEWEST_ITEMS
+
+    @property
     def found(self) -> bool:
         """Return whether there is a gap of half a point or more in the unfair direction, with p < 0.05 after Holm."""
         p = self.reading.p_holm
-        if p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
+        if self.few or p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
             return False
         return self.reading.value > 0 or self.reading.quantity in SHIFTS
 
     def is_within(self, margin: float) -> bool:
         """Return whether the whole 95 % interval is within the margin, in points."""
-        return max(abs(self.reading.low), abs(self.reading.high)) <= margin
+        return not self.few and max(abs(self.reading.low), abs(self.reading.high)) <= margin
 
 
 def answer_of(
@@ -60,11 +67,12 @@ def answer_of(
 
     If a gap was found, the answer names it first. Otherwise the sentence states the smallest gap that would have been
     found, because finding no gap does not show equality. The answer is "equal" only if every interval is within
-    ``margin``. If the smallest detectable gap of a test exceeds 10 points, the answer is that the data are
-    inconclusive.
+    ``margin``. If the smallest detectable gap of a test exceeds 10 points, or a test has fewer than
+    :data:`~fairlab.metrics.bootstrap.FEWEST_ITEMS` pairs or rows, the answer is that the data are inconclusive; only a
+    shift between two attributes may have fewer pairs, as long as all pairs of its axis are enough.
 
     Args:
-        readings: Readings of one model's audit.
+        readings: Readings of one model's audit, with the intervals to print.
         margin: Largest gap in points that counts as alike, or None.
         labels: Names of the labels; a shift is a change in the probability of the last one.
     """
@@ -84,6 +92,14 @@ def answer_of(
         return AuditAnswer(
             f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
         )
+    if few := [one for one in tests if one.few and one.reading.quantity not in SHIFTS]:
+        fewest = min(few, key=lambda one: one.reading.n).reading
+        return AuditAnswer(
+            f"Cannot tell: no gap was found, but {fewest.n} {_counted(fewest)} are too few to test "
+            f"{_what(fewest)}; add labelled {_needed(fewest)}.",
+            lines,
+        )
+    tests = [one for one in tests if not one.few]  # without rare directions, whose axis has enough pairs
     in_points = [one for one in tests if one.reading.unit == "points"]
     if not in_points:
         largest = max(one.detectable for one in tests)
@@ -139,6 +155,10 @@ def _what(reading: Reading) -> str:
     return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between the groups of '{reading.subset}'"
 
 
+def _counted(reading: Reading) -> str:
+    return "rows" if reading.quantity.endswith(GAP) else "changed texts"
+
+
 def _needed(reading: Reading) -> str:
     return "rows of these groups" if reading.quantity.endswith(GAP) else "texts about people"
 
@@ -157,6 +177,8 @@ def _said(one: Tested, last: str) -> str:
 
 
 def _line(one: Tested, last: str) -> str:
+    if one.few:
+        return f"not tested: {_what(one.reading)}: {one.reading.n} {_counted(one.reading)}, {TOO_FEW} or a verdict"
     verb = "found" if one.found else "not found"
     unit = " points" if one.reading.unit == "points" else ""
     smallest = f"; detectable from {one.detectable:.2g}{unit}" if math.isfinite(one.detectable) else ""

@@ -1,10 +1,11 @@
-"""Comparison of a later model of an audit with the first, in one sentence: changes, and whether accuracy is kept."""
+"""Comparison of a later model of an audit with the first: differences, and whether accuracy is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from fairlab.audit.answer import ALPHA, GAP
+from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Comparison
 
 USEFUL = "model_accuracy"
@@ -22,11 +23,12 @@ def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
         first: Label of the first model.
         keep: Largest loss of accuracy that counts as kept, in points.
     """
-    found = [one for one in changes if one.headline and one.p_holm is not None and one.p_holm < ALPHA]
+    tested = [one for one in changes if one.headline and one.p_holm is not None and one.n >= FEWEST_ITEMS]
+    found = [one for one in tested if one.p_holm is not None and one.p_holm < ALPHA]
     found.sort(key=lambda one: -abs(one.difference))
     words = [f"{_named(one)} {_numbers(one)} (p {one.p_holm:.2g} after Holm)" for one in found[:SHOWN]]
     more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    said = "; ".join(words) + more if words else "no headline number changes beyond chance"
+    said = "; ".join(words) + more if words else "no headline number differs beyond chance"
     return f"Beside {first}: {said}.{_kept(changes, keep)}"
 
 
@@ -34,6 +36,8 @@ def _kept(changes: Sequence[Comparison], keep: float) -> str:
     of_accuracy = next((one for one in changes if one.quantity == USEFUL), None)
     if of_accuracy is None:
         return ""
+    if of_accuracy.n < FEWEST_ITEMS:
+        return f" Whether accuracy is kept cannot be tested: {of_accuracy.n} rows are too few."
     if of_accuracy.low >= -keep:
         return f" Accuracy is kept within {keep:g} points: {_numbers(of_accuracy)}."
     return f" That accuracy is kept within {keep:g} points is not shown: {_numbers(of_accuracy)}."

@@ -26,7 +26,7 @@ from fairlab.judge.paired import sign_flip_p
 from fairlab.metrics.bootstrap import RESAMPLES, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
-from fairlab.record import Note, Outcome
+from fairlab.record import SAYS_NOTHING, Note, Outcome
 from fairlab.types import NEUTRAL, FairlabError, ItemTexts
 
 Array = NDArray[np.float64]
@@ -116,6 +116,7 @@ class Audit(Benchmark):
                 items[one.axis] = self._items(one.axis, answers)
         found, said = group_quantities(data, labels[:n], outputs[:n])
         notes += [Note(AUDIT, text) for text in [*_copies(data), *said]]
+        notes += _constant(labels[:n], data)
         measured = _adjusted([*quantities, *found])
         self.first = self.first or measured
         return outcome(self.description, measured, self.first if before else (), items=items, notes=notes)
@@ -322,6 +323,17 @@ def _copies(data: LabelledRows) -> list[str]:
     repeated = n - len(set(map(tuple, data.fields)))
     said = f"{repeated} of {n} rows repeat the text of another row; if these are copies, remove them: intervals and "
     return [f"{said}tests count each one, and would be overconfident"] if repeated else []
+
+
+def _constant(labels: Array, data: LabelledRows) -> list[Note]:
+    """Return a note if the model predicts the same for every row of data with different labels.
+
+    Such a model treats people alike by construction, which says nothing of its fairness.
+    """
+    if data.kind == "score" or not (data.truth != data.truth[0]).any() or (labels != labels[0]).any():
+        return []
+    text = "the model predicts the same for every row, so no prediction can change and no gap can occur"
+    return [Note(AUDIT, text, mark=SAYS_NOTHING)]
 
 
 def _adjusted(quantities: Sequence[Quantity]) -> list[Quantity]:

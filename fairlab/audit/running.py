@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fairlab.audit.answer import answer_of
+from fairlab.audit.answer import AuditAnswer, answer_of
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
@@ -20,7 +21,9 @@ from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
-from fairlab.record import Note, Record
+from fairlab.record import Note, Reading, Record
+from fairlab.reporting.tables.marks import failed_models
+from fairlab.reporting.verdicts import corrected_interval
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
@@ -110,15 +113,26 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     measure_models([audit], callers, record)
     if isinstance(settings.sheet, int):
         _write_sheets(record.folder, pairs, rows.ids, settings.sheet)
-    record.provenance["answers"] = {
-        label: vars(answer_of([one for one in record.readings if one.phase == label], settings.margin, rows.labels))
-        for label in found
-    }
+    record.provenance["answers"] = {label: vars(_answer(record, label, settings, rows)) for label in found}
     first, *later = found
     for label in later:
         changes = [one for one in record.comparisons if one.phase == f"{label} less {first}"]
         record.provenance["answers"][label]["sentence"] += f" {beside_first(changes, first, settings.keep)}"
     return found
+
+
+def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) -> AuditAnswer:
+    """Return the answer about one model, which is open if its readings say nothing."""
+    readings = [_printed(record, one) for one in record.readings if one.phase == label]
+    found = answer_of(readings, settings.margin, rows.labels)
+    reasons = failed_models(record).get(label, [])
+    return replace(found, sentence=f"Cannot tell: {'; '.join(reasons)}.") if reasons else found
+
+
+def _printed(record: Record, reading: Reading) -> Reading:
+    """Return a reading with the interval that the report prints; unchanged if it has too few items for one."""
+    low, high = corrected_interval(record, reading)
+    return reading if math.isnan(low) else replace(reading, low=low, high=high)
 
 
 def _unread_groups(columns: Sequence[str], axes: Sequence[str]) -> list[Note]:

@@ -31,7 +31,7 @@ class CounterfactualGroups(RowAugmentation):
         rewriter: Rewriter that makes the versions.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
         filter: Treatment of a group that fails: ``drop``, ``keep`` or ``fallback``.
-        repair: Whether a language model that rewrites is told each fault and asked once more, before the filter.
+        repair: Whether a language model that rewrites receives each fault and tries once more, before the filter.
         llm: Language model for verifiers that need one, such as ``label``; None if no verifier does.
         seed: Seed of the first names that the rule-based fallback chooses.
 

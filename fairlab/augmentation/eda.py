@@ -113,7 +113,7 @@ class EDA:
         return found
 
     def inserted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Insert synonyms of random words at random places; each insertion tries at most ten words."""
+        """Insert synonyms of random words at random positions; each insertion tries at most ten words."""
         found = list(words)
         for _ in range(self._count(words)):
             tried = (self.synonyms(draw.choice(list(words))) for _ in range(TRIES))

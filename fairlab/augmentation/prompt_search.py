@@ -209,7 +209,7 @@ class Wrong:
 
     @property
     def group(self) -> dict[str, Any]:
-        """Return the entry for the file of the round."""
+        """Return the entry to store in the file of the round."""
         confidence = {"confidence": self.made.confidence, "confidence_by": self.made.confidence_by}
         return {"text": self.text, "versions": self.made.versions, **confidence}
 

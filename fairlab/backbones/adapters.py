@@ -54,7 +54,7 @@ class LoRA:
     bias: Literal["none", "all", "lora_only"] = "none"
 
     def config(self, **more: Any) -> LoraConfig:
-        """Return the settings as PEFT takes them."""
+        """Return the settings in PEFT's form."""
         from peft import LoraConfig  # takes seconds, which loading a backbone should avoid
 
         alpha: Any = self.rank if self.alpha is None else self.alpha

@@ -79,7 +79,7 @@ def mteb_encode(encoder: Any) -> Callable[[list[str]], Any]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Request as lm-evaluation-harness reads it."""
+    """Request in the form that lm-evaluation-harness expects."""
 
     args: tuple[str, ...]
     request_type: str

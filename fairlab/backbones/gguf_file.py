@@ -20,7 +20,7 @@ WORKING_BYTES = 8  # bytes per value of the tensor being read: its float32 value
 
 
 def is_gguf_file(path: Path) -> bool:
-    """Return whether a path is a file that is named as GGUF."""
+    """Return whether a path is a file with the suffix of GGUF."""
     return path.suffix.lower() == ".gguf" and path.is_file()
 
 

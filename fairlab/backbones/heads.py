@@ -1,4 +1,4 @@
-"""Ends of transformers' class names, by which the heads of a model are known."""
+"""Suffixes of transformers' class names that identify the heads of a model."""
 
 from __future__ import annotations
 

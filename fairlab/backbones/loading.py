@@ -370,7 +370,7 @@ def find_weights(
 
 
 def _of_a_training(name: str) -> str:
-    """Return the end of the message on a checkpoint's file; empty for another file."""
+    """Return the remedy for a path that is a checkpoint file, or an empty text for any other path."""
     if Path(name).suffix not in (".ckpt", ".pt", ".pth"):
         return ""
     return ". Load a checkpoint with the program that wrote it, and save its model and tokenizer with save_pretrained"

@@ -51,7 +51,7 @@ class Limit:
 
 
 class ModelObject:
-    """Model that is measured by its embeddings, its likelihoods and the texts that it writes, whichever it gives.
+    """Model measured by whatever it provides: embeddings, likelihoods or generated texts.
 
     Args:
         name: Name of the object in messages.

@@ -159,7 +159,7 @@ def lora_settings(file: Path) -> dict[str, Any]:
 def _adapted_model(
     model: PreTrainedModel, folder: Path, tensors: dict[str, Any]
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """Return the model, or its body, whose modules the adapters name, and the tensors under the names of its modules.
+    """Return the module whose submodules the adapters refer to (the model or its body), and the renamed tensors.
 
     Adapters that were trained on a model with a head fit its body too, whose names then lack the prefix.
 

@@ -137,7 +137,7 @@ def target_log_probabilities(
 
 
 def _states_at(model: PreTrainedModel, input_ids: Tensor, places: Tensor) -> tuple[ModelOutput, Tensor]:
-    """Return the body's output, and last hidden states (P, D) at places of the flattened batch.
+    """Return the body's output, and last hidden states (P, D) at given positions of the flattened batch.
 
     If the architecture is known, the last layer skips the other positions after its attention, which saves an eighth of
     the work of a six-layer model.

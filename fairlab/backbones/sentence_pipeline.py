@@ -138,7 +138,7 @@ def later_modules(folder: Path, modules: Sequence[SentenceModule]) -> list[Any]:
 
 
 def with_settings(folder: Path, modules: list[Any]) -> SentenceTransformer:
-    """Combine modules with the prompts and the length of an embedding that a folder sets.
+    """Combine modules with a folder's prompts and embedding length.
 
     Raises:
         FairlabError: If the length is not a number of dimensions.

@@ -1,4 +1,4 @@
-"""File of texts that a model wrote before, as a writer."""
+"""Writer that returns texts which a model wrote earlier, from a file."""
 
 from __future__ import annotations
 

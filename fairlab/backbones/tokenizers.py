@@ -79,7 +79,7 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
     """Raise if the tokenizer has tokens without an embedding in the model.
 
     Raises:
-        FairlabError: If there are such tokens, some of which the message names, or if the model reads no tokens.
+        FairlabError: If there are such tokens (the message lists some), or if the model reads no tokens.
     """
     try:
         rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]

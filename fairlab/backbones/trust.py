@@ -202,7 +202,7 @@ def is_safe(files: Sequence[Path]) -> bool:
 
 
 def _shards(index: Path, suffix: str) -> list[Path]:
-    """Return the files that an index names, all with one suffix and next to it."""
+    """Return the files listed in an index, which must have the same suffix and be in the same folder."""
     shards = read_object(index).get("weight_map")
     if not isinstance(shards, dict) or not shards:
         raise FairlabError(f"{index} names no shards; save the model again with save_pretrained")
@@ -215,7 +215,7 @@ def _shards(index: Path, suffix: str) -> list[Path]:
 
 
 def _other_weights(folder: Path) -> str:
-    """Return the end of the message on a folder without weights: its weights in another form, and the remedy."""
+    """Return the remedy for a folder without usable weights, which depends on the other formats in the folder."""
     for end, backend in BACKENDS.items():
         if found := next(iter([*folder.glob(f"*{end}"), *folder.glob(f"*/*{end}")]), None):
             return (

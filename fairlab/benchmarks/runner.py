@@ -333,7 +333,7 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
 def _measured(
     benchmark: Any, measuring: Callable[[], Outcome], record: Record
 ) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
-    """Return a benchmark's outcome, or its error for the other processes; its time and memory; and its inputs."""
+    """Return a benchmark's outcome (or its error, to send to other processes), its time and memory, and its inputs."""
     from fairlab.data.reads import noting_reads
 
     taken = Stage()

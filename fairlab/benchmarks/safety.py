@@ -230,7 +230,7 @@ def _paired(
 
 
 def _as_they_are(change: Quantity) -> str:
-    """Return what the variance of a model that averages over reference groups is without the average."""
+    """Return the variance that a model averaging over reference groups has without the average."""
     return (
         f"{change.subset}: scores are averaged over reference groups, so that the variance falls nearly by "
         f"construction; with texts as they are, its change is {change.value:.0f} %"

@@ -77,7 +77,7 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
 
     Args:
         text: Text of one value.
-        file: File that messages name.
+        file: File to name in error messages.
         otherwise: Beginning of the sentence about a text that is not YAML.
 
     Raises:
@@ -116,13 +116,13 @@ def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
     """Refuse content that does not fit a schema.
 
     Args:
-        file: File that messages name.
+        file: File to name in error messages.
         content: Content of the file, or a part of it.
         form: Annotation that the content has to fit, such as a ``TypedDict``; see :mod:`fairlab.checks.values`.
-        key: Dotted key of the part; empty for the whole.
+        key: Dotted key of the part, or an empty text for the whole content.
 
     Raises:
-        FairlabError: The content does not fit; the message is the first fault found.
+        FairlabError: The content does not fit; the message describes the first fault.
     """
     for fault in faults(key, content, form, nodes=False):
         raise FairlabError(f"{file}: {fault.lstrip()}")

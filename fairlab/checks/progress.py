@@ -25,7 +25,7 @@ def with_progress(items: Sequence[T], title: str) -> Iterable[T]:
 
 @contextmanager
 def telling_steps() -> Iterator[None]:
-    """Have steps told on stderr, as a command does; a library that is called says nothing."""
+    """Print progress lines on stderr, as commands do; calls of the library print none by default."""
     token = TELLING.set(True)
     try:
         yield
@@ -34,13 +34,13 @@ def telling_steps() -> Iterator[None]:
 
 
 def steps(names: Sequence[str], of: str = "") -> Iterator[str]:
-    """Yield names of steps; when one is done, a line on stderr says so, with the time left. Terminals have bars.
+    """Yield names of steps, and print a line with the time left after each; on a terminal, show a bar instead.
 
-    Nothing is told before a step is done, so that bad input ends in one sentence alone.
+    Nothing is printed before the first step is done, so that bad input produces only the error message.
 
     Args:
         names: Names of the steps.
-        of: What the steps are of, such as a model's label; empty for nothing.
+        of: Label to print before each step, such as the model's; empty for none.
     """
     started = time.monotonic()
     for number, name in enumerate(names, 1):

@@ -123,7 +123,7 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
     Args:
         content: Opened file at the pickled description.
         sizes: Bytes of each stored array by its key.
-        file: File that messages name.
+        file: File to name in error messages.
     """
 
     def __init__(self, content: IO[bytes], sizes: dict[str, int], file: Path) -> None:

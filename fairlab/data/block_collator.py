@@ -23,7 +23,7 @@ class PackedBatch(Batch):
             where an entry begins.
         targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
         positions: position of each block in its split, (B,).
-        scored: place of each of the M tokens with a target in the flattened (B * T,) batch, (M,).
+        scored: position of each of the M tokens with a target in the flattened (B * T,) batch, (M,).
     """
 
     input_ids: Tensor

@@ -53,13 +53,13 @@ class BlockBatches:
 
 
 def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
-    """Return the items at some places of a random order of 0..count-1.
+    """Return the items at some positions of a random order of 0..count-1.
 
     A Feistel network permutes the next power of four. Values outside of 0..count-1 are permuted again until they are
     inside, which keeps the result a permutation ("cycle walking").
 
     Args:
-        places: places in 0..count-1, (P,).
+        places: positions in 0..count-1, (P,).
         count: number of items, at least 1.
         key: key that determines the order, in addition to ``count``.
 

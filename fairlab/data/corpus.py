@@ -151,7 +151,7 @@ class Corpus(Streamed):
         return {"texts": len(self.texts["train"]), "tokens": sum(map(len, self.token_ids["train"]))}
 
     def lengths(self, split: str) -> list[int]:
-        """Return the length in tokens of every text."""
+        """Return the number of tokens of every text."""
         return [len(ids) for ids in self.token_ids[split]]
 
     def collate(self, split: str, positions: list[int]) -> TextBatch:

@@ -179,7 +179,7 @@ class CounterfactualData(Streamed):
         return {"groups": len(self.groups["train"]), "tokens": tokens}
 
     def lengths(self, split: str) -> list[int]:
-        """Return the length in tokens of each group's longest version."""
+        """Return the number of tokens of each group's longest version."""
         return [max(map(len, versions)) for versions in self.token_ids[split]]
 
     def collate(self, split: str, positions: list[int]) -> GroupBatch:

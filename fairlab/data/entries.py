@@ -239,7 +239,7 @@ class Entries(Streamed):
         return {"entries": len(self.texts["train"]), "tokens": tokens}
 
     def lengths(self, split: str) -> list[int]:
-        """Return the length in tokens of every block."""
+        """Return the number of tokens of every block."""
         return [sum(map(len, pieces)) for pieces in self.blocks[split]]
 
     def collate(self, split: str, positions: list[int]) -> PackedBatch:

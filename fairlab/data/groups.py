@@ -127,7 +127,7 @@ def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group
 
 
 def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]]:
-    """Yield the file name, content and place of every row of JSON lines."""
+    """Yield the file name, content and location of every row of JSON lines."""
     for file in files:
         name = path if len(files) == 1 and not Path(path).is_dir() else str(file)
         for number, line in enumerate(text_lines(file, name=name), start=1):
@@ -137,7 +137,7 @@ def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]
 
 
 def _of_tables(path: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the file name, content and place of every row in any other format, with version columns combined."""
+    """Yield the file name, content and location of every row in any other format, with version columns combined."""
     for split, found in found_in(groups_place(path), every_split=True).items():
         for item in found:
             if isinstance(item, BadRow):
@@ -153,7 +153,7 @@ def _in_split(row: Any, split: str) -> Any:
 
 
 def _relative(place: str, name: str) -> str:
-    """Return a place without the name of the current file: ``line 3``."""
+    """Return a location without the name of the current file: ``line 3``."""
     return place.removeprefix(f"{name} ")
 
 

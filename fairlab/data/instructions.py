@@ -143,7 +143,7 @@ class Instructions(Streamed):
         return {"entries": len(examples), "tokens": sum(len(one.token_ids) for one in examples)}
 
     def lengths(self, split: str) -> list[int]:
-        """Return the length in tokens of every block."""
+        """Return the number of tokens of every block."""
         examples = self.examples[split]
         return [sum(len(examples[k].token_ids) for k in chosen) for chosen in self.blocks[split]]
 

@@ -191,7 +191,7 @@ class LabelledTexts(Streamed):
         return {"examples": len(self.examples["train"]), "tokens": sum(map(len, self.encoded["train"].token_ids))}
 
     def lengths(self, split: str) -> list[int]:
-        """Return the length in tokens of each example's longest text."""
+        """Return the number of tokens of each example's longest text."""
         token_ids = self.encoded[split].token_ids
         return [max(map(len, token_ids[start : start + self.rows])) for start in range(0, len(token_ids), self.rows)]
 

@@ -87,8 +87,8 @@ def silver_pairs(
 
     Args:
         texts: sentences to rewrite; sentences with too few or too many words are left out.
-        axes: names of lexicons whose attributes PANDA has; *neutral* corresponds to ``non-binary`` and is a target of
-            gender alone.
+        axes: names of lexicons whose attributes occur in PANDA; *neutral*, which means ``non-binary``, is a target
+            only for gender.
         seed: seed of the draws, which depend only on the seed and the text, and of the order of the texts if there is
             a limit.
         limit: number of pairs after which to stop, which may be slightly exceeded; None makes all.
@@ -121,7 +121,7 @@ def _may_change(text: str, rewriters: Iterable[RuleRewriter]) -> bool:
 def _silver(
     views: Sequence[View], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
 ) -> tuple[list[PerturbationPair], int]:
-    """Return the pairs of one axis, and the number of texts in which a word is joined to others."""
+    """Return the pairs of one axis, and the number of texts whose words do not match the tokens of their parse."""
     targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
     drawn, refused = [], 0
     for view, doc in zip(views, docs, strict=True):
@@ -196,12 +196,12 @@ def axis_of(target: str) -> str:
 
 @dataclass(frozen=True)
 class EncodedPair:
-    """A pair in tokens.
+    """Token ids of a pair.
 
     Attributes:
         source: token ids of the perturber's input.
         target: token ids of the rewriting.
-        changed: 1 at the target's tokens that are not in the original text, otherwise 0.
+        changed: 1 for each token of the target that is missing from the original text, otherwise 0.
     """
 
     source: list[int]
@@ -246,7 +246,7 @@ class PairBatch(Batch):
         attention_mask: mask (B, S), 0 at padding.
         targets: token ids of the rewritings (B, T), ``IGNORED`` at padding.
         changed: boolean (B, T), whether a target token is not in the original text.
-        given: place of each of the M target tokens without padding in the flattened (B * T,) batch, (M,).
+        given: position of each of the M target tokens without padding in the flattened (B * T,) batch, (M,).
     """
 
     input_ids: Tensor
@@ -358,7 +358,7 @@ class PerturbationPairs(Streamed):
         return {"pairs": len(rows), "tokens": sum(len(row.source) + len(row.target) for row in rows)}
 
     def lengths(self, split: str) -> list[int]:
-        """Return the length in tokens of every pair."""
+        """Return the number of tokens of every pair."""
         return [one.length for one in self.encoded[split]]
 
     def collate(self, split: str, positions: list[int]) -> PairBatch:

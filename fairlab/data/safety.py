@@ -96,7 +96,7 @@ class SafetyData(TrainingData):
         self.others = {other: read_safety(other) for other in held_out}
 
     def division(self, repeat: int) -> NDArray[np.int64]:
-        """Return the fold of every text (N,), -1 for one that is always trained on.
+        """Return the fold of every text (N,), or -1 for texts that are always used for training.
 
         Sets with near copies of each other share a fold.
 
@@ -142,7 +142,7 @@ class SafetyData(TrainingData):
 def about_whom(
     seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
 ) -> list[SafetyText]:
-    """Return the texts, each with its own subgroup, or, if no text has one, with the one that its words name.
+    """Return the texts with their own subgroups or, if no text has one, with the subgroups mentioned in the texts.
 
     Args:
         seeds: Texts.

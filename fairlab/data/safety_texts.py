@@ -35,7 +35,7 @@ class SafetyText:
         subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
         labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
         seed: whether the text occurs in the data itself; False for a version made from a seed.
-        kind: kind of text that the authors of the data report by, such as a functionality of HateCheck; may be empty.
+        kind: kind of text, by which the data's authors report results, such as a functionality of HateCheck; or empty.
     """
 
     text: str
@@ -52,7 +52,7 @@ class SafetyText:
 
 
 def json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the places and rows of JSON lines, from a file or from a folder that ``fairlab.augment`` made."""
+    """Yield the locations and rows of JSON lines, from a file or from a folder that ``fairlab.augment`` made."""
     for part in data_files(file) if file.is_dir() else [file]:
         for place, row in read_json_lines(part):
             if not isinstance(row, dict):
@@ -61,7 +61,7 @@ def json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def is_seed(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is not a version that an augmentation made."""
+    """Return whether a row is an original text instead of a version made by an augmentation."""
     return row.get("augmentation") != INJECTED
 
 

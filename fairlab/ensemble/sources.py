@@ -1,4 +1,4 @@
-"""Former place of the source classifiers."""
+"""Former location of the source classifiers."""
 
 from fairlab.methods.safety_ensemble.sources.base import Source as Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources as Sources

@@ -70,8 +70,16 @@ class PairVerdict:
 
     @property
     def equivalent(self) -> bool:
-        """Return whether two one-sided tests at 5 % show that the difference is within the margin."""
-        return self.margin is not None and max(map(abs, self.found.inner)) < self.margin
+        """Return whether two one-sided tests at 5 % show that the difference is within the margin.
+
+        If no item differs, the intervals have no width. The share of items that may differ is then at most 3 / n (the
+        rule of three), each by at most 1, for scores between 0 and 1.
+        """
+        if self.margin is None:
+            return False
+        if not self.found.changed:
+            return 3 / self.found.units < self.margin
+        return max(map(abs, self.found.inner)) < self.margin
 
     @property
     def sentence(self) -> str:
@@ -83,14 +91,13 @@ class PairVerdict:
         found = self.found
         size = f"{second} less {first}: {found.difference:+.3g}"
         size += f" [{found.low:+.3g}, {found.high:+.3g}]" if math.isfinite(found.low) else " (too few for an interval)"
+        equal = "" if self.margin is None else f" within the margin of {self.margin:g}"
+        equal = f", and is{'' if self.equivalent else ' not shown to be'}{equal}" if equal else ""
         if not found.changed:
-            return f"{size}; the two give the same score on all {_counted(found.n, 'item')}."
+            return f"{size}; the two give the same score on all {_counted(found.n, 'item')}{equal}."
         if self.differs:
             better = f"; {first if self.better == self.first else second} is better" if self.better else ""
             return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
-        equal = f", and is within the margin of {self.margin:g}" if self.equivalent else ""
-        if not equal and self.margin is not None:
-            equal = f", and is not shown to be within the margin of {self.margin:g}"
         power = ""
         if found.needed and not self.equivalent:
             power = (

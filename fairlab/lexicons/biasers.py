@@ -1,4 +1,4 @@
-"""Sets of biasers, the short form of a lexicon: members of an axis as adjective, one person, several people."""
+"""Sets of biasers, a short form of lexicons: an adjective, a singular noun and a plural noun per member of an axis."""
 
 from __future__ import annotations
 

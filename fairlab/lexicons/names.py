@@ -1,4 +1,4 @@
-"""First names with the usual gender and race of their bearers, from published counts; and names of non-persons."""
+"""First names with the usual gender and race of their bearers, from published counts, and names of things."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
 class LLM:
     """Language model with a ledger of its answers.
 
-    Each answer is recorded once. A reply that was cut, empty or not the requested JSON does not count as an answer:
+    Each answer is recorded once. A reply that was cut, empty or not the requested JSON is not an answer:
     like a reply lost by the network, it is requested again by the next run. A run that is killed resumes from the
     ledger, and another process with the same ledger shares the work.
 
@@ -359,7 +359,7 @@ class LLM:
 
 
 def _unanswered(request: Request, error: BaseException) -> Attempt:
-    """Return the attempt of a call that raised: a rejected call is free, an interrupted one may be charged."""
+    """Return the attempt of a call that raised an error: a rejected call is free, an interrupted one may be charged."""
     if isinstance(error, FairlabError):
         return Attempt(ExchangeOutcome.REJECTED, reason=str(error))
     return Attempt.in_full(ExchangeOutcome.CUT_OFF, request, f"broken off by {type(error).__name__}")

@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible server, measured by its embeddings and by its log-probabilities of prompts."""
+"""Models behind an OpenAI-compatible server, measured by its embeddings and its log-probabilities of prompts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def load_remote(
     retries: Natural = 6,
     total_timeout: Positive = 300.0,
 ) -> ModelObject:
-    """Return a served model with what its server offers: embeddings, likelihoods of texts, and written texts.
+    """Return a served model with the abilities of its server: embeddings, likelihoods and generated texts.
 
     Everything the server says is recorded in the ledger by address, name and text, so a repeated run only checks
     whether it still gives the same answers.

@@ -157,7 +157,7 @@ class Server(Endpoint):
         return attempt
 
     def _without_parameter(self, body: Any, said: str, payload: Mapping[str, Any]) -> bool:
-        """Return whether the server refuses a named parameter, which is then omitted or renamed.
+        """Return whether the server rejects a parameter by name, which is then omitted or renamed.
 
         If the temperature is omitted, a model samples with its default.
         """

@@ -171,7 +171,7 @@ def _tokens(answer: Answer, form: str) -> PromptTokens | None:
 
 
 def _number(value: Any) -> float:
-    """Return a log-probability; minus infinity as the servers write it.
+    """Return a log-probability, with the servers' placeholder converted to minus infinity.
 
     Raises:
         ValueError: If the value is not a log-probability.

@@ -1,7 +1,7 @@
 """Debiasing of a classifier: a third of the rows is for trying methods, a third for choosing, a third for confirming.
 
-Methods that train need a transformers classifier, of which they train a copy. Methods that only change decisions work
-for any classifier.
+Training methods train a copy of the classifier, which must be a transformers model. Methods that only change decisions
+work for any classifier.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Every step is a run of ``fairlab train`` or ``fairlab evaluate`` with its own re
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +27,7 @@ from fairlab.files import sha256, write_whole
 from fairlab.mend.judging import KeptUtility, best_of, judge_change
 from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.mend.parts import begun, export_trained, kept_part, part_command, remove_weights, train_part
+from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Record
 from fairlab.run.command_line.cli import choices
 from fairlab.run.config.backbone_nodes import backbone_node, model_facts
@@ -187,8 +189,18 @@ Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.e
 
 
 def _choosing(wish: Wish, held_out: Path) -> Evaluation:
-    """Return the evaluation for choosing: groups, association tests and pairs that are in no benchmark of a table."""
+    """Return the evaluation for choosing: groups, association tests and pairs that no published benchmark contains.
+
+    Raises:
+        FairlabError: There are too few groups for a verdict.
+    """
     of_gender = wish.axis == GENDER
+    count = len(read_groups(str(held_out)))
+    if count < FEWEST_ITEMS and not of_gender:  # gender has other readings to choose by
+        raise FairlabError(
+            f"{wish.groups} leaves {count} groups to choose a method by, too few for a verdict; give groups of which "
+            f"at least {FEWEST_ITEMS} are in each split (at least {math.ceil(FEWEST_ITEMS / HELD_OUT)} without splits)"
+        )
     values: dict[str, Any] = {
         "benchmark.cced.sets": [str(held_out), *(["embedded/pronouns"] if of_gender else [])],
         "benchmark.stsb.path": str(locate("glue/STS-B/train.tsv")),

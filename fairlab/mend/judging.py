@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairlab.record import Comparison, Record
-from fairlab.reporting.headlines import title
+from fairlab.reporting.headlines import few_compared, title
+from fairlab.reporting.page import BETTER, WORSE
+from fairlab.reporting.questions import shifts
+from fairlab.reporting.tables.marks import failed_models
 from fairlab.types import FairlabError
 
-ALPHA = 0.05
 KEEP = re.compile(r"(\w+):(-?\d+(?:\.\d+)?)")
 
 
@@ -70,6 +72,8 @@ class MendJudgement:
         kept: Whether the 95 % interval of the change in utility is above the limit.
         utility: Change in utility, as text.
         failed: Models, of these two, that fail the behaviour check, with the reasons.
+        broken: Reason why the debiased model's readings say nothing, although the original's do; empty if they are
+            sound.
     """
 
     label: str
@@ -80,11 +84,12 @@ class MendJudgement:
     kept: bool
     utility: str
     failed: tuple[str, ...] = ()
+    broken: str = ""
 
     @property
     def mends(self) -> bool:
-        """Return whether some reading is fairer, none is less fair, and utility is kept."""
-        return self.kept and bool(self.fairer) and not self.worse
+        """Return whether some reading is fairer, none is less fair, utility is kept, and the model is not broken."""
+        return self.kept and bool(self.fairer) and not self.worse and not self.broken
 
     @property
     def line(self) -> str:
@@ -97,21 +102,22 @@ class MendJudgement:
             if math.isnan(self.remaining)
             else f"{self.remaining:.0%} of the distance left"
         )
-        return f"{self.label}: {fair}{worse}; {self.utility}, {kept} the price; {left}"
+        broken = f"; {self.broken}" if self.broken else ""
+        return f"{self.label}: {fair}{worse}; {self.utility}, {kept} the price; {left}{broken}"
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
     """Compare one model of a record with the original.
 
     Fairness readings are the headline readings with an ideal value, except the utility. Their p-values are adjusted
-    together by Holm's method.
+    together by Holm's method. A reading is fairer under the same rule as in reports: beyond chance, over enough items,
+    with an interval of the distance to the ideal value below the original distance, and not by collapse alone.
 
     Raises:
         FairlabError: The utility was not measured; the message states the reason from the record.
     """
-    values = {(one.phase, one.benchmark, one.subset, one.quantity): one for one in record.readings}
-    changes = [one for one in record.comparisons if one.phase == f"{label} less {original}"]
-    utility = next((one for one in changes if price.is_of(one)), None)
+    changes = [one for one in shifts(record) if one.comparison.phase == f"{label} less {original}"]
+    utility = next((one.comparison for one in changes if price.is_of(one.comparison)), None)
     if utility is None:
         reason = next((f": {one.reason}" for one in record.not_run if one.benchmark == price.name), "")
         raise FairlabError(f"{price.name} was not measured, so its loss is unknown{reason}; fix its data")
@@ -120,17 +126,17 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     distances: dict[str, list[tuple[float, float]]] = {}
     tested = 0
     for one in changes:
-        before, after = (values[phase, one.benchmark, one.subset, one.quantity] for phase in (original, label))
-        if price.is_of(one) or not one.headline or before.ideal is None:
+        before, after = one.before, one.after
+        if price.is_of(one.comparison) or not one.comparison.headline or before.ideal is None:
             continue
-        earlier, later = abs(before.value - before.ideal), abs(after.value - before.ideal)
         tested += 1
         if not before.low <= before.ideal <= before.high:
-            distances.setdefault(one.unit, []).append((earlier, later))
-        if one.p_holm is not None and one.p_holm < ALPHA:
-            (fairer if later < earlier else worse).append(title(after))
+            earlier, later = abs(before.value - before.ideal), abs(after.value - before.ideal)
+            distances.setdefault(after.unit, []).append((earlier, later))
+        if one.tone in (BETTER, WORSE):
+            (fairer if one.tone == BETTER else worse).append(title(after))
     words = f"{price.name} {utility.difference:+.2f} [{utility.low:+.2f}, {utility.high:+.2f}]"
-    kept = utility.low >= price.least
+    kept = utility.low >= price.least and not few_compared(utility)
     return MendJudgement(
         label,
         fairer,
@@ -140,7 +146,14 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
         kept,
         words,
         _failed(record, (original, label)),
+        _broken(record, label, original),
     )
+
+
+def _broken(record: Record, label: str, original: str) -> str:
+    """Return why the readings of a model say nothing, if those of the original do say something; otherwise empty."""
+    reasons = {} if original in (failed := failed_models(record)) else failed
+    return "; ".join(reasons.get(label, []))
 
 
 def _failed(record: Record, labels: Iterable[str]) -> tuple[str, ...]:

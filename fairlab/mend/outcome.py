@@ -72,7 +72,7 @@ def concluded(
     """
     if proof is None:
         ways = (
-            f"none of {len(tried)} ways makes a reading fairer beyond chance, makes none less fair, and keeps utility"
+            f"none of {len(tried)} methods makes a reading fairer beyond chance, no other less fair, and keeps utility"
         )
         sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)

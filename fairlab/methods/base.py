@@ -127,7 +127,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
     def empty_share(self, *shape: int) -> Tensor:
-        """Return the output for a share without items: empty, or 0 with a zero gradient for trained weights.
+        """Return the output for a batch without items: empty, or 0 with zero gradients for trained weights.
 
         It must be called once per step, because it gathers sharded blocks, for which all processes wait for each other.
         """

@@ -35,7 +35,7 @@ def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
 
 
 def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> Tensor:
-    """Return the output for a share without items, gathering every block as processes with items do.
+    """Return the output for a batch without items, gathering every block as processes with items do.
 
     See :func:`fairlab.distributed.empty_share_output`. Two tokens are read, with no effect on the gradient.
     """

@@ -60,9 +60,9 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
 
 
 def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
-    """Return the mean over the sets of the population variance of their scores; 0 is fair; nan without sets.
+    """Return the mean population variance of the scores within a set (0 is fair), or nan if there are no sets.
 
-    Examples outside a set, and sets of one, are left out.
+    Examples outside of sets and sets of one example are left out.
     """
     variances = set_variances(scores, set_numbers(sets)[0])
     return float(variances.mean()) if len(variances) else float("nan")

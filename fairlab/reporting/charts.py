@@ -166,7 +166,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
-    """Return the range of the values with a margin, except beyond a 0 that the range must include."""
+    """Return the range of the values with a margin, which is left out on the side of a required 0."""
     found = [float(value) for value in (*values, *held) if math.isfinite(value)]
     low, high = min(found, default=0.0), max(found, default=1.0)
     if low == high:

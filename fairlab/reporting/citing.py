@@ -56,7 +56,7 @@ def bibtex(records: Sequence[Record]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as one line outside of entries, where BibTeX would read on from an at sign."""
+    """Return a text as a comment line, with at signs spelled out, because BibTeX would read an entry from one on."""
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
@@ -111,7 +111,7 @@ def _of_models(record: Record) -> Iterable[str]:
 
 
 def _models(record: Record) -> dict[str, dict[str, Any]]:
-    """Return the facts about the weights of a run's models, by name; one in a folder goes by its label."""
+    """Return the facts about the weights of a run's models, by name, or by label for a model in a folder."""
     facts = weights_of(record)
     if found := {_short(str(one["name"]), label): dict(one) for label, one in facts.items()}:
         return found
@@ -184,7 +184,7 @@ def _of_runs(runs: Sequence[Record]) -> str:
 
 
 def _what(record: Record) -> str:
-    """Return what a run did, and on which models."""
+    """Describe the purpose of a run and its models."""
     method, models = record.provenance.get("method", {}).get("title"), escaped(", ".join(_models(record)))
     if method:
         return f"{escaped(method)}{f' on {models}' if models else ''}"
@@ -196,7 +196,7 @@ def _what(record: Record) -> str:
 
 
 def in_lines(command: str, width: int = 64) -> str:
-    r"""Return a command broken into lines that a shell reads as one; only a word alone is wider than ``width``.
+    r"""Return a command wrapped at ``width`` with escaped line ends; a single word may be wider.
 
     Example:
         >>> print(in_lines("train 'a b' c=1", 11))

@@ -9,12 +9,12 @@ from fairlab.reporting.headlines import title
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """Return, for every set of CCED, the share of distance kept, and whether the gap fell by collapse alone."""
+    """Return, for every set of CCED, the share of distance kept, and whether the gap is smaller by collapse alone."""
     return [said for said, _ in _distances_kept(record).values()]
 
 
 def collapsed_readings(record: Record) -> frozenset[str]:
-    """Return the keys of the gaps that fell by collapse alone."""
+    """Return the keys of the gaps that are smaller than those of the earlier model by collapse alone."""
     return frozenset(key for key, (_, collapsed) in _distances_kept(record).items() if collapsed)
 
 
@@ -22,22 +22,28 @@ def _distances_kept(record: Record) -> dict[str, tuple[str, bool]]:
     """Return by key of its gap the statement about each set of CCED, and whether the gap fell by collapse alone.
 
     Collapse alone: the gap fell, but no distance is left; or relative to the mean distance the gap fell by less than a
-    tenth, and distances fell by at least half as much as the gap did.
+    tenth, and distances fell by at least half as much as the gap did. The earlier model is that before training or,
+    for several models, the first one.
     """
     readings = {reading.key: reading.value for reading in record.readings}
     found = {}
     for reading in record.readings:
-        if reading.phase != "after" or reading.quantity != "distance_kept":
+        if reading.quantity != "distance_kept":
             continue
-        place = f"{reading.benchmark}/{reading.subset}"
-        gap = "gap_all_pairs" if f"after/{place}/gap_all_pairs" in readings else "gap"
+        later, place = reading.phase, f"{reading.benchmark}/{reading.subset}"
+        trained = later == "after"
+        earlier = "before" if trained else record.phases[0]
+        gap = "gap_all_pairs" if f"{later}/{place}/gap_all_pairs" in readings else "gap"
         ratio = f"{place}/{gap}_over_distance"
-        before, after = (readings.get(f"{phase}/{ratio}", math.nan) for phase in ("before", "after"))
+        before, after = (readings.get(f"{phase}/{ratio}", math.nan) for phase in (earlier, later))
         change = after / before - 1 if before else math.nan
-        said = f"{title(reading)}: the model keeps {reading.value:.0%} of the distance to the neutral version; "
+        what = "the model keeps" if trained else f"{later} has"
+        whose = "the distance" if trained else f"{earlier}'s distance"
+        said = f"{title(reading)}: {what} {reading.value:.0%} of {whose} to the neutral version; "
         said += f"gap over distance {change:+.0%}"
-        gap_kept = readings.get(f"after/{place}/{gap}_kept", math.nan)
+        gap_kept = readings.get(f"{later}/{place}/{gap}_kept", math.nan)
         with_distances = not change <= -0.1 and 1 - reading.value >= (1 - gap_kept) / 2
         collapsed = gap_kept < 1 and (with_distances or reading.value <= 0.01)
-        found[f"after/{place}/{gap}"] = said + ": the gap fell by collapse alone" * collapsed, collapsed
+        verdict = f": the gap {'fell' if trained else 'is smaller'} by collapse alone"
+        found[f"{later}/{place}/{gap}"] = said + verdict * collapsed, collapsed
     return found

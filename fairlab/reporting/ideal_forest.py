@@ -21,8 +21,8 @@ SHOWN = {
 }
 MARGIN = 1.1  # width of a plot, relative to the farthest end of an interval
 NOTE = (
-    "The centre is the ideal value. Rows with the same unit share a scale, which ends a little beyond the farthest "
-    "of their 95 % intervals, the lines."
+    "The centre is the ideal value, and the lines are 95 % intervals. Rows with the same unit share a scale, which "
+    "ends a little beyond the farthest interval."
 )
 
 

@@ -20,11 +20,12 @@ import numpy as np
 from fairlab.metrics.bootstrap import Z
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
-from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
 from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
 from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
@@ -52,8 +53,8 @@ class PaperRow:
     Attributes:
         name: Short name.
         sides: The method's model in every run.
-        readings: Readings of every run, by place.
-        changes: Changes from the starting model, by place.
+        readings: Readings of every run, by benchmark, subset and quantity.
+        changes: Changes from the starting model, by the same keys.
     """
 
     name: str
@@ -78,7 +79,10 @@ class PaperRow:
             for place in self.readings
             for side in self.sides
             if place in side.readings
-            for mark in marks_beside(side.record, side.readings[place])
+            for mark in [
+                *marks_beside(side.record, side.readings[place]),
+                *[COLLAPSED] * (side.readings[place].key in collapsed_readings(side.record)),
+            ]
         }
         return tuple(found)
 
@@ -264,7 +268,7 @@ def _setting(key: str, value: str) -> str:
 
 
 def _place_of(record: Record) -> str:
-    """Return the name of a run's folder, or of a file of results with the folder that it is in."""
+    """Return the name of a run's folder or, for a file of results, the names of its folder and the file."""
     file = results_file(record)
     return "/".join(file.parts[-2:]) if file else record.folder.name
 

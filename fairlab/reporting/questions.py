@@ -28,7 +28,7 @@ MOST_NAMED = 4  # maximum number of readings named in one line of a verdict
 STATES = {
     BETTER: ("", ""),
     WORSE: ("", ""),
-    FELL_BY_COLLAPSE: ("fell by collapse alone",) * 2,
+    FELL_BY_COLLAPSE: ("fell by collapse alone", "smaller by collapse alone"),
     WITHIN: ("stayed within the margin that its benchmark states", "alike within the margin that its benchmark states"),
     SIDEWAYS: ("changed beyond chance without a direction", "differ beyond chance without a direction"),
     NOT_SHOWN: ("showed neither a change nor its absence", "showed neither a difference nor its absence"),
@@ -37,6 +37,7 @@ STATES = {
 OF_MODELS = {
     BETTER: "nearer to the ideal value",
     WORSE: "farther from the ideal value",
+    FELL_BY_COLLAPSE: "smaller by collapse alone: all distances are smaller",
     WITHIN: "alike within the margin",
     SIDEWAYS: "different beyond chance, and shown neither nearer to the ideal value nor farther from it",
     NOT_SHOWN: "neither a difference nor its absence is shown",
@@ -123,7 +124,7 @@ class Shift:
 
     @property
     def colour(self) -> str:
-        """The tone as a page may show it: none of a spoiled model."""
+        """Return the tone to show on pages, which is empty if the later model is unsound."""
         return "" if self.is_spoiled else self.tone
 
     @property

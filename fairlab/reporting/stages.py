@@ -19,7 +19,7 @@ def stage_section(record: Record) -> Section | None:
     table = PageTable(["stage", "seconds", "most memory, MB", *(["of the GPU, MB"] if on_gpu else [])], rows)
     total = sum(taken.seconds for taken in stages.values())
     peak = max(taken.peak_bytes for taken in stages.values())
-    note = f"{total:,.1f} s until this page was written; the process held {peak / 1e6:,.0f} MB at most."
+    note = f"{total:,.1f} s until this page was written; peak memory of the process: {peak / 1e6:,.0f} MB."
     blocks: list[Block] = [stacked(parts, note), Fold("stages", [table])]
     return Section("Time and memory", blocks)
 

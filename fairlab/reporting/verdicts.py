@@ -29,7 +29,7 @@ from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.headlines import benchmark_title, judging_rules, represents, title, too_few
 from fairlab.reporting.questions import question
-from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.marks import marks_beside, marks_with_counts
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
@@ -126,8 +126,8 @@ def summed_up(found: Sequence[ReadingVerdict]) -> str:
     parts += [f"{count[OPEN]} {_is(count[OPEN])} not shown to be either"] if count[OPEN] else []
     parts += [f"{count[SIZE]} can only be judged by size"] if count[SIZE] else []
     parts += [f"{count[FEW]} {_is(count[FEW])} over too few items"] if count[FEW] else []
-    spoiled = list(dict.fromkeys(mark for one in found for mark in one.marks))
-    of = f" ({'; '.join(spoiled)})" if spoiled else ""
+    spoiled = marks_with_counts((mark for one in found for mark in one.marks), len(found))
+    of = f" ({'; '.join(mark.replace(' runs', '') for mark in spoiled)})" if spoiled else ""
     several = "reading" if len(found) == 1 else "readings"
     return f"Of {len(found)} headline {several} of bias{of}, {', '.join(parts[:-1])} and {parts[-1]}."
 

@@ -102,7 +102,7 @@ class WordSwapGroups:
         self.provenance: dict[str, Any] = {"rewriter": "word_swap"}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return the versions of every text; this never fails."""
+        """Return the versions of every text; no text fails."""
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [Versions({target: self.rewriter(text, target) for target in targets}) for text in texts]
 

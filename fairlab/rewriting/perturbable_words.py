@@ -119,7 +119,7 @@ class PerturbableWords:
         ]
 
     def _targets(self, axis: str, sense: Sense) -> list[str]:
-        """Return the targets of a word; *neutral*, for non-binary people, is one of them on an axis with pronouns."""
+        """Return the possible targets of a word, which include *neutral* (non-binary) on an axis with pronouns."""
         vocabulary = self.finders[axis].vocabulary
         targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
         entry = sense.entry
@@ -211,7 +211,7 @@ def perturbability(
     paper does not specify them.
 
     Args:
-        words: Finder of the listed words D of all axes; words are judged from their neighbours.
+        words: Finder of the listed words D of all axes, which takes neighbouring words into account.
         texts: Texts to score.
         m0: Weight of named entities.
         m1: Weight of listed words.

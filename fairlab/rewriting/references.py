@@ -68,7 +68,7 @@ class References:
         return hashlib.sha256(repr((self.pattern.pattern, self.groups)).encode()).hexdigest()
 
     def versions(self, text: str) -> list[str]:
-        """Return the text turned to each reference group; the text alone if it names no listed identity."""
+        """Return the text rewritten to each reference group, or only the text itself if it names no listed identity."""
         found = [(match, self._form(match)) for match in self.pattern.finditer(text)]
         if not found:
             return [text]

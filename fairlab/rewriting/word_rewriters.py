@@ -36,7 +36,7 @@ class WordRewriter(Rewriter, Protocol):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the columns that describe how a row was produced: ``rewriter``, and a seed, a model or the like."""
+        """Return the columns that describe how a row was produced, such as ``rewriter`` and a seed or a model."""
         ...
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:

@@ -50,12 +50,12 @@ def devices_here() -> list[str]:
     """Return a line for the CPU and one for each GPU."""
     import torch
 
-    found = [f"CPU: {os.cpu_count()} cores, {torch.get_num_threads()} threads of torch"]
+    found = [f"CPU cores: {os.cpu_count()}; threads of torch: {torch.get_num_threads()}"]
     for number in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(number)
         found.append(f"GPU {number}: {facts.name}, {facts.total_memory / 2**30:.0f} GiB; use it with trainer=gpu")
     if len(found) == 1:
-        found.append("no GPU: torch finds none, so everything runs on the CPU")
+        found.append("no GPU was found, so everything runs on the CPU")
     return found
 
 

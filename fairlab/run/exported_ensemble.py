@@ -18,7 +18,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 
 def model_folder(path: Path) -> Path:
-    """Return the folder of an exported ensemble: the folder itself, or ``model`` in the folder of a run."""
+    """Return the folder of an exported ensemble, which may be ``model`` in the given folder of a run."""
     return path / "model" if holds_run(path) else path
 
 

@@ -143,7 +143,7 @@ def embedders_of(config: dict[str, Any]) -> list[str]:
 
 
 def _names(named: Any) -> list[Any]:
-    """Return the models or datasets that a value of a configuration names."""
+    """Return the models or datasets listed in a value of a configuration."""
     if isinstance(named, dict):
         return list(named.values())
     return named if isinstance(named, list) else [] if named is None else [named]

@@ -64,7 +64,7 @@ class RequestError(Exception):
 
 
 class Moderations(ThreadingHTTPServer):
-    """Server that listens, but does not serve requests yet.
+    """Server that listens; call ``serve_forever`` to answer requests.
 
     Args:
         scorer: Function from a list of texts to their scores by harm.

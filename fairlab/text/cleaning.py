@@ -293,7 +293,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _bracketed(text: str) -> Iterator[Change]:
-    """Yield changes that remove tags in brackets which are closed somewhere."""
+    """Yield changes that remove bracketed tags for which the text has a closing tag."""
     if "[/" not in text:
         return
     lower = text.lower()

@@ -23,7 +23,7 @@ def cell_at(row: Mapping[Any, Any], name: str) -> Any:
 
 
 def without_cell(row: Mapping[Any, Any], name: str) -> dict[Any, Any]:
-    """Return a row without a cell, named as for :func:`cell_at`, and without mappings that this leaves empty.
+    """Return a row without the named cell (see :func:`cell_at`) and without mappings that become empty.
 
     Example:
         >>> without_cell({"input": {"text": "She sings."}, "label": 1}, "input.text")

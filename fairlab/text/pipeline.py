@@ -198,11 +198,11 @@ def name_entities(doc: Any) -> Any:
 
 
 def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
-    """Return a document parsed again, with a token that begins at each of some offsets.
+    """Parse a document again so that a token begins at each of the given offsets.
 
     Args:
         doc: Document of :func:`parse`.
-        offsets: Offsets of characters, such as those of a word that the tokenizer did not split from a sign beside it.
+        offsets: Character offsets, for example of a word that the tokenizer did not separate from punctuation.
     """
     parts, start = [], 0
     for one in doc.user_data.get(_PARTS) or [doc]:

@@ -96,7 +96,7 @@ def refuse_bad_line(line: str, place: str) -> None:
     """Raise an error for a line with a zero byte, or for one that is too long.
 
     Raises:
-        FairlabError: the line is bad; the message names the place.
+        FairlabError: the line is bad; the message names the location.
     """
     if "\0" in line:
         raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
@@ -175,7 +175,7 @@ def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the value of every line of JSON that is not blank.
+    """Yield the location and the value of every line of JSON that is not blank.
 
     Raises:
         FairlabError: a line is not text or not JSON, or an object in it has a key twice; the message names it.
@@ -222,7 +222,7 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
 
 
 def _bounded_rows(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield the lines of a table; unlike other text, a table has no use for the beginning of a line."""
+    """Yield the lines of a table, in which a truncated line would be useless, unlike in other text."""
     while line := file.readline(LONGEST_ROW + 1):
         if len(line) > LONGEST_ROW:
             raise FairlabError(f"{path} has a line of over {LONGEST_ROW:,} characters, as no table has; break it")

@@ -152,7 +152,7 @@ class View:
         return "’" if "’" in self.original and "'" not in self.original else "'"
 
     def _inner(self, place: int, first: int) -> str:
-        """Return the original's text before a character within an edit, or for a blank, without parts of words."""
+        """Return the original's text before a character within an edit, or for a blank, but no parts of words."""
         hidden = self.original[self.ends[place - 1] : self.starts[place]] if place > first else ""
         blank = self.original[self.starts[place] : self.ends[place]] if self.text[place].isspace() else ""
         return _UNSEEN.sub("", hidden) + blank

@@ -6,9 +6,9 @@ from fairlab.audit.answer import answer_of
 from fairlab.record import Reading
 
 
-def readings(value, low, high, p, detectable):
+def readings(value, low, high, p, detectable, n=100):
     """Readings of one test with its smallest detectable gap."""
-    test = Reading("audit", "gender", "excess_flips", value, "points", 0.0, 100, low, high, p=p, p_holm=p)
+    test = Reading("audit", "gender", "excess_flips", value, "points", 0.0, n, low, high, p=p, p_holm=p)
     return [
         test,
         Reading("audit", "gender", "detectable_flips", detectable, "points", None, 100, detectable, detectable),
@@ -49,6 +49,27 @@ def test_the_sentence_names_the_groups_with_the_lowest_and_the_highest_accuracy(
     assert "(men 67.0 %, women 95.0 %)" in answer_of([gap, *parts]).sentence
     of_another_column = Reading("audit", "sex_of_author_men", "accuracy", 20.0, "%", 100.0, 30, 0, 100)
     assert "20.0" not in answer_of([gap, *parts, of_another_column]).sentence
+
+
+@pytest.mark.parametrize("n", [11, 19])
+@pytest.mark.parametrize("margin", [None, 2.0])
+def test_few_pairs_give_neither_an_interval_nor_an_answer(n, margin):
+    found = answer_of(readings(40.0, 1.0, 1.5, 0.001, 4.0, n), margin)
+    assert found.sentence == (
+        f"Cannot tell: no gap was found, but {n} changed texts are too few to test an excess of changed predictions "
+        "with gender; add labelled texts about people."
+    )
+    assert found.lines == [
+        f"not tested: an excess of changed predictions with gender: {n} changed texts, too few for an interval or a "
+        "verdict"
+    ]
+
+
+def test_a_rare_direction_leaves_the_answer_of_its_axis():
+    rare = Reading("audit", "gender_neutral_to_man", "shift", 9.0, "points", 0.0, 11, 3.0, 15.0, p=0.01, p_holm=0.02)
+    found = answer_of([*readings(1.0, -2.0, 4.0, 0.6, 4.0), rare])
+    assert found.sentence.startswith("No difference was found, which does not prove equality: gaps of 4 points")
+    assert "[" not in found.lines[1]
 
 
 def test_nothing_tested_tells_nothing():

@@ -206,8 +206,8 @@ def test_bad_input_of_mending(more, words):
 
 
 def test_what_is_said_beside_the_first():
-    def change(quantity, difference, low, high, p):
-        return Comparison("audit", "gender", quantity, difference, "points", low, high, p, 9, True, p, "b less a")
+    def change(quantity, difference, low, high, p, n=90):
+        return Comparison("audit", "gender", quantity, difference, "points", low, high, p, n, True, p, "b less a")
 
     shift, kept = change("shift", -3.0, -4.0, -2.0, 0.01), change("model_accuracy", -0.5, -1.5, 0.5, 0.3)
     assert beside_first([shift, kept], "a", 2) == (
@@ -215,4 +215,9 @@ def test_what_is_said_beside_the_first():
         "-0.5 points [-1.5, +0.5]."
     )
     assert "within 1 points is not shown" in beside_first([kept], "a", 1)
-    assert beside_first([], "a", 1) == "Beside a: no headline number changes beyond chance."
+    few = [change("shift", -3.0, -4.0, -2.0, 0.01, 12), change("model_accuracy", 0.0, 0.0, 0.0, 1.0, 12)]
+    assert beside_first(few, "a", 1) == (
+        "Beside a: no headline number differs beyond chance. Whether accuracy is kept cannot be tested: 12 rows are "
+        "too few."
+    )
+    assert beside_first([], "a", 1) == "Beside a: no headline number differs beyond chance."

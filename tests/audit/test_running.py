@@ -1,6 +1,7 @@
 """Audits of classifiers of every kind, and everything that may be wrong with their input."""
 
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from zlib import crc32
@@ -86,6 +87,14 @@ def test_a_fair_function_is_not_found():
     assert "No, people" not in found.sentence
 
 
+def test_a_function_that_says_the_same_of_everybody_is_not_fair(tmp_path):
+    found = audit(lambda texts: [0.2] * len(texts), margin=2)
+    assert found.sentence == (
+        "Cannot tell: the model predicts the same for every row, so no prediction can change and no gap can occur."
+    )
+    assert "These numbers say nothing of bias." in found.report(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 def test_an_unstable_function_is_not_biased():
     found = audit(lambda texts: [crc32(text.encode()) % 97 / 97 for text in texts])
     assert found["audit/gender/flips"] > 20
@@ -94,10 +103,10 @@ def test_an_unstable_function_is_not_biased():
 
 
 def test_equality_needs_a_margin():
-    never = lambda texts: [0.1] * len(texts)  # noqa: E731
+    of_number = lambda texts: [0.1 + 0.8 * (int(re.search(r"\d+", text)[0]) % 2) for text in texts]  # noqa: E731
     rows = [{"text": f"{who} sang {k}.", "label": k % 2} for k in range(150) for who in ("He", "She")]
-    assert audit(never, rows, margin=1).sentence.startswith("Cannot tell")
-    assert audit(never, rows, margin=14).sentence.startswith("Yes, within the margin")
+    assert audit(of_number, rows, margin=0.1).sentence.startswith("No difference was found")
+    assert audit(of_number, rows, margin=14).sentence.startswith("Yes, within the margin")
 
 
 def test_a_pipeline_of_three_labels():

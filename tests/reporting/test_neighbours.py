@@ -1,14 +1,20 @@
 """Close variants of verdicts that pages once got wrong, each on records made by hand."""
 
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
 from fairlab.record import SAYS_NOTHING, TRAINING, Comparison, Note, Reading, Record
+from fairlab.reporting.exports.eval_results import hub_files
+from fairlab.reporting.exports.every_eval_ever import eee_files
+from fairlab.reporting.exports.measured_model import MeasuredModel
 from fairlab.reporting.ideal_forest import from_the_ideal
 from fairlab.reporting.many_runs.answers import nearest_in_short
+from fairlab.reporting.many_runs.reproduction import Matrix, Table, TableRow, cells
 from fairlab.reporting.many_runs.sweep import write_sweep
+from fairlab.reporting.paper_table import paper_table
 from fairlab.reporting.questions import shifts, verdict
 from fairlab.reporting.report import _verdict, write_report
 from fairlab.reporting.summary import summary_lines
@@ -17,7 +23,7 @@ from fairlab.reporting.tables.grouping import best, choices_of
 from fairlab.reporting.tables.method_table import method_table
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import chosen_by_validation
-from fairlab.reporting.verdicts import SIZE, reading_verdicts, verdict_lines
+from fairlab.reporting.verdicts import SIZE, reading_verdicts, summed_up, verdict_lines
 from tests.reporting.many_runs.test_sweep import GAP, LOSS, run
 
 SCORE, LIKE = ("crows_pairs", "all", "metric_score"), ("stsb", "dev", "spearman")
@@ -182,6 +188,69 @@ def test_two_seeds_or_few_items_have_no_best(tmp_path):
     for record in records:
         record.readings = [replace(one, n=8) for one in record.readings]
     assert method_table(records).best(place) is None
+
+
+def test_a_mark_of_one_of_two_models_is_counted(tmp_path):
+    readings = [reading(SCORE, 60, phase="a"), reading(SCORE, 55, phase="b")]
+    notes = [Note(TRAINING, "the loss did not fall", phase="b", mark="did not train")]
+    found = reading_verdicts(Record(tmp_path, {}, "", readings=readings, notes=notes))
+    assert summed_up(found).startswith("Of 2 headline readings of bias (did not train in 1 of 2), 2 are off")
+
+
+def collapsed_record(tmp_path, phases=("before", "after")):
+    """A gap that fell from 0.10 to 0.02 while distances fell as much."""
+    more = {"benchmark": "cced", "subset": "embedded", "unit": "embedding distance", "n": 240}
+    rows = [("gap", 0.0, 0.10, 0.02), ("gap_over_distance", 0.0, 0.20, 0.19), ("gap_kept", 0.0, None, 0.2)]
+    readings = [
+        Reading(
+            **more, quantity=name, value=v, ideal=ideal, low=0.9 * v, high=1.1 * v, phase=phase, headline=name == "gap"
+        )
+        for name, ideal, *values in [*rows, ("distance_kept", None, None, 0.21)]
+        for phase, v in zip(phases, values, strict=True)
+        if v is not None
+    ]
+    phase = "change" if phases == ("before", "after") else f"{phases[1]} less {phases[0]}"
+    p = {"p": 0.001, "p_holm": 0.001, "headline": True, "phase": phase}
+    change = Comparison(**more, quantity="gap", difference=-0.08, low=-0.09, high=-0.07, **p)
+    config = {"model": "a", "seed": 0}
+    return Record(tmp_path, config, "", "finished", readings=readings, comparisons=[change])
+
+
+def test_a_gap_of_another_model_that_is_smaller_by_collapse_is_not_green(tmp_path):
+    record = collapsed_record(tmp_path, ("a", "b"))
+    (found,) = (one for one in shifts(record) if one.headline)
+    assert (found.tone, found.collapsed) == ("", True)
+    assert "1 smaller by collapse alone." in told(record)[0]
+
+
+def test_a_collapsed_gap_is_named_in_a_papers_table_and_never_bold(tmp_path):
+    table = paper_table([collapsed_record(tmp_path)])
+    assert "gap fell by collapse alone" in table.caption
+    assert not any(table.best.values())
+
+
+def test_a_collapsed_gap_has_no_star_and_few_items_no_verdict_beside_a_published_number(tmp_path):
+    record = collapsed_record(tmp_path)
+    place = "cced/embedded/gap"
+    table = Table("1", "t", "w", "s", [place], [TableRow("ours", "run")], {"ours": {place: 0.021}})
+    matrix = Matrix("p", "paper", [0], {"run": []}, {}, {"1": table})
+    ((cell,),) = cells(table, matrix, {"run": {0: record}})
+    assert (cell.verdict, cell.moved, cell.marks) == ("within noise", False, ("gap fell by collapse alone",))
+    record.readings = [replace(one, n=12) for one in record.readings]
+    ((cell,),) = cells(table, matrix, {"run": {0: record}})
+    assert cell.verdict == "too few items"
+
+
+def test_exports_carry_warnings_and_no_interval_over_few_items(tmp_path):
+    record = Record(tmp_path, {"model": "a/b"}, "", "finished", readings=[reading(SCORE, 60, n=12, phase="after")])
+    record.history = [{"step": step, "train/loss": 1.0} for step in range(1, 41)]
+    model = MeasuredModel(record, "after", record.readings)
+    (written,) = eee_files(model).values()
+    (result,) = json.loads(written)["evaluation_results"]
+    assert result["metric_config"]["additional_details"]["heed"] == "did not train"
+    assert result["score_details"]["uncertainty"] == {"num_samples": 12}
+    (page,) = hub_files(model).values()
+    assert "did not train" in page
 
 
 def test_deviations_of_distances_are_compared_above_the_ideal(sweep):

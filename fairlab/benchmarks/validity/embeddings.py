@@ -90,7 +90,7 @@ def _embedded_anew(backbone: Backbone | ModelObject, texts: Sequence[str]) -> Te
 def check_words(backbone: Backbone) -> Iterator[Finding]:
     """Yield a finding if the word embeddings do not separate paraphrases better than their own shuffled rows do.
 
-    In every trained model whose tokens are words or parts of words, they do. The check therefore detects shuffled rows,
+    Every trained model whose tokens are words or parts of words passes. The check therefore detects shuffled rows,
     a vocabulary in the wrong order, and random weights.
     """
     texts = [text for pair in PARAPHRASES for text in pair]

@@ -130,7 +130,7 @@ def _in_table(file: Path, task: Task) -> list[Example]:
 
 
 def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
-    """Return the examples of a task's rows, given with places for messages; rows with a left-out label are skipped."""
+    """Return the examples of rows, given with locations for messages; rows with omitted labels are skipped."""
     found = (_example(fields, task, place) for place, fields in rows)
     return [example for example in found if example is not None]
 
@@ -185,7 +185,7 @@ def read_hub(task: Task, split: str) -> list[Example]:
 
 
 def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
-    """Yield the rows of a ``datasets`` dataset with their places, with label names instead of numbers."""
+    """Yield the rows of a ``datasets`` dataset with their locations, and with label names instead of numbers."""
     names = {column: feature.names for column, feature in rows.features.items() if hasattr(feature, "names")}
     for number, row in enumerate(rows, start=1):
         named = {c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()}

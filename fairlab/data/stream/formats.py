@@ -39,7 +39,7 @@ BLANK_SHARE = 0.02
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that cannot be used, kept with its place and the reason so that it is never lost silently."""
+    """A row that cannot be used, kept with its location and the reason so that it is never lost silently."""
 
     place: str
     reason: str
@@ -152,7 +152,7 @@ def _json_file(path: Path) -> Iterator[Found]:
 
 
 def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
-    """Yield JSON objects from numbered lines, with their places."""
+    """Yield JSON objects from numbered lines, with their locations."""
     for number, line in lines:
         place = f"line {number}"
         if isinstance(line, BadRow):

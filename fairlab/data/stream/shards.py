@@ -264,7 +264,7 @@ def _in_processes(
 
 
 def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
-    """Yield items in order, drawing at most ``WAITING`` per process in advance."""
+    """Yield items in order, with at most ``WAITING`` per process drawn in advance."""
     waiting: deque[T] = deque()
     for item in items:
         waiting.append(item)

@@ -20,7 +20,7 @@ SAFE, UNSAFE = 0, 1
 
 @dataclass(frozen=True)
 class Strength:
-    """Strength of the reweighting for a harm, in four values.
+    """Strength of the reweighting for one harm, given by four values.
 
     Attributes:
         lambda_safe, lambda_unsafe: Weight added to an example each time it is sampled; 0 makes sampling ineffective.

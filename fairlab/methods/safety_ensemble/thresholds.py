@@ -1,4 +1,4 @@
-"""Thresholds of scores: the lowest that meets a target on validation texts, which finds the most harm."""
+"""Thresholds of scores: the lowest one that meets a target on validation texts and so finds the most harm."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Views:
         return Views(self.text[chosen], blind, self.turned[rows], row, owner)
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
-        """Return mean log odds (N,) of fitted pipelines for one view; of turned texts, the mean."""
+        """Return mean log odds (N,) of fitted pipelines for one view, averaged over the versions of rewritten texts."""
         scores = {BLIND: self.blind, AVERAGE: self.turned}.get(view, self.text)
         assert scores is not None
         found = self.evaluated.setdefault(view, Evaluated(scores)).logits(pipelines)

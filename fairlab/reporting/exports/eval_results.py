@@ -12,6 +12,7 @@ import yaml
 
 from fairlab.reporting.exports.measured_model import MeasuredModel
 from fairlab.reporting.headlines import title
+from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.verdicts import interval_text
 
 
@@ -26,7 +27,7 @@ def hub_files(model: MeasuredModel) -> dict[str, str]:
             value=reading.value,
             notes=f"{title(reading)}; 95 % interval: {interval_text(model.record, reading, ' to ')}, n {reading.n}"
             + ("" if reading.ideal is None else f", ideal {reading.ideal:g}")
-            + "".join(f"; {mark}" for mark in model.record.marks(reading)),
+            + "".join(f"; {mark}" for mark in marks_beside(model.record, reading)),
         )
         for reading in model.readings
         if reading.headline

@@ -10,6 +10,7 @@ Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -19,6 +20,8 @@ from fairlab.metrics.bootstrap import RESAMPLES
 from fairlab.record import Reading
 from fairlab.reporting.exports.measured_model import OWNED, MeasuredModel, lower_is_better, name_of_file, standard_error
 from fairlab.reporting.headlines import benchmark_title, judging_rules, meaning, title
+from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.verdicts import corrected_interval
 
 SCHEMA = "0.3.0"
 LOCAL = "local"  # developer of a model without an owner; the store takes no unknown ones
@@ -63,7 +66,7 @@ def _result(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
     if reading.ideal is not None:
         details["ideal"] = f"{reading.ideal:g}"
         details |= {"direction": NEAREST} if lower is None else {}
-    if marks := model.record.marks(reading):
+    if marks := marks_beside(model.record, reading):
         details["heed"] = "; ".join(marks)
     name = "/".join(filter(None, (reading.benchmark, reading.subset, reading.quantity)))
     return {
@@ -83,17 +86,20 @@ def _result(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
         },
         "score_details": {
             "score": reading.value,
-            "uncertainty": {
-                "standard_error": {"value": standard_error(reading), "method": "bootstrap"},
-                "confidence_interval": {
-                    "lower": reading.low,
-                    "upper": reading.high,
-                    "confidence_level": 0.95,
-                    "method": "bootstrap",
-                },
-                "num_samples": reading.n,
-                "num_bootstrap_samples": RESAMPLES,
-            },
+            "uncertainty": _uncertainty(model, reading),
         },
         "generation_config": {"additional_details": {"command": model.record.command or "from Python"}},
+    }
+
+
+def _uncertainty(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
+    """Return the interval that reports print, with the standard error; only the number of items if they are too few."""
+    low, high = corrected_interval(model.record, reading)
+    if math.isnan(low):
+        return {"num_samples": reading.n}
+    return {
+        "standard_error": {"value": standard_error(reading), "method": "bootstrap"},
+        "confidence_interval": {"lower": low, "upper": high, "confidence_level": 0.95, "method": "bootstrap"},
+        "num_samples": reading.n,
+        "num_bootstrap_samples": RESAMPLES,
     }

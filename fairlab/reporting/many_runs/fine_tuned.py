@@ -1,7 +1,7 @@
 """Runs of a matrix that fine-tune every encoder on every task, with a new head for each task.
 
 The matrix key ``tasks`` holds the overrides of a fine-tuning by task and scale. The key ``encoders`` holds the starting
-point of each fine-tuning by encoder and scale. A sentence in place of overrides is the reason why there is no such run.
+point of each fine-tuning by encoder and scale. A sentence instead of overrides says why there is none.
 The run of a task and an encoder is called ``TASK_ENCODER``. ``ENCODER`` in an override is replaced by the encoder's
 name.
 """

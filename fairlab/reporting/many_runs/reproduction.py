@@ -12,14 +12,16 @@ import yaml
 
 from fairlab.benchmarks.versions import outdated
 from fairlab.record import Comparison, Reading, Record
-from fairlab.reporting.headlines import titled
+from fairlab.reporting.collapse import collapsed_readings
+from fairlab.reporting.headlines import titled, too_few
 from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
 from fairlab.reporting.many_runs.matrix_form import PUBLISHED, read_matrix_content, require_columns, require_row
-from fairlab.reporting.tables.marks import marked, marks_of_runs
+from fairlab.reporting.tables.marks import COLLAPSED, marked, marks_of_runs
 from fairlab.types import FairlabError
 
 MATCH, WITHIN_NOISE, DIFFERS = "match", "within noise", "differs"
 NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another scale"
+TOO_FEW = "too few items"
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class Cell:
     Attributes:
         verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our
             interval), ``differs``, ``another scale`` (our value is from a different model or data and is not compared),
-            ``not run``, ``not reproducible``.
+            ``too few items`` (for an interval to compare with), ``not run``, ``not reproducible``.
         published: Published number; None if the paper has no such number.
         recomputed: Number implied by the paper's other numbers, if it differs from the printed one.
         value: Mean of our readings over all seeds.
@@ -124,7 +126,8 @@ class Cell:
         marks: Warnings shown with the value, such as that the method did not train.
         low, high: Widest bounds of the seeds' 95 % intervals.
         moved: Whether, in every seed, the change from the starting model is beyond chance (p below 0.05, without
-            adjustment). False if a reading was made with an outdated benchmark version.
+            adjustment). False if a reading was made with an outdated benchmark version, over too few items, or if it is
+            a gap that fell by collapse alone.
         reason: Reason why a cell has no value; empty if it has one.
     """
 
@@ -263,12 +266,16 @@ def _cell(
     values = [reading.value for reading in readings]
     value, deviation = fmean(values), stdev(values) if len(set(values)) > 1 else None
     low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
-    present = bool(changes) and not any(map(outdated, readings))
+    found_in = [(of_run[seed], reading) for seed, reading in zip(matrix.seeds, readings, strict=True)]
+    few = any(too_few(record, reading) for record, reading in found_in)
+    collapsed = any(reading.key in collapsed_readings(record) for record, reading in found_in)
+    present = bool(changes) and not (few or collapsed or any(map(outdated, readings)))
     moved = present and all(change is not None and change.p < 0.05 for change in changes)
     near = table.tolerance.get(column.rpartition("/")[2], 0.0)
     said = recomputed if recomputed is not None else printed
     verdict = _verdict(matrix.scale, said, value, low, high, near)
-    marks = marks_of_runs([(of_run[seed], reading) for seed, reading in zip(matrix.seeds, readings, strict=True)])
+    verdict = TOO_FEW if few and verdict in (WITHIN_NOISE, DIFFERS) else verdict
+    marks = marks_of_runs(found_in) + (COLLAPSED,) * collapsed
     return Cell(verdict, printed, recomputed, value, low, high, moved, deviation=deviation, marks=marks)
 
 

@@ -124,7 +124,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    """Return a point for JSON, with null in place of nan for a bound that does not exist."""
+    """Return a point for JSON, with null for a bound that does not exist."""
     return {name: None if value != value else value for name, value in asdict(point).items()}
 
 

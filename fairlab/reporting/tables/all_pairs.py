@@ -184,8 +184,13 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
     adjusted: Iterable[float] = ADJUSTMENTS[adjust][1]([pairs[k].p_adjusted for k in tested]) if tested else []
     for k, p in zip(tested, adjusted, strict=True):
         pairs[k] = replace(pairs[k], p_adjusted=float(p))
-    marked = [f"{name}: {', '.join(marks)}" for name, side in named.items() if (marks := _marks(side))]
-    return RunsCompared(named, pairs, ADJUSTMENTS[adjust][0], list(dict.fromkeys([*left_out, *marked])))
+    return RunsCompared(named, pairs, ADJUSTMENTS[adjust][0], list(dict.fromkeys([*left_out, *warnings_on(sides)])))
+
+
+def warnings_on(sides: Sequence[Side]) -> list[str]:
+    """Return a sentence on each run whose headline readings have warnings, such as that it did not train."""
+    named = zip(names_of(sides), sides, strict=True)
+    return [f"{name}: {', '.join(marks)}" for name, side in named if (marks := _marks(side))]
 
 
 def _about(side: Side) -> str:

@@ -94,7 +94,7 @@ def only_side(record: Record) -> Side:
 
 
 def names_of(sides: Sequence[Side]) -> list[str]:
-    """Return the names of models, with the folder of each run whose name another one has too."""
+    """Return unique names of models; names that several runs share are extended by the run's folder."""
     return distinct_names([side.name for side in sides], [str(side.record.folder) for side in sides])
 
 

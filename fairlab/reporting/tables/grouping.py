@@ -248,7 +248,7 @@ def _point(runs: Sequence[Record], key: str) -> Point | None:
 
 
 def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
-    """Return one reading over the runs that have it, with their marks, and intervals as verdicts take them."""
+    """Return one reading over the runs that have it, with their marks and with the intervals used for verdicts."""
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
     point = over_seeds([_corrected(record, reading, one) for record, reading in found])
     if point is None:

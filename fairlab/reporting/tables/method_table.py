@@ -115,11 +115,11 @@ class MethodTable:
     def best(self, place: Place) -> str | None:
         """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
 
-        Methods that did not train, or whose gap fell by collapse alone, do not count. There is none if a method has too
-        few items, or two seeds.
+        Methods that did not train, or whose gap fell by collapse alone, are never the nearest. The result is None if
+        any method has too few items or only two seeds.
 
         Raises:
-            FairlabError: ``place`` is no column of the table.
+            FairlabError: The table has no column ``place``.
         """
         self._refuse_unknown(place)
         having = {name: row[place] for name, row in self.cells.items() if place in row}
@@ -136,14 +136,14 @@ class MethodTable:
         """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested.
 
         Raises:
-            FairlabError: ``place`` is no column of the table, or a method no row.
+            FairlabError: The table has no column ``place``, or no row for a method.
         """
         self._refuse_unknown(place, first, second)
         found = self.p_values.get(place, {})
         return found.get((first, second), found.get((second, first), 1.0))
 
     def _refuse_unknown(self, place: object, *methods: object) -> None:
-        """Raise if a reading is no column of the table, or a method no row; values of any type are refused alike.
+        """Raise if the table has no column for a reading or no row for a method, whatever the type of the value.
 
         Raises:
             FairlabError: One is not in the table.

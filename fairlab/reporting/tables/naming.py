@@ -1,4 +1,4 @@
-"""Names of runs on pages and in tables: those that a person gave (``name=``), told apart if they are equal."""
+"""Names of runs on pages and in tables: given names (``name=``), extended if two are equal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def overrides_text(settings: Mapping[str, str]) -> str:
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
-    """Format settings as overrides, but an experiment or a class by its name alone, which is shorter."""
+    """Format settings as overrides; of an experiment or a class, only the name is shown."""
     return " ".join(
         plain_value(key, value) if key == "experiment" or key.endswith("_target_") else f"{key}={value}"
         for key, value in settings.items()
@@ -27,7 +27,7 @@ def plain_value(key: str, value: str) -> str:
 
 
 def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> list[str]:
-    """Return in short the settings of each entry in which it differs from those of the same name."""
+    """Return, for each entry, the settings in which it differs from other entries with the same name, in short form."""
     found = []
     for one, name in zip(settings, names, strict=True):
         alike = [other for other, called in zip(settings, names, strict=True) if called == name]
@@ -36,7 +36,7 @@ def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> li
 
 
 def distinct_names(names: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Return names of which equal ones get an addition in parentheses; those that stay equal are numbered.
+    """Return unique names: equal names get an addition in parentheses and, if they are still equal, a number.
 
     Args:
         names: Names; empty ones stay empty.

@@ -119,7 +119,7 @@ def _stacked(name: str, width: int) -> str:
 
 
 def _guarded(start: str) -> str:
-    """Return the start of a line, which a line break before it must not read as its own argument."""
+    """Protect the start of a line, which the preceding line break could otherwise take as its argument."""
     return "{}" + start if start.startswith(("[", "*")) else start
 
 
@@ -147,6 +147,6 @@ def escaped(text: str) -> str:
 
 
 def _set(entry: Printed) -> str:
-    """Return a cell, with signs of minus before numbers."""
+    """Return a cell, with minus signs instead of hyphens before numbers."""
     text = re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped(entry.text))
     return rf"\textbf{{{text}}}" if entry.bold and text else text

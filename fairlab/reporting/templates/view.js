@@ -53,21 +53,24 @@
     return left.sort(order);
   }
 
+  // Smallest and largest distance of an interval to the ideal value; null with too few items.
+  const away = ([, low, high], ideal) => {
+    if (low === null) return null;
+    const ends = [distance(low, ideal), distance(high, ideal)];
+    return [low <= ideal && ideal <= high ? 0 : Math.min(...ends), Math.max(...ends)];
+  };
+  const spoiled = (place, column) => runs[place].spoiled.includes(column);
+
   // The run nearest to the ideal value, if the interval of its distance overlaps no other; null if it cannot be told apart.
   function apart(places, column) {
     const numbers = (place) => runs[place].values[column];
-    const away = (place) => distance(numbers(place)[0], termOf(column).ideal);
-    const sound = places.filter((place) => !runs[place].spoiled.includes(column));
-    const first = sound.reduce((found, place) => (found === null || away(place) < away(found) ? place : found), null);
+    const far = (place) => distance(numbers(place)[0], termOf(column).ideal);
+    const sound = places.filter((place) => !spoiled(place, column));
+    const first = sound.reduce((found, place) => (found === null || far(place) < far(found) ? place : found), null);
     if (first === null || numbers(first)[1] === null) return null;
-    const ideal = termOf(column).ideal;
-    const bounds = (place) => {
-      const [, low, high] = numbers(place);
-      const ends = [distance(low, ideal), distance(high, ideal)];
-      return [low <= ideal && ideal <= high ? 0 : Math.min(...ends), Math.max(...ends)];
-    };
-    const [near, far] = bounds(first);
-    const overlaps = (place) => numbers(place)[1] === null || (bounds(place)[0] <= far && bounds(place)[1] >= near);
+    const bounds = (place) => away(numbers(place), termOf(column).ideal);
+    const [least, most] = bounds(first);
+    const overlaps = (place) => numbers(place)[1] === null || (bounds(place)[0] <= most && bounds(place)[1] >= least);
     return places.some((place) => place !== first && overlaps(place)) ? null : first;
   }
 
@@ -166,22 +169,53 @@
     const of = (one) => new Map(one.readings.map((reading) => [`${reading[0]}:${reading[1]}`, reading]));
     const [left, right] = [of(first), of(second)];
     const shared = [...left.keys()].filter((place) => right.has(place));
+    const columnOf = (place) => `${place.split(":")[0]}:${phaseOf(place) === "after" ? "" : phaseOf(place)}`;
+    const toneOf = (place) => {
+      const bounds = [left, right].map((side) => away(side.get(place).slice(2), termOf(place).ideal));
+      const nearer = (one, other) => one !== null && other !== null && one[1] < other[0];
+      if (nearer(bounds[1], bounds[0]) && !spoiled(b, columnOf(place))) return "better";
+      return nearer(bounds[0], bounds[1]) && !spoiled(a, columnOf(place)) ? "worse" : "";
+    };
+    const widest = new Map(); // by unit, the distance from the ideal value to the end of the plots
+    for (const place of shared) for (const side of [left, right]) {
+      const { unit, ideal } = termOf(place);
+      const far = Math.max(...side.get(place).slice(2, 5).filter((end) => end !== null).map((end) => distance(end, ideal)));
+      if (far > (widest.get(unit) || 0)) widest.set(unit, 1.05 * far);
+    }
+    const whisker = (reading, term, name) => {
+      const [value, low, high] = reading.slice(2, 5).map((end) => 50 + (50 * (end - term.ideal)) / widest.get(term.unit));
+      return reading[3] === null ? null : make("span", { class: name }, make("i", { style: `left:${low}%;width:${high - low}%` }), make("b", { style: `left:${value}%` }));
+    };
     const line = (place) => {
-      const [x, y, term] = [left.get(place), right.get(place), termOf(place)];
-      const apart = x[3] > y[4] || y[3] > x[4];
-      const nearer = distance(y[2], term.ideal) - distance(x[2], term.ideal);
-      const tone = apart && nearer < 0 ? "better" : apart && nearer > 0 ? "worse" : "";
+      const [x, y, term, tone] = [left.get(place), right.get(place), termOf(place), toneOf(place)];
       const cell = (r) => make("td", { class: "number" }, number(r[2]), make("small", {}, interval(r[3], r[4])));
-      return make("tr", { "data-key": term.key }, named(Number(place.split(":")[0]), phaseOf(place) === "after" ? "" : phaseOf(place)), cell(x), cell(y), make("td", { class: `number ${tone}` }, `${SIGNS[tone]}${y[2] >= x[2] ? "+" : ""}${number(y[2] - x[2])}`));
+      const drawn = widest.get(term.unit) && term.ideal !== null ? make("span", { class: "forest two" }, whisker(x, term, "first"), whisker(y, term, `second ${tone}`)) : null;
+      return make("tr", { "data-key": term.key }, named(Number(place.split(":")[0]), phaseOf(place) === "after" ? "" : phaseOf(place)), cell(x), cell(y), make("td", { class: `number ${tone}` }, `${SIGNS[tone]}${y[2] >= x[2] ? "+" : ""}${number(y[2] - x[2])}`), make("td", {}, drawn));
     };
     const asked = (places) => [...new Set(places.map((place) => termOf(place).question))].flatMap((question) => [
-      make("tr", { class: "group" }, make("th", { colspan: 4 }, question)), ...places.filter((place) => termOf(place).question === question).map(line)]);
-    const [before, after] = [shared.filter((place) => phaseOf(place) === "before"), shared.filter((place) => phaseOf(place) !== "before")];
-    const differing = PLAIN.slice(1).filter((name) => runs[a][name] !== runs[b][name]).map((name) => make("tr", {}, make("td", {}, name), make("td", { class: "wide" }, String(runs[a][name] ?? "")), make("td", { class: "wide" }, String(runs[b][name] ?? "")), make("td")));
-    const head = make("tr", {}, make("th", {}, "what was measured"), make("th", { class: "number" }, runs[a].name), make("th", { class: "number" }, runs[b].name), make("th", { class: "number" }, "second less first"));
-    fill($("compare"), make("div", { class: "table" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...differing, ...asked(after)))),
-      before.length ? make("details", {}, make("summary", {}, `${before.length} readings before training`), make("div", { class: "table" }, make("table", {}, make("tbody", {}, ...asked(before))))) : null,
-      make("p", { class: "note" }, "▲ better, ▼ worse: the second run lies nearer to the ideal value, or farther, and the 95 % intervals of the two do not overlap. That is no paired test: for one, measure both models in one evaluation."));
+      make("tr", { class: "group" }, make("th", { colspan: 5 }, question)), ...places.filter((place) => termOf(place).question === question).map(line)]);
+    const folded = (places, name) => (places.length ? make("details", {}, make("summary", {}, `${places.length} ${name}`), make("div", { class: "table" }, make("table", {}, make("tbody", {}, ...asked(places))))) : null);
+    const before = shared.filter((place) => phaseOf(place) === "before");
+    const rest = shared.filter((place) => phaseOf(place) !== "before");
+    const headline = rest.filter((place) => runs[a].values[columnOf(place)] && runs[b].values[columnOf(place)]);
+    const own = (name, place, other) => { // of settings, those that the other run lacks
+      const words = String(runs[other][name] ?? "").split(" ");
+      return name === "settings" ? runs[place].settings.split(" ").filter((word) => !words.includes(word)).join(" ") : String(runs[place][name] ?? "");
+    };
+    const differing = PLAIN.slice(1).filter((name) => runs[a][name] !== runs[b][name]).map((name) => make("tr", {}, make("td", {}, name), make("td", { class: "number wide" }, own(name, a, b)), make("td", { class: "number wide" }, own(name, b, a)), make("td"), make("td")));
+    const head = make("tr", {}, make("th", {}, "what was measured"), make("th", { class: "number" }, runs[a].name), make("th", { class: "number" }, runs[b].name), make("th", { class: "number" }, "second less first"), make("th", {}, "from the ideal value"));
+    fill($("compare"), make("p", {}, make("b", {}, answer(headline.filter((place) => termOf(place).ideal !== null).map(toneOf), runs[a].name, runs[b].name))),
+      make("div", { class: "table" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...differing, ...asked(headline)))),
+      folded(rest.filter((place) => !headline.includes(place)), "more readings"), folded(before, "readings before training"),
+      make("p", { class: "note" }, "▲ better, ▼ worse: the second run is nearer to the ideal value, or farther from it, and the 95 % intervals of the two distances do not overlap. A run that did not train, says nothing of bias, or whose gap fell by collapse alone is never the nearer one. In the plot, the centre is the ideal value, the upper line is the first run, and rows with the same unit share a scale. This is not a paired test; fairlab compare runs one."));
+  }
+
+  // Sentence on the headline readings of two runs, from their tones.
+  function answer(tones, first, second) {
+    if (!tones.length) return "The two runs share no headline reading with an ideal value, so neither is called better here.";
+    const count = (tone) => tones.filter((one) => one === tone).length;
+    const readings = `${tones.length} headline reading${tones.length === 1 ? "" : "s"}`;
+    return `Of ${readings}, ${count("better") || "none"} ${count("better") === 1 ? "is" : "are"} nearer to the ideal value in ${second}, ${count("worse") || "none"} in ${first}, and ${count("") || "none"} cannot be told apart by their intervals.`;
   }
 
   // Trade-off of two readings that have an ideal value.
@@ -209,7 +243,7 @@
     if (!judged.length) return fill($("plot"), make("p", {}, "No reading of these runs has an ideal value."));
     const of = (place, axis) => distance(runs[place].values[state[axis]]?.[0], termOf(state[axis]).ideal);
     const points = shown().map((place) => ({ place, x: of(place, "x"), y: of(place, "y") })).filter((point) => Number.isFinite(point.x + point.y));
-    const best = front(points);
+    const best = front(points.filter(({ place }) => ![state.x, state.y].some((column) => spoiled(place, column))));
     const marks = [{ points, kind: "dots", shade: "grey" }, { points: steps(best), kind: "line", shade: "k1" }, { points: best, kind: "dots", shade: "k1" }];
     fill($("plot"), chart(marks, `${titleOf(state.x)}: distance to ideal`, `${titleOf(state.y)}: distance to ideal`));
     const rows = best.map((point) => make("tr", { "data-front": point.place }, make("td", {}, make("a", { href: `#run=${point.place}`, onclick: (event) => { event.preventDefault(); openRun(point.place); } }, runs[point.place].name), make("small", { class: "one-line", title: runs[point.place].settings }, runs[point.place].settings)), make("td", { class: "number" }, number(point.x)), make("td", { class: "number" }, number(point.y))));

@@ -1,4 +1,4 @@
-"""Titles and nouns of two people or for either, which are read alike: *Mr. and Mrs. Smith*, *Lord/Lady*."""
+"""Coordinated titles and nouns, whose senses are decided together: *Mr. and Mrs. Smith*, *Lord/Lady*."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shared_by(senses: Iterable[Sense], others: Sequence[Sense]) -> list[Entry]:
 
 
 def shared_entries(text: str, listed: Sequence[ListedWord]) -> dict[int, list[Entry]]:
-    """Return, by start, the entries that a word shares with another attribute's word beside it: *lord and lady*."""
+    """Return, by start of a word, the entries that it shares with the coordinated word: *lord and lady*."""
     found: dict[int, list[Entry]] = {}
     for one, other in pairwise(listed):
         entries = shared_by(one.senses, other.senses)
@@ -38,7 +38,7 @@ def shared_entries(text: str, listed: Sequence[ListedWord]) -> dict[int, list[En
 def coordinated_words(
     text: str, listed: Sequence[ListedWord], known: Mapping[int, Sense]
 ) -> Iterator[tuple[ListedWord, Sense]]:
-    """Yield the words that are no mentions but beside one that is, with their senses: *Mr.* in *Mr. and Mrs. Smith*.
+    """Yield words coordinated with a mention but not found as mentions, with senses: *Mr.* in *Mr. and Mrs. Smith*.
 
     Args:
         text: Text that contains the words.
@@ -58,11 +58,11 @@ def coordinated_words(
 
 
 class CoordinatedPieces:
-    """Coordinated nouns and titles of a text in pieces that is rewritten in place, from left to right.
+    """Coordinated nouns and titles of a text that is split into pieces and rewritten in place, from left to right.
 
     Args:
         known: Senses of listed terms.
-        pieces: Words of the text at even places, and the separators between them at odd ones.
+        pieces: Words of the text at even indices, and the separators between them at odd ones.
     """
 
     def __init__(self, known: Mapping[str, Sequence[Sense]], pieces: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ class CoordinatedPieces:
         self.shared: dict[int, tuple[list[Entry], int]] = {}
 
     def last(self, place: int, attribute: str) -> int:
-        """Return the place of the last one of two coordinated words, or of a word without another one."""
+        """Return the index of the second of two coordinated words, or of the word itself if it is not coordinated."""
         for step in (2, 4, -2, -4) if place not in self.shared else ():
             first, last = sorted((place, place + step))
             other = self.pieces[place + step] if 0 <= place + step < len(self.pieces) else ""
@@ -81,10 +81,10 @@ class CoordinatedPieces:
         return self.shared.get(place, ([], place))[1]
 
     def sense(self, place: int, attribute: str, *, titled: bool) -> Sense | None:
-        """Return the sense of a coordinated word, or of a title before a name; None if neighbours do not show it.
+        """Return the sense of a coordinated word or of a title before a name; None if neighbours do not show it.
 
         Args:
-            place: Place of the word, for which :meth:`last` has been called.
+            place: Index of the word, for which :meth:`last` has been called.
             attribute: Attribute that the word marks.
             titled: Whether a name follows the last coordinated word.
         """
@@ -96,5 +96,5 @@ class CoordinatedPieces:
         return nouns[0] if nouns else None
 
     def _senses(self, place: int, attribute: str) -> list[Sense]:
-        """Return the senses of an attribute that a word may have."""
+        """Return the possible senses of a word that mark an attribute."""
         return [one for one in self.known[fold(self.pieces[place])] if one.attribute == attribute]

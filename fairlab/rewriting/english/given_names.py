@@ -141,7 +141,7 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
 
 
 def piece_neighbours(pieces: Sequence[str], place: int) -> Neighbours:
-    """Return the words before and after one of the words of a text in pieces, at even places."""
+    """Return the neighbours of a word of a text that is split into pieces, with words at even indices."""
     before, gap_before = pieces[place - 2 : place] if place else ("", "")
     if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
         before, gap_before = pieces[place - 4 : place - 2]

@@ -225,20 +225,20 @@ class _Work:
             self._put(place, place, self._in_context(place, action))
 
     def _shown_sense(self, place: int, attribute: str) -> Sense | None:
-        """Return the sense of a noun or title that is coordinated or a title before a name; None of others."""
+        """Return the sense of a coordinated noun or title, or of a title before a name; None for other words."""
         self.coordinated = self.coordinated or CoordinatedPieces(self.rules.vocabulary.senses, self.pieces)
         last = self.coordinated.last(place, attribute)
         return self.coordinated.sense(place, attribute, titled=piece_neighbours(self.pieces, last).precedes_name)
 
     def _form_of(self, place: int, sense: Sense) -> str:
-        """Return the target's form of a word in a sense that has an entry."""
+        """Return the target's form of a word whose sense has an entry."""
         vocabulary = self.rules.vocabulary
         assert sense.entry is not None
         new = vocabulary.form(sense.entry, self._goal(sense.attribute))
         return recase(self.pieces[place], vocabulary.listed(sense), new)
 
     def _goal(self, attribute: str) -> str:
-        """Return the target, or the attribute that one is exchanged for."""
+        """Return the target or, in a swap, the other attribute."""
         return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
 
     def _in_context(self, place: int, action: Action) -> str:
@@ -286,7 +286,7 @@ class _Work:
         return True
 
     def _longer(self, place: int) -> tuple[int, Sense] | None:
-        """Return the last place and the sense of the multi-word term that begins here, or None."""
+        """Return the last position and the sense of the multi-word term that begins here, or None."""
         following = fold(self.word(place + 2))
         for words, term in self.rules.longer[fold(self.pieces[place])]:
             if words[1] == following and all(

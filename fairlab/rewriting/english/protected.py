@@ -75,8 +75,8 @@ def is_within_thing_name(pieces: list[str], place: int) -> bool:
     """Return whether a word is part of the name of a firm, brand, place or work: *Ray Ban*.
 
     Args:
-        pieces: Words of a text at even places, and the separators between them at odd ones.
-        place: Place of the word.
+        pieces: Words of a text at even indices, and the separators between them at odd ones.
+        place: Index of the word.
     """
     return any(
         start <= place and pieces[place - start : place - start + len(name)] == name
@@ -86,7 +86,7 @@ def is_within_thing_name(pieces: list[str], place: int) -> bool:
 
 @cache
 def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
-    """Return, by word, the names that are not people's and contain it: their pieces, and the word's place in them."""
+    """Return, by word, the names of things that contain it: their pieces, and the index of the word among them."""
     found: dict[str, list[tuple[list[str], int]]] = {}
     for name in load_not_people():
         pieces = re.split(r"(\W+)", name.strip(string.punctuation))

@@ -77,7 +77,7 @@ class ModelSummary:
         self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True, trust_remote_code=False).eval()
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return the summaries, at most half as long in tokens; longer texts are cut at the model's length."""
+        """Return the summaries, with at most half the number of tokens; inputs are cut at the model's length."""
         import torch
 
         made: list[str] = []

@@ -231,7 +231,7 @@ def _agrees(place: Place, before: Any, after: Any) -> bool:
 
 
 def _is_bound(old: Any) -> bool:
-    """Return whether the surrounding words require an old word or one of few others, which its tag does not show.
+    """Return whether the surrounding words allow only few words at a position, which the tag does not show.
 
     Such words are a verb or adjective with its preposition (*accused of*), a passive participle (*were settled*), an
     adjective after another modifier of its noun (*American former actor*), a word before a number (*fiscal 2007*), and

@@ -37,7 +37,7 @@ class Rounds:
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Run the rounds in the run's folder ``rounds``; return the rows and a builder of the object that writes them.
+        """Run the rounds in the run's folder ``rounds``; return the rows, and a builder of the object that writes them.
 
         Raises:
             FairlabError: no row can be read, a row has no label, there is only one label, a value is wrong, or the

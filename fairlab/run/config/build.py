@@ -113,7 +113,7 @@ def named(name: str) -> Any:
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a node's target."""
+    """Return the parameters of the class or function that a node names."""
     return inspect.signature(target_of(node)).parameters
 
 

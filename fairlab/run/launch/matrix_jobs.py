@@ -138,12 +138,12 @@ def folder_of(run: str, seed: int, output: Path) -> Path:
 
 
 def ids(kind: str, overrides: Sequence[str]) -> list[str]:
-    """Return the ids of the data (``made``) or of the runs (``runs``) that overrides name."""
+    """Return the ids of the data (``made``) or runs (``runs``) that overrides refer to."""
     return [name for found, name in PLACE.findall(" ".join(overrides)) if found == kind]
 
 
 def places(kind: str, run: str, matrix: Matrix) -> list[str]:
-    """Return the ids of the data (``made``) or of the runs (``runs``) that the overrides of a run name."""
+    """Return the ids of the data (``made``) or runs (``runs``) that the overrides of a run refer to."""
     return ids(kind, matrix.runs[run])
 
 

@@ -44,9 +44,9 @@ def matrix(scale="paper", seeds=(1, 2)):
 def record(tmp_path, before, after, p=0.01, half=0.1):
     def reading(phase, value):
         low, high = value - half, value + half
-        return Reading("seat", "6", "effect_size", value, "effect size", 0.0, 10, low, high, phase=phase, version=2)
+        return Reading("seat", "6", "effect_size", value, "effect size", 0.0, 40, low, high, phase=phase, version=2)
 
-    change = Comparison("seat", "6", "effect_size", after - before, "", -1, 1, p, 10, phase="change")
+    change = Comparison("seat", "6", "effect_size", after - before, "", -1, 1, p, 40, phase="change")
     not_run = [NotRun("wnli", "dev", "no such file", "after")]
     readings = [reading("before", before), reading("after", after)]
     return Record(tmp_path, {}, "", readings=readings, comparisons=[change], not_run=not_run)

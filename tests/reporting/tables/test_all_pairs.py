@@ -56,6 +56,7 @@ def test_a_run_that_did_not_train_is_never_the_better_one(folders):
     assert {one.better for one in found.pairs} == {""}
     assert f"{folders[1]} (after): did not train" in str(found)
     assert str(found).index("did not train") < str(found).index("p-values are adjusted")
+    assert str(fairlab.compare(*folders[:2])).endswith(f"Warning: {folders[1]} (after): did not train.")
 
 
 def test_few_items_show_nothing(folders):

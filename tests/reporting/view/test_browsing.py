@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 from fairlab import view
 from fairlab.data.reads import portable_name
 from fairlab.files import sha256
-from fairlab.record import Note, Reading, Record
+from fairlab.record import TRAINING, Note, Reading, Record
 from fairlab.reporting.view.browsing import browse, view_page
 from fairlab.reporting.view.items import items_of
 from fairlab.reporting.view.serving import server
@@ -104,6 +104,32 @@ def test_two_runs_are_set_against_one_another(opened):
     assert re.findall(r'<td class="number[^"]*">([^<]+)', gap) == ["1", "2", "▼ +1"]  # first and second, worse
     like = re.search(r'data-key="stsb/dev/spearman".*?</tr>', table, re.DOTALL)[0]
     assert re.findall(r'<td class="number[^"]*">([^<]+)', like) == ["80", "85", "▲ +5"]
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_an_untrained_run_and_one_over_few_items_are_neither_better_nor_on_the_front(opened, tmp_path):
+    made = tmp_path / "some"
+    run(made, "a", 2.0, 80.0)
+    run(made, "b", 1.0, 85.0, seed=2, notes=[Note(TRAINING, "flat", phase="after", mark="did not train")])
+    few = run(made, "c", 0.5, 90.0, seed=3)
+    few.readings = [replace(one, n=8) for one in few.readings]
+    few.save()
+    for name, value in (("e", 49.0), ("f", 51.05)):  # as far from 50, on either side of it
+        one = run(made, name, 3.0, 79.0, seed=4)
+        score = Reading("crows_pairs", "all", "metric_score", value, "%", 50.0, 400, value - 0.1, value + 0.1)
+        one.readings.append(replace(score, phase="after", headline=True))
+        one.save()
+    page = view_page(browse([made]), served=False)
+    for first, other in ((0, 1), (0, 2), (3, 4)):
+        tick = (
+            f"for (const place of [{first}, {other}]) document.querySelector(`tr[data-run='${{place}}'] input`).click()"
+        )
+        shown = opened(f"{tick}; document.querySelector('[data-tab=compare]').click()", page=page)
+        assert not re.search("[▲▼]", shown.split('<section id="compare"')[1].split("</table>")[0])
+    assert "Of 3 headline readings, none are nearer to the ideal value in f, none in e" in shown
+    shown = opened("document.querySelector('[data-tab=trade]').click()", page=page)
+    assert "1" not in re.findall(r'data-front="(\d)"', shown)
 
 
 @needs_chromium

@@ -319,5 +319,5 @@ def read_arrays(file: Path) -> list[Fitted]:
 
 
 def _filled(features: NDArray[np.float64], medians: Array) -> Array:
-    """Return source scores with medians in place of missing ones."""
+    """Return source scores with missing ones replaced by medians."""
     return np.where(np.isnan(features), medians, features)

@@ -140,7 +140,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
 
 
 def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[Source]:
-    """Return the class that the command names for a source, or else the fairlab class that the folder names."""
+    """Return the class given for a source in the command, or else fairlab's class given in the folder."""
     if TARGET in given:
         if not isinstance(node, dict):
             raise FairlabError(f"{file}: {name} lists no settings; export the ensemble again")

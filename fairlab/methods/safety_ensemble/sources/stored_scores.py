@@ -1,4 +1,4 @@
-"""Scores made elsewhere, read from a table."""
+"""Scores that were computed elsewhere, read from a table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class StoredScores(Source):
-    """Source of scores made elsewhere, such as by a closed API, in a table or as the API's replies with their texts.
+    """Source of scores that were computed elsewhere, for example by a closed API, from a table or from stored replies.
 
     A file of JSON lines holds rows of a text and its scores, or replies of a moderation API with their texts: OpenAI's
-    ``results`` with ``category_scores``, or Perspective's ``attributeScores``, also below ``response`` or ``body``.
+    ``results`` with ``category_scores``, or Perspective's ``attributeScores``. Replies may be nested in ``response``
+    or ``body``.
 
     Args:
         path: Path of the file; every column except the text column holds one score.
