@@ -57,17 +57,19 @@ SOURCES = {
 
 def sentences(source: str) -> list[tuple[int, str]]:
     """Line and text of every sentence of five words or more."""
-    kind, path = SOURCES[source], published(source)
-    text = path.read_text(encoding="utf-8", errors="replace")
-    records = [
-        re.sub(r"\s+", " ", record.replace("<br />", " ")).strip() for record in _records(kind, text, path.suffix)
-    ]
     return [
         (number, record[start:end])
-        for number, record in enumerate(records)
+        for number, record in enumerate(records(source))
         for start, end in sentence_spans(record)
         if record[start:end].count(" ") >= 4
     ]
+
+
+def records(source: str) -> list[str]:
+    """Return the records of a source, without line ends and breaks."""
+    kind, path = SOURCES[source], published(source)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [re.sub(r"\s+", " ", one.replace("<br />", " ")).strip() for one in _records(kind, text, path.suffix)]
 
 
 def _records(kind: str, text: str, suffix: str) -> Iterator[str]:

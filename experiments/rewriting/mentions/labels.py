@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.rewriting.mentions.draw import SOURCES, digest, sentences
+from experiments.rewriting.mentions.draw import SOURCES, digest, passages, sentences
 from fairlab.types import FairlabError
 
 FILE = Path(__file__).parent / "labels.csv.gz"
@@ -40,7 +40,10 @@ def read_labels() -> list[Labelled]:
         FairlabError: A source does not hold a labelled sentence.
     """
     held = {
-        (source, record, digest(sentence)): sentence for source in SOURCES for record, sentence in sentences(source)
+        (source, record, digest(text)): text
+        for source in SOURCES
+        for texts in (sentences, passages)
+        for record, text in texts(source)
     }
     found = []
     with gzip.open(FILE, "rt", encoding="utf-8", newline="") as file:
@@ -48,7 +51,7 @@ def read_labels() -> list[Labelled]:
             source = SOURCES[int(row["source"])]
             sentence = held.get((source, int(row["record"]), row["sha256"]))
             if sentence is None:
-                raise FairlabError(f"{source} does not hold the sentence {row['sha256']} of record {row['record']}")
+                raise FairlabError(f"{source} does not hold the text {row['sha256']} of record {row['record']}")
             span = int(row["start"]), int(row["end"])
             found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, row["label"], row["second"]))
     return found
