@@ -22,6 +22,7 @@ RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
 NEW_NAMES = Path(__file__).parent / "new_names.csv"
+READERS = {"other model": "another model", "later": "later session", "same": "same session"}
 USES = ("groups of CCD", "copies of", "pairs of")
 SCORES = ("trap errors", "recall", "right")
 
@@ -126,16 +127,20 @@ def labelled_mentions() -> str:
 
 
 def readers_agreement() -> str:
-    """Return how far two readers of the same mentions agree, by axis: all labels, and without those in doubt."""
+    """Return the agreement of two readings of the same mentions, by second reader and axis, with and without doubt."""
     with gzip.open(MENTIONS.with_name("labels.csv.gz"), "rt", encoding="utf-8", newline="") as file:
-        read = [row for row in csv.DictReader(file) if row["second"]]
+        read = list(csv.DictReader(file))
     rows = []
-    for axis in dict.fromkeys(row["axis"].split()[0] for row in read):
-        pairs = [(row["label"], row["second"]) for row in read if row["axis"].split()[0] == axis]
-        sure = [pair for pair in pairs if "doubt" not in pair]
-        both = [f"{cohen_kappa_score(*zip(*some, strict=True)):.2f}" for some in (pairs, sure)]
-        rows.append([axis, str(len(pairs)), both[0], str(len(sure)), both[1]])
-    return markdown(["axis", "read twice", "kappa", "without doubt", "kappa"], rows)
+    for reader, name in READERS.items():
+        for axis in dict.fromkeys(row["axis"].split()[0] for row in read if row["reader"] == reader):
+            own = [row for row in read if row["reader"] == reader and row["axis"].split()[0] == axis]
+            pairs = [(row["label"], row["second"]) for row in own]
+            sure = [pair for pair in pairs if "doubt" not in pair]
+            both = [f"{cohen_kappa_score(*zip(*some, strict=True)):.2f}" for some in (pairs, sure)]
+            opposite = sum(first != second for first, second in sure)
+            rows.append([name, axis, str(len(pairs)), both[0], str(len(sure)), both[1], str(opposite)])
+    columns = ["second reading", "axis", "read twice", "kappa", "without doubt", "kappa", "opposite labels"]
+    return markdown(columns, rows)
 
 
 def _brief(found: dict[str, float]) -> str:
