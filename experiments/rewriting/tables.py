@@ -21,6 +21,7 @@ METAMORPHIC = Path(__file__).parent / "metamorphic.json"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
+TRAINING = MENTIONS.with_name("training.json")
 NEW_NAMES = Path(__file__).parent / "new_names.csv"
 READERS = {"other model": "another model", "later": "later session", "same": "same session"}
 USES = ("groups of CCD", "copies of", "pairs of")
@@ -143,6 +144,22 @@ def readers_agreement() -> str:
     return markdown(columns, rows)
 
 
+def trained_judge() -> str:
+    """Return what the judge reaches on held-out mentions, and what the rewriter turns by rules and by the judge."""
+    rows = []
+    for part, kinds in json.loads(TRAINING.read_text(encoding="utf-8")).items():
+        for kind, reached in kinds.items():
+            cells = [_three(reached[way]) for way in ("found", "rules", "judge", "rules where unsure")]
+            area = "" if reached["auc"] is None else f"{reached['auc']:.3f}"
+            rows.append([part, kind, area, *cells])
+    return markdown(["mentions", "words", "AUC", "candidates", "rules", "judge", "rules where unsure"], rows)
+
+
+def _three(counts: dict[str, list[int]]) -> str:
+    """Return the percentages of people, of other uses and of doubtful mentions."""
+    return " / ".join(f"{100 * hits / number:.0f}" if number else "-" for hits, number in counts.values())
+
+
 def _brief(found: dict[str, float]) -> str:
     return f"{found['count']}/{found['n']} = {found['share']:.1%}"
 
@@ -200,6 +217,7 @@ PAGES = {
         "natural": natural_verdicts,
         "mentions": labelled_mentions,
         "readers": readers_agreement,
+        "trained_judge": trained_judge,
         "metamorphic": layout_shares,
         "former": lambda: former_shares(uses=False),
         "new_names": new_name_uses,
