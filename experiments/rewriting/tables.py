@@ -149,10 +149,12 @@ def trained_judge() -> str:
     rows = []
     for part, kinds in json.loads(TRAINING.read_text(encoding="utf-8")).items():
         for kind, reached in kinds.items():
-            cells = [_three(reached[way]) for way in ("found", "rules", "judge", "rules where unsure")]
+            cells = [_three(reached[way]) for way in ("found", "listed", "rules", "judge", "rules where unsure")]
             area = "" if reached["auc"] is None else f"{reached['auc']:.3f}"
             rows.append([part, kind, area, *cells])
-    return markdown(["mentions", "words", "AUC", "candidates", "rules", "judge", "rules where unsure"], rows)
+    return markdown(
+        ["mentions", "words", "AUC", "judge alone", "listed words", "rules", "judge", "rules where unsure"], rows
+    )
 
 
 def _three(counts: dict[str, list[int]]) -> str:

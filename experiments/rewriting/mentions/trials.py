@@ -26,8 +26,12 @@ class Everybody(PeopleJudge):
         """Return the starts of all spans."""
         return frozenset(start for start, _ in spans)
 
+
+class EverybodyAndNames(Everybody):
+    """The same for lexicons without judged sections, whose names, pronouns and titles are mentions too."""
+
     def attributes(self, senses: Iterable[Sense]) -> frozenset[str]:
-        """Return the attributes of all senses, so that names and pronouns stay mentions."""
+        """Return the attributes of all senses."""
         return frozenset(sense.attribute for sense in senses)
 
 
@@ -35,12 +39,13 @@ def judged_throughout(lexicon: Lexicon) -> RuleRewriter:
     """Return a rewriter for which every noun and adjective of a lexicon is a person."""
     sections = lexicon.judged or tuple(sorted({one.section for one in lexicon.entries if one.pos in JUDGED}))
     rewriter = RuleRewriter(replace(lexicon, judged=sections))
-    rewriter.finder.judge = Everybody(lexicon.axis, sections)
+    judge = Everybody if lexicon.judged else EverybodyAndNames
+    rewriter.finder.judge = judge(lexicon.axis, sections)
     return rewriter
 
 
 def turned_by(mentions: Sequence[Labelled], logits: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-    """Return whether each mention is turned, by way of deciding: rules, judge, and rules where the judge is unsure."""
+    """Return whether each mention is turned, by way of deciding: everybody, rules, judge, and both."""
     rules, listed = np.zeros(len(mentions), bool), np.zeros(len(mentions), bool)
     axes = np.array([one.axis for one in mentions])
     for axis in dict.fromkeys(axes.tolist()):
@@ -49,4 +54,5 @@ def turned_by(mentions: Sequence[Labelled], logits: NDArray[np.float64]) -> dict
         rules[places] = turned(own, RuleRewriter(replace(lexicon, judged=())))
         listed[places] = turned(own, judged_throughout(lexicon))
     sure = listed & (logits > UNSURE)
-    return {"rules": rules, "judge": listed & (logits > 0), "rules where unsure": sure | (rules & (logits > -UNSURE))}
+    unsure = rules & (logits > -UNSURE)
+    return {"listed": listed, "rules": rules, "judge": listed & (logits > 0), "rules where unsure": sure | unsure}
