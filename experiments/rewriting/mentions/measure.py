@@ -84,5 +84,5 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write_whole(RECORD, json.dumps(measure(), indent=1) + "\n")
+    write_whole(RECORD, json.dumps(measure()) + "\n")
     print(RECORD.read_text(encoding="utf-8"))
