@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
-from fairlab.benchmarks.safety_described import CITATION, QUANTITIES, TITLES, UNCALIBRATED
+from fairlab.benchmarks.safety_described import QUANTITIES, TITLES, UNCALIBRATED
 from fairlab.benchmarks.safety_quantities import OfHarm
 from fairlab.data.safety import Judged, Predicted
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
+from fairlab.text.papers import STURMAN_2024
 from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
 
 Array = NDArray[np.float64]
@@ -67,7 +68,7 @@ class Safety(Benchmark):
         "Does a safety classifier judge texts alike, whoever they are about?",
         QUANTITIES,
         topic=ALIKE,
-        citation=CITATION,
+        citation=STURMAN_2024,
         needs=("harm_scores",),
     )
 

@@ -31,7 +31,7 @@ from fairlab.llm.pacing import TokenPace
 from fairlab.llm.pending import RETRIED, PendingCall, Silence
 from fairlab.llm.probe import PROBES, expectation, refuse_probes
 from fairlab.llm.structured import judged
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 log = logging.getLogger(__name__)
 POLL = 0.05  # seconds between checks for calls that another process is making
@@ -103,6 +103,7 @@ class LLM:
         tokens_per_minute: int | None = None,
         probe_above: int | None = None,
     ) -> None:
+        need_extra("llm", "a language model", "jsonschema")
         self.model = model
         self.name = name
         self.ledger = ledger

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, Self
 
-import httpx2
-
 from fairlab.checks.redaction import is_variable_name
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 REASON_LENGTH = 200
 LONGEST_BODY = 16 * 2**20  # maximum bytes read of an answer
@@ -110,6 +108,9 @@ class Endpoint:
         read_timeout: float = 120.0,
         total_timeout: float = 300.0,
     ) -> None:
+        need_extra("llm", "a model on a server", "httpx2")
+        import httpx2
+
         if concurrency < 1:
             raise FairlabError(f"llm.concurrency must be at least 1, not {concurrency}")
         self.url = checked_url(base_url) + self.path
@@ -125,6 +126,8 @@ class Endpoint:
         self.not_before = 0.0  # on the monotonic clock; set by Retry-After
 
     async def __aenter__(self) -> Self:
+        import httpx2
+
         limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
         plain = {"Accept-Encoding": "identity"}  # a few compressed bytes may expand without limit
         self.client = httpx2.AsyncClient(
@@ -164,6 +167,8 @@ class Endpoint:
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
         """Send a payload, after any wait that the server requested, and return the result."""
+        import httpx2
+
         while (hold := self.not_before - time.monotonic()) > 0:
             await asyncio.sleep(hold + random.uniform(0, 0.1))
         started = time.perf_counter()
@@ -204,6 +209,8 @@ class Endpoint:
         Raises:
             FairlabError: If the server cannot be reached, refuses the key, or has another interface.
         """
+        import httpx2
+
         url = self.url.removesuffix(self.path) + "/models"
         trust_env = httpx2.URL(url).host not in LOOPBACK
         try:
@@ -297,6 +304,8 @@ def checked_url(base_url: str) -> str:
     Raises:
         FairlabError: If it is not an address, or holds a password or a query.
     """
+    import httpx2
+
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, TypeError) as error:

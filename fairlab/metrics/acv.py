@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities import dim_zero_cat
 
 Array = NDArray[np.float64]
 
@@ -70,34 +66,3 @@ def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> 
     above, place = (np.asarray(scores)[inside] >= threshold).astype(np.float64), place[inside]
     shares = np.bincount(place, weights=above) / np.bincount(place)
     return ((shares > 0) & (shares < 1)).astype(np.float64)
-
-
-class CounterfactualVariance(Metric):
-    """Average counterfactual variance over batches, which may split sets or contain no set.
-
-    ``update(scores, sets)`` takes scores (B,) and the number of each example's set (B,), negative for examples outside
-    a set.
-    """
-
-    full_state_update = False
-    higher_is_better = False
-    scores: list[Tensor]
-    sets: list[Tensor]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("scores", default=[], dist_reduce_fx="cat")
-        self.add_state("sets", default=[], dist_reduce_fx="cat")
-
-    def update(self, scores: Tensor, sets: Tensor) -> None:
-        """Add a batch."""
-        self.scores.append(scores.detach().double())
-        self.sets.append(sets)
-
-    def compute(self) -> Tensor:
-        """Return the mean variance; nan if no set has two examples."""
-        if not len(self.scores):  # it may be a list, or one tensor after synchronisation
-            return torch.tensor(torch.nan, dtype=torch.float64)
-        scores, sets = dim_zero_cat(self.scores), dim_zero_cat(self.sets)
-        names = [number if number >= 0 else None for number in sets.tolist()]
-        return torch.tensor(average_counterfactual_variance(scores.cpu().numpy(), names), dtype=torch.float64)

@@ -80,23 +80,6 @@ def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
     return np.random.default_rng(seed).normal(array.mean(), array.std() / math.sqrt(len(array)), RESAMPLES)
 
 
-def nested_draws(sums: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0) -> Array:
-    """Return bootstrap draws (2,000,) of a mean over runs and items, resampling both, with the same items for all runs.
-
-    Args:
-        sums: Value of each of S runs on each of N items, or sum over the parts of an item, (S, N).
-        sizes: Number of parts of each item, (N,); None if each item has one part.
-        seed: Seed of the resampling.
-    """
-    values = np.asarray(sums, dtype=np.float64)
-    rows, columns = values.shape
-    parts = np.ones(columns) if sizes is None else np.asarray(sizes, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    of_rows = rng.multinomial(rows, np.full(rows, 1 / rows), size=RESAMPLES)
-    of_columns = rng.multinomial(columns, np.full(columns, 1 / columns), size=RESAMPLES)
-    return np.asarray(((of_rows @ values) * of_columns).sum(axis=1) / (rows * (of_columns @ parts)))
-
-
 def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hashable], seed: int = 0) -> Array:
     """Return draws (2,000, ...) of a statistic of weights, resampling whole clusters of items.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.config.served_nodes import served_node
 from fairlab.run.folders import plain_config, run_folder
-from fairlab.run.planning.hours import Device, gpus, this_machine
 from fairlab.run.planning.needs import model_settings, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.run.planning.sizes import ModelSize, model_size
@@ -50,25 +48,9 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
         run = planned(entry, f"fairlab.{entry}", given)
         if run.problem:
             raise FairlabError(run.problem)
-        found, busy = devices(calibrate=calibrates(given))
-        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
+        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], single=True))
     except FairlabError as error:
         cli.stop(str(error))
-
-
-def calibrates(given: Sequence[str]) -> bool:
-    """Return whether the speed of this machine should be measured."""
-    return not any(re.fullmatch(r"\+*calibrate=(false|0|no|off)", one.casefold()) for one in given)
-
-
-def devices(*, calibrate: bool) -> tuple[list[Device], str]:
-    """Return the devices for which hours are estimated, and the reason if this machine could not be measured."""
-    if not calibrate:
-        return gpus(), ""
-    try:
-        return [this_machine(), *gpus()], ""
-    except FairlabError as error:
-        return gpus(), str(error)
 
 
 def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> None:

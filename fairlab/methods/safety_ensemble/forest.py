@@ -31,6 +31,7 @@ from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, seen
 from fairlab.rewriting.identities import SUBGROUPS
+from fairlab.text.papers import STURMAN_2024
 from fairlab.types import FairlabError, Texts
 
 OTHERS = "others"  # key of the strengths for harms without their own
@@ -87,13 +88,7 @@ class SafetyEnsemble:
         "English only. The versions of a seed are made by word lists, which ignore grammar. The ensemble cannot be "
         "better than its sources, and must be retrained when one of them changes."
     )
-    citation = """@inproceedings{sturman2024debiasing,
-  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
-  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
-    Renee},
-  booktitle = {Proceedings of EMNLP: Industry Track},
-  year = {2024}
-}"""
+    citation = STURMAN_2024
 
     def __init__(
         self,

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from rich.progress import track
 
+from fairlab.checks.cores import cores
+
 K = TypeVar("K")
 V = TypeVar("V")
 R = TypeVar("R")
@@ -21,8 +23,6 @@ def in_threads(function: Callable[[V], R], items: Mapping[K, V], title: str) -> 
         items: Arguments by key.
         title: Title of a progress bar, shown on a terminal only.
     """
-    import joblib
-
-    with ThreadPoolExecutor(joblib.cpu_count()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         found = zip(items, pool.map(function, items.values()), strict=True)
         yield from track(found, title, total=len(items), transient=True)

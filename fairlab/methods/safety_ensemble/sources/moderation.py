@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.checks.redaction import is_variable_name
 from fairlab.methods.safety_ensemble.sources.base import Source
-from fairlab.types import FairlabError, Natural
+from fairlab.types import FairlabError, Natural, need_extra
+
+if TYPE_CHECKING:
+    import httpx2
 
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
 AT_ONCE = 32  # texts in a request
@@ -52,6 +55,7 @@ class Moderation(Source):
     def __init__(
         self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None, retries: Natural = 4
     ) -> None:
+        need_extra("llm", "source=moderation", "httpx2")
         if api_key_env is not None and not os.environ.get(api_key_env):
             if not is_variable_name(api_key_env):
                 raise FairlabError(
@@ -67,6 +71,8 @@ class Moderation(Source):
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return scores (N, F) in [0, 1], with nan for texts that the server refuses."""
+        import httpx2
+
         with httpx2.Client(timeout=60.0) as client:
             parts = [
                 self._part(client, list(texts[start : start + AT_ONCE])) for start in range(0, len(texts), AT_ONCE)
@@ -98,6 +104,8 @@ class Moderation(Source):
         Raises:
             FairlabError: The last retry failed too.
         """
+        import httpx2
+
         began, said = time.monotonic(), ""
         headers = {"Authorization": f"Bearer {os.environ[self.api_key_env]}"} if self.api_key_env else {}
         for retry in range(self.retries + 1):
