@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-12  # differences of scores below this are errors of rounding
 
 
 def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
@@ -36,17 +37,24 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
 def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
     """Return the population variance (S,) of the scores of every set.
 
+    Scores that differ by less than :data:`ROUNDING` from the first score of their set count as equal to it. Otherwise
+    the variance of equal scores would be about 1e-33, and its change could be beyond chance.
+
     Args:
         scores: Score of each text, (N,).
         place: Number of each text's set, (N,), as returned by :func:`set_numbers`.
 
     Example:
-        >>> set_variances([0.0, 1.0, 0.5, 0.5, 9.0], np.array([0, 0, 1, 1, -1])).tolist()
+        >>> set_variances([0.0, 1.0, 0.1, 0.1, 0.3 - 0.2, 9.0], np.array([0, 0, 1, 1, 1, -1])).tolist()
         [0.25, 0.0]
     """
     inside = place >= 0
     values, place = np.asarray(scores, dtype=np.float64)[inside], place[inside]
     sizes = np.bincount(place)
+    first = np.zeros(len(sizes))
+    first[place[::-1]] = values[::-1]
+    values = values - first[place]
+    values[np.abs(values) < ROUNDING] = 0
     means = np.bincount(place, weights=values) / sizes
     return np.bincount(place, weights=(values - means[place]) ** 2) / sizes
 

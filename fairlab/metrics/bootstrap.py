@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ FEWEST_ITEMS = 20  # with fewer items, percentile intervals of means have too lo
 Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 NORMAL_FROM = 5_000  # number of values from which the bootstrap of a mean is replaced by a normal distribution
 BATCH = 100  # number of resamples at a time, which bounds the memory
+MOST_KEPT = 4_000  # maximum number of items whose counts are kept between calls; 16 MB
 Statistic = Callable[..., NDArray[np.floating]]
 Array = NDArray[np.float64]
 
@@ -92,20 +94,29 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
     """
     place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
     places = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
-    n = len(place)
+    batches = _kept_counts(len(place), seed) if len(place) <= MOST_KEPT else _counts(len(place), seed)
+    return np.concatenate([statistic(counts[:, places].astype(np.float64)) for counts in batches])
+
+
+def _counts(n: int, seed: int) -> Iterator[NDArray[np.int16]]:
+    """Yield how often each of ``n`` items is drawn in each resample, (BATCH, n)."""
     rng = np.random.default_rng(seed)
-    draws = []
     for _ in range(0, RESAMPLES, BATCH):
-        chosen = rng.integers(0, n, size=(BATCH, n))
-        counts = np.stack([np.bincount(row, minlength=n) for row in chosen])
-        draws.append(statistic(counts[:, places].astype(np.float64)))
-    return np.concatenate(draws)
+        chosen = rng.integers(0, n, size=(BATCH, n)) + n * np.arange(BATCH)[:, None]
+        yield np.bincount(chosen.ravel(), minlength=BATCH * n).reshape(BATCH, n).astype(np.int16)
+
+
+@lru_cache(maxsize=8)
+def _kept_counts(n: int, seed: int) -> tuple[NDArray[np.int16], ...]:
+    """Return all counts, which many quantities of the same items share."""
+    return tuple(_counts(n, seed))
 
 
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
     """Return the 95 % percentile interval of bootstrap draws; nan if more than one draw in twenty is undefined."""
     values = _defined(draws)
-    low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
+    with np.errstate(invalid="ignore"):  # between infinite draws
+        low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
     return float(low), float(high)
 
 

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
-from fairlab.run.command_line.options import with_quoted_addresses
+from fairlab.run.command_line.options import with_quotes
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.config.served_nodes import served_node
@@ -36,7 +36,7 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
             It is called only if models and data are available and small.
     """
     try:
-        given = with_quoted_addresses(sys.argv[1:])
+        given = with_quotes(sys.argv[1:])
         if options := [one for one in given if one.startswith("-")]:
             raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
         config = composition_of(entry, given)

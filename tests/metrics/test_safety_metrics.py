@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,14 @@ EXAMPLES = st.lists(
     min_size=1,
     max_size=40,
 )
+
+
+def test_scores_that_differ_by_rounding_have_no_variance():
+    third = 0.1 + 0.2
+    scores = np.array([third, 0.3, third, 0.7, 0.7, 0.7, 0.2, 0.4])
+    place = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    assert third != 0.3
+    np.testing.assert_allclose(set_variances(scores, place), [0, 0, 0.01], rtol=1e-12, atol=0)
 
 
 @given(EXAMPLES)
