@@ -170,4 +170,4 @@ if __name__ == "__main__":
     record = measure(given.sentences, given.passages)
     print(json.dumps(record, indent=2))
     if given.write:
-        write_whole(RECORD, json.dumps(record, indent=2) + "\n")
+        write_whole(RECORD, json.dumps(record) + "\n")

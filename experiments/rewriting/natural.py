@@ -1,4 +1,4 @@
-"""A blind draw of natural sentences that the rules perturb, to be read one by one; ``natural.csv`` keeps the verdicts.
+"""A blind draw of natural sentences that the rules perturb, to be read one by one; a sheet keeps the verdicts.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.natural                 # draw, and keep verdicts already given
     FAIRLAB_DATA=... python -m experiments.rewriting.natural --show race     # the rows of an axis, to be read
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import hashlib
 import io
 import json
@@ -23,14 +24,14 @@ from typing import Any
 
 from experiments.rewriting.labelled import AXES, share
 from experiments.rewriting.sets import published
-from fairlab.files import write_whole
+from fairlab.files import replaced_when_written
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.group_rewriters import RuleGroups
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.sentences import sentence_spans
 
-SHEET = Path(__file__).parent / "natural.csv"
-EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv: read before the last mending, one sheet a draw
+SHEET = Path(__file__).parent / "natural.csv.gz"
+EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv.gz: read before the last mending, one sheet a draw
 SEEDS = {"race": 5011, "age": 5002, "gender": 7401}  # others were read to mend the rules
 ROWS, PER_SOURCE = 100, 900
 COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
@@ -57,17 +58,19 @@ SOURCES = {
 
 def sentences(source: str) -> list[tuple[int, str]]:
     """Line and text of every sentence of five words or more."""
-    kind, path = SOURCES[source], published(source)
-    text = path.read_text(encoding="utf-8", errors="replace")
-    records = [
-        re.sub(r"\s+", " ", record.replace("<br />", " ")).strip() for record in _records(kind, text, path.suffix)
-    ]
     return [
         (number, record[start:end])
-        for number, record in enumerate(records)
+        for number, record in enumerate(records(source))
         for start, end in sentence_spans(record)
         if record[start:end].count(" ") >= 4
     ]
+
+
+def records(source: str) -> list[str]:
+    """Return the records of a source, without line ends and breaks."""
+    kind, path = SOURCES[source], published(source)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [re.sub(r"\s+", " ", one.replace("<br />", " ")).strip() for one in _records(kind, text, path.suffix)]
 
 
 def _records(kind: str, text: str, suffix: str) -> Iterator[str]:
@@ -121,8 +124,14 @@ def read_sheet(path: Path = SHEET) -> list[dict[str, str]]:
     """Return the rows of a sheet, none where there is no sheet yet."""
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", newline="") as file:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def write_table(path: Path, table: str) -> None:
+    """Write a table as a compressed file, with the same bytes for the same table."""
+    with replaced_when_written(path) as temporary:
+        temporary.write_bytes(gzip.compress(table.encode(), mtime=0))
 
 
 def write_sheet(rows: Sequence[dict[str, str]]) -> None:
@@ -134,7 +143,7 @@ def write_sheet(rows: Sequence[dict[str, str]]) -> None:
     for row in rows:
         given = known.get((row["axis"], row["sha256"], row["made_sha256"]), {})
         table.writerow({**row, "verdict": given.get("verdict", ""), "reason": given.get("reason", "")})
-    write_whole(SHEET, text.getvalue())
+    write_table(SHEET, text.getvalue())
 
 
 def verdicts() -> dict[str, Any]:
@@ -151,10 +160,10 @@ def all_verdicts() -> list[tuple[str, str, dict[str, Any]]]:
     """Axis, seed and share of rewritings found wrong of every sheet that is kept, oldest first for each axis."""
     found = []
     for axis in AXES:
-        for path in sorted(EARLIER.glob(f"{axis}_*.csv")):
+        for path in sorted(EARLIER.glob(f"{axis}_*.csv.gz")):
             rows = read_sheet(path)
             wrong = sum(row["verdict"] == "wrong" for row in rows)
-            found.append((axis, path.stem.removeprefix(f"{axis}_"), share(wrong, len(rows))))
+            found.append((axis, path.name.removesuffix(".csv.gz").removeprefix(f"{axis}_"), share(wrong, len(rows))))
         found.append((axis, str(SEEDS[axis]), verdicts()[axis]))
     return found
 

@@ -19,15 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.rewriting.labelled import share
-from experiments.rewriting.natural import SOURCES, read_sheet, sentences, short_hash
-from fairlab.files import write_whole
+from experiments.rewriting.natural import SOURCES, read_sheet, sentences, short_hash, write_table
 from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import Syntax, parse_views
 
-SHEET = Path(__file__).parent / "new_names.csv"
+SHEET = Path(__file__).parent / "new_names.csv.gz"
 SEED, USES, PER_SOURCE = 5151, 200, 3000
 COLUMNS = ["source", "line", "sha256", "name", "verdict"]
 _CAPITALISED = re.compile(r"[^\W\d_a-z]\w+")
@@ -67,7 +66,7 @@ def write_uses(rows: list[dict[str, str]]) -> None:
     table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
     table.writerows({**row, "verdict": given.get((row["sha256"], row["name"]), "")} for row in rows)
-    write_whole(SHEET, text.getvalue())
+    write_table(SHEET, text.getvalue())
 
 
 def people() -> dict[str, Any]:

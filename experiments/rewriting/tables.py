@@ -21,7 +21,9 @@ METAMORPHIC = Path(__file__).parent / "metamorphic.json"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
-NEW_NAMES = Path(__file__).parent / "new_names.csv"
+TRAINING = MENTIONS.with_name("training.json")
+NEW_NAMES = Path(__file__).parent / "new_names.csv.gz"
+READERS = {"other model": "another model", "later": "later session", "same": "same session"}
 USES = ("groups of CCD", "copies of", "pairs of")
 SCORES = ("trap errors", "recall", "right")
 
@@ -126,16 +128,38 @@ def labelled_mentions() -> str:
 
 
 def readers_agreement() -> str:
-    """Return how far two readers of the same mentions agree, by axis: all labels, and without those in doubt."""
+    """Return the agreement of two readings of the same mentions, by second reader and axis, with and without doubt."""
     with gzip.open(MENTIONS.with_name("labels.csv.gz"), "rt", encoding="utf-8", newline="") as file:
-        read = [row for row in csv.DictReader(file) if row["second"]]
+        read = list(csv.DictReader(file))
     rows = []
-    for axis in dict.fromkeys(row["axis"].split()[0] for row in read):
-        pairs = [(row["label"], row["second"]) for row in read if row["axis"].split()[0] == axis]
-        sure = [pair for pair in pairs if "doubt" not in pair]
-        both = [f"{cohen_kappa_score(*zip(*some, strict=True)):.2f}" for some in (pairs, sure)]
-        rows.append([axis, str(len(pairs)), both[0], str(len(sure)), both[1]])
-    return markdown(["axis", "read twice", "kappa", "without doubt", "kappa"], rows)
+    for reader, name in READERS.items():
+        for axis in dict.fromkeys(row["axis"].split()[0] for row in read if row["reader"] == reader):
+            own = [row for row in read if row["reader"] == reader and row["axis"].split()[0] == axis]
+            pairs = [(row["label"], row["second"]) for row in own]
+            sure = [pair for pair in pairs if "doubt" not in pair]
+            both = [f"{cohen_kappa_score(*zip(*some, strict=True)):.2f}" for some in (pairs, sure)]
+            opposite = sum(first != second for first, second in sure)
+            rows.append([name, axis, str(len(pairs)), both[0], str(len(sure)), both[1], str(opposite)])
+    columns = ["second reading", "axis", "read twice", "kappa", "without doubt", "kappa", "opposite labels"]
+    return markdown(columns, rows)
+
+
+def trained_judge() -> str:
+    """Return what the judge reaches on held-out mentions, and what the rewriter turns by rules and by the judge."""
+    rows = []
+    for part, kinds in json.loads(TRAINING.read_text(encoding="utf-8")).items():
+        for kind, reached in kinds.items():
+            cells = [_three(reached[way]) for way in ("found", "listed", "rules", "judge", "rules where unsure")]
+            area = "" if reached["auc"] is None else f"{reached['auc']:.3f}"
+            rows.append([part, kind, area, *cells])
+    return markdown(
+        ["mentions", "words", "AUC", "judge alone", "listed words", "rules", "judge", "rules where unsure"], rows
+    )
+
+
+def _three(counts: dict[str, list[int]]) -> str:
+    """Return the percentages of people, of other uses and of doubtful mentions."""
+    return " / ".join(f"{100 * hits / number:.0f}" if number else "-" for hits, number in counts.values())
 
 
 def _brief(found: dict[str, float]) -> str:
@@ -195,6 +219,7 @@ PAGES = {
         "natural": natural_verdicts,
         "mentions": labelled_mentions,
         "readers": readers_agreement,
+        "trained_judge": trained_judge,
         "metamorphic": layout_shares,
         "former": lambda: former_shares(uses=False),
         "new_names": new_name_uses,

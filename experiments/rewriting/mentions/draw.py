@@ -3,8 +3,9 @@
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.draw --seed 5703 --axis religion --rows 250
 
 Sentences of four words or more come from 32 published sources. Every source gives its first sixty sentences, in an
-order drawn for it, with a word of ``candidates.yaml``; of each sentence one mention is drawn. Mentions are then taken
-from the sources in turn, at most a few of the same word. ``labels.csv.gz`` holds where they stand, not the text.
+order drawn for it, with a word of ``candidates.yaml``; of each sentence one mention is drawn, of a passage
+(``--passages``) up to four. Mentions are then taken from the sources in turn, at most a few of the same word.
+``labels.csv.gz`` holds where they stand, not the text.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ FOLDER = Path(__file__).parent
 NAMES = "gender names"  # capitalised words that are first names of the list of New York City
 SAME_WORD = {"gender pronouns": 30, NAMES: 2}  # most mentions of one word, if not 14
 DRAWN_AS = {"gender nouns": "genderN", "gender pronouns": "genderP", NAMES: "genderM"}  # in the seeds of draws
-LONGEST, PER_SOURCE = 45, 60  # blanks of a sentence, sentences of a source
+LONGEST, PER_SOURCE = 45, 60  # blanks of a sentence, sentences or mentions of a source
+SHORTEST, LONGEST_PASSAGE, PER_PASSAGE = 40, 120, 4  # blanks of a passage, mentions drawn from it
 NOVELS = "Jane-Eyre_1260 Little-Women_514 Pride-and-Prejudice_1342 The-Adventures-of-Sherlock-Holmes_1661"
 NOVELS += " The-Age-of-Innocence_541 The-Souls-of-Black-Folk_408"
 Placed = tuple[int, str]  # number of the record in its source, and a sentence of it
@@ -51,12 +53,26 @@ class Found(NamedTuple):
 
 
 def in_sentences(records: Iterable[str]) -> list[Placed]:
-    """Return the sentences of records, without line ends and breaks."""
+    """Return the sentences of records with five words or more."""
     found = []
-    for number, record in enumerate(records):
-        text = re.sub(r"\s+", " ", re.sub(r"<br ?/?>", " ", record)).strip()
+    for number, text in enumerate(records):
         sentences = [text[start:end] for start, end in sentence_spans(text)]
         found += [(number, one) for one in sentences if 4 <= one.count(" ") <= LONGEST]
+    return found
+
+
+def in_passages(records: Iterable[str]) -> list[Placed]:
+    """Return consecutive passages of records: the fewest sentences, two or more, that make up :data:`SHORTEST`."""
+    found = []
+    for number, text in enumerate(records):
+        first, held = None, 0
+        for start, end in sentence_spans(text):
+            first, held = start if first is None else first, held + 1
+            passage = text[first:end]
+            if held > 1 and passage.count(" ") >= SHORTEST:
+                if passage.count(" ") <= LONGEST_PASSAGE:
+                    found.append((number, passage))
+                first, held = None, 0
     return found
 
 
@@ -98,13 +114,13 @@ def _olid() -> list[str]:
     return [line.split("\t")[1] for line in lines if line.count("\t") > 1]
 
 
-def _read(source: str) -> list[Placed]:
-    if source in natural.SOURCES:
-        return [one for one in natural.sentences(source) if one[1].count(" ") <= LONGEST]
+def _records(source: str) -> list[str]:
+    """Return the records of a source that is not one of the natural sheets, without line ends and breaks."""
     if source.startswith("corpora/novels"):
-        text = published(source).read_text(encoding="utf-8", errors="replace")
-        return in_sentences(re.split(r"\n\s*\n", text))
-    return in_sentences(OTHERS[source]())
+        parts: Iterable[str] = re.split(r"\n\s*\n", published(source).read_text(encoding="utf-8", errors="replace"))
+    else:
+        parts = OTHERS[source]()
+    return [re.sub(r"\s+", " ", re.sub(r"<br ?/?>", " ", part)).strip() for part in parts]
 
 
 OTHERS: dict[str, Any] = {
@@ -135,7 +151,15 @@ SOURCES = (*natural.SOURCES, *(f"corpora/novels/{name}.txt" for name in NOVELS.s
 @cache
 def sentences(source: str) -> list[Placed]:
     """Return the sentences of a source with the number of their record."""
-    return _read(source)
+    if source in natural.SOURCES:
+        return [one for one in natural.sentences(source) if one[1].count(" ") <= LONGEST]
+    return in_sentences(_records(source))
+
+
+@cache
+def passages(source: str) -> list[Placed]:
+    """Return the passages of a source with the number of their record."""
+    return in_passages(natural.records(source) if source in natural.SOURCES else _records(source))
 
 
 def mentions(axis: str, sentence: str) -> list[tuple[int, int]]:
@@ -157,27 +181,32 @@ def _first_names() -> frozenset[str]:
     return frozenset(name.title() for name in table("names/Popular_Baby_Names.csv", "Child's First Name"))
 
 
-def draw(seed: int, rows: dict[str, int], known: frozenset[tuple[str, int]] = frozenset()) -> list[Found]:
+def draw(
+    seed: int, rows: dict[str, int], known: frozenset[tuple[str, int]] = frozenset(), *, in_passages: bool = False
+) -> list[Found]:
     """Draw mentions that are not known yet.
 
     Args:
         seed: Seed of the draw.
         rows: Number of mentions by axis.
-        known: Sentences and starts of the mentions drawn before.
+        known: Hashes of the texts and starts of the mentions drawn before.
+        in_passages: Whether texts are passages, of which up to :data:`PER_PASSAGE` mentions are drawn, not sentences.
     """
+    texts = passages if in_passages else sentences
     pools: dict[str, dict[str, list[Found]]] = {axis: {} for axis in rows}
     for source in SOURCES:
         rng = random.Random(f"{seed} {source}")
-        some = list(sentences(source))
+        some = list(texts(source))
         rng.shuffle(some)
-        for record, sentence in some:
+        for record, text in some:
             for axis, pool in pools.items():
                 held = pool.setdefault(source, [])
                 if len(held) >= PER_SOURCE:
                     continue
-                spans = [span for span in mentions(axis, sentence) if (sentence, span[0]) not in known]
+                spans = [span for span in mentions(axis, text) if (digest(text), span[0]) not in known]
                 if spans:
-                    held.append(Found(axis, source, record, sentence, *rng.choice(spans)))
+                    chosen = rng.sample(spans, min(PER_PASSAGE, len(spans))) if in_passages else [rng.choice(spans)]
+                    held += [Found(axis, source, record, text, *span) for span in chosen]
     return [one for axis in rows for one in _in_turn(seed, axis, rows[axis], pools[axis])]
 
 
@@ -206,12 +235,19 @@ def digest(sentence: str) -> str:
     return hashlib.sha256(sentence.encode()).hexdigest()[:8]
 
 
+def drawn_before() -> frozenset[tuple[str, int]]:
+    """Return the hashes of the texts and the starts of all labelled mentions."""
+    with gzip.open(FOLDER / "labels.csv.gz", "rt", encoding="utf-8", newline="") as file:
+        return frozenset((row["sha256"], int(row["start"])) for row in csv.DictReader(file))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--axis", required=True)
     parser.add_argument("--rows", type=int, default=250)
+    parser.add_argument("--passages", action="store_true")
     given = parser.parse_args()
-    for one in draw(given.seed, {given.axis: given.rows}):
+    for one in draw(given.seed, {given.axis: given.rows}, drawn_before(), in_passages=given.passages):
         around = f"{one.sentence[: one.start]}[{one.sentence[one.start : one.end]}]{one.sentence[one.end :]}"
         print(f"{one.source}\t{one.record}\t{digest(one.sentence)}\t{one.start}\t{one.end}\t{around}")

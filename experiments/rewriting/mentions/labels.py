@@ -1,4 +1,4 @@
-"""Labelled mentions, with the sentences they stand in."""
+"""Labelled mentions, with the sentences or passages that contain them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import gzip
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.rewriting.mentions.draw import SOURCES, digest, sentences
+from experiments.rewriting.mentions.draw import SOURCES, digest, passages, sentences
 from fairlab.types import FairlabError
 
 FILE = Path(__file__).parent / "labels.csv.gz"
 PERSON, NOT, DOUBT = "person", "not", "doubt"
-TEST_SEED = 5702  # of the draw that no choice was made on
+PASSAGES = 5801  # seed of the draw of passages
+TEST_SEEDS = (5702, PASSAGES)  # draws that no choice was made on
 
 
 class Labelled(NamedTuple):
@@ -21,11 +22,12 @@ class Labelled(NamedTuple):
     seed: int
     kind: str  # axis, and for gender the kind of word
     source: str
-    sentence: str
+    sentence: str  # or passage
     start: int
     end: int
     label: str
-    second: str  # label of another reader, who read 600 of them; else empty
+    second: str  # label of the second reading
+    reader: str  # who read it the second time: "other model", "later" or "same"; the data card tells them apart
 
     @property
     def axis(self) -> str:
@@ -37,10 +39,13 @@ def read_labels() -> list[Labelled]:
     """Return all labelled mentions, in the order in which they were drawn.
 
     Raises:
-        FairlabError: A source does not hold a labelled sentence.
+        FairlabError: A source does not hold a labelled text.
     """
     held = {
-        (source, record, digest(sentence)): sentence for source in SOURCES for record, sentence in sentences(source)
+        (source, record, digest(text)): text
+        for source in SOURCES
+        for texts in (sentences, passages)
+        for record, text in texts(source)
     }
     found = []
     with gzip.open(FILE, "rt", encoding="utf-8", newline="") as file:
@@ -48,7 +53,8 @@ def read_labels() -> list[Labelled]:
             source = SOURCES[int(row["source"])]
             sentence = held.get((source, int(row["record"]), row["sha256"]))
             if sentence is None:
-                raise FairlabError(f"{source} does not hold the sentence {row['sha256']} of record {row['record']}")
+                raise FairlabError(f"{source} does not hold the text {row['sha256']} of record {row['record']}")
             span = int(row["start"]), int(row["end"])
-            found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, row["label"], row["second"]))
+            labels = row["label"], row["second"], row["reader"]
+            found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, *labels))
     return found

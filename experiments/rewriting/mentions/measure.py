@@ -11,11 +11,12 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.rewriting.mentions.labels import DOUBT, PERSON, TEST_SEED, Labelled, read_labels
+from experiments.rewriting.mentions.labels import DOUBT, PASSAGES, PERSON, TEST_SEEDS, Labelled, read_labels
 from fairlab.files import write_whole
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.rewriting.english.rules import RuleRewriter
@@ -40,28 +41,40 @@ def is_turned(sentence: str, made: str, start: int, end: int) -> bool:
     return any(place not in kept for place, one in enumerate(tokens) if one.start() < end and one.end() > start)
 
 
-def rates(mentions: list[Labelled], lexicon: Lexicon) -> dict[str, list[int]]:
-    """Return the number turned, and of how many, of people and of other uses."""
-    rewriter = RuleRewriter(lexicon)
+def turned(mentions: Sequence[Labelled], rewriter: RuleRewriter) -> list[bool]:
+    """Return whether a rewriter turns each mention of its axis for one of the targets."""
     sentences = [one.sentence for one in mentions]
-    turned = [False] * len(mentions)
-    for target in TARGETS[lexicon.axis]:
+    found = [False] * len(mentions)
+    for target in TARGETS[rewriter.vocabulary.lexicon.axis]:
         made = rewriter.rewrite_all(sentences, [target] * len(sentences))
-        turned = [
+        found = [
             held or is_turned(one.sentence, new, one.start, one.end)
-            for held, one, new in zip(turned, mentions, made, strict=True)
+            for held, one, new in zip(found, mentions, made, strict=True)
         ]
-    of = {name: [hit for hit, one in zip(turned, mentions, strict=True) if (one.label == PERSON) == wanted]
+    return found
+
+
+def rates(mentions: Sequence[Labelled], lexicon: Lexicon) -> dict[str, list[int]]:
+    """Return the number turned, and of how many, of people and of other uses."""
+    hits = turned(mentions, RuleRewriter(lexicon))
+    of = {name: [hit for hit, one in zip(hits, mentions, strict=True) if (one.label == PERSON) == wanted]
           for name, wanted in (("people", True), ("other", False))}  # fmt: skip
-    return {name: [sum(hits), len(hits)] for name, hits in of.items()}
+    return {name: [sum(own), len(own)] for name, own in of.items()}
+
+
+def part_of(one: Labelled) -> str:
+    """Return the part of the record that a mention belongs to."""
+    if one.seed not in TEST_SEEDS:
+        return "training draws"
+    return "test passages" if one.seed == PASSAGES else "test sentences"
 
 
 def measure() -> dict[str, Any]:
-    """Return the rates by draw, kind of word and way of rewriting."""
+    """Return the rates by part, kind of word and way of rewriting."""
     found: dict[str, Any] = {}
     mentions = [one for one in read_labels() if one.label != DOUBT]
-    for part, wanted in (("first draws", False), ("test", True)):
-        rows = [one for one in mentions if (one.seed == TEST_SEED) == wanted]
+    for part in ("training draws", "test sentences", "test passages"):
+        rows = [one for one in mentions if part_of(one) == part]
         for kind in dict.fromkeys(one.kind for one in rows):
             some = [one for one in rows if one.kind == kind]
             lexicon = load_lexicon(some[0].axis)
@@ -71,5 +84,5 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write_whole(RECORD, json.dumps(measure(), indent=1) + "\n")
+    write_whole(RECORD, json.dumps(measure()) + "\n")
     print(RECORD.read_text(encoding="utf-8"))

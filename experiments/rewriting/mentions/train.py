@@ -1,12 +1,18 @@
-"""Train the judge of listed words on labelled mentions, and write its weights.
+"""Train the judge of listed words on labelled mentions; write its weights and what it reaches on held-out mentions.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.train
 
-Mentions in doubt and those of the test draw are left out. The weights are shared by all axes, each with a bias of its
-own. Printed are the cross-validated areas under the curve, folds apart by source, and those of the test draw.
+Mentions in doubt and the test draws are left out, and so are sentences that a test passage contains. The weights are
+shared by all axes, each with a bias of its own. ``training.json`` has, for the training draws with folds apart by
+source and for the test draws, by kind of word: the area under the curve, the mentions that the judge takes for people,
+and those that the rewriter turns by its rules, by the judge alone, and by the rules where the judge is unsure.
 """
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +21,15 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from experiments.rewriting.mentions.labels import DOUBT, PERSON, TEST_SEED, Labelled, read_labels
-from fairlab.files import save_arrays
+from experiments.rewriting.mentions.labels import DOUBT, NOT, PERSON, TEST_SEEDS, Labelled, read_labels
+from experiments.rewriting.mentions.trials import turned_by
+from fairlab.files import save_arrays, write_whole
 from fairlab.rewriting.english.people_judge import WEIGHTS, token_vectors
 
+RECORD = Path(__file__).parent / "training.json"
 STRENGTH = 0.01  # inverse of the penalty; of 0.001, 0.003 and 0.01 the best by cross-validation
 AXIS_WEIGHT = 3.0  # of the indicators of the axes: a large value leaves their biases almost without penalty
+FOLDS = 8
 Parts = tuple[NDArray[np.float64], dict[str, float]]
 
 
@@ -43,36 +52,65 @@ def logits(parts: Parts, vectors: NDArray[np.float64], axes: NDArray[np.str_]) -
     return vectors @ weight + np.array([biases[axis] for axis in axes.tolist()])
 
 
+def used_for_training(mentions: list[Labelled]) -> NDArray[np.bool_]:
+    """Return whether each mention is trained on: not of a test draw, and in no sentence that a test text contains."""
+    tested = "\n".join({one.sentence for one in mentions if one.seed in TEST_SEEDS})
+    return np.array([one.seed not in TEST_SEEDS and one.sentence not in tested for one in mentions])
+
+
 def main() -> None:
-    """Train, print what was reached, and write the weights."""
-    mentions = [one for one in read_labels() if one.label != DOUBT]
+    """Train, and write the weights and the record."""
+    mentions = read_labels()
     spans = [(one.start, one.end) for one in mentions]
     vectors = token_vectors([one.sentence for one in mentions], spans).numpy().astype(np.float64)
     axes, people = np.array([one.axis for one in mentions]), np.array([one.label == PERSON for one in mentions])
-    training = np.array([one.seed != TEST_SEED for one in mentions])
-    held_out = np.zeros(len(mentions))
+    sure = np.array([one.label != DOUBT for one in mentions])
+    tested = np.array([one.seed in TEST_SEEDS for one in mentions])
+    training = used_for_training(mentions)
+    found = np.full(len(mentions), np.nan)
     places = np.flatnonzero(training)
     sources = np.array([one.source for one in mentions])
-    for fitted, other in GroupKFold(8).split(places, groups=sources[places]):
-        parts = fit(vectors[places[fitted]], axes[places[fitted]], people[places[fitted]])
-        held_out[places[other]] = logits(parts, vectors[places[other]], axes[places[other]])
-    parts = fit(vectors[training], axes[training], people[training])
-    held_out[~training] = logits(parts, vectors[~training], axes[~training])
-    _say(mentions, training, people, held_out)
-    weight, biases = parts
+    for fitted, other in GroupKFold(FOLDS).split(places, groups=sources[places]):
+        own = places[fitted][sure[places[fitted]]]
+        found[places[other]] = logits(
+            fit(vectors[own], axes[own], people[own]), vectors[places[other]], axes[places[other]]
+        )
+    own = np.flatnonzero(training & sure)
+    weight, biases = parts = fit(vectors[own], axes[own], people[own])
+    found[tested] = logits(parts, vectors[tested], axes[tested])
+    ways = {"found": found > 0} | turned_by(mentions, found)
+    reached = {
+        name: _reached(mentions, chosen, found, ways)
+        for name, chosen in (("cross-validated", training), ("test", tested))
+    }
+    write_whole(RECORD, json.dumps(reached) + "\n")
     arrays = {"weight": weight.astype(np.float32)}
     save_arrays(arrays | {f"bias.{axis}": np.array([value], np.float32) for axis, value in biases.items()}, WEIGHTS)
 
 
-def _say(
-    mentions: list[Labelled], training: NDArray[np.bool_], people: NDArray[np.bool_], found: NDArray[np.float64]
-) -> None:
-    axes = np.array([one.axis for one in mentions])
-    for name, chosen in (("cross-validated", training), ("test", ~training)):
-        for axis in sorted(set(axes[chosen].tolist())):
-            here = chosen & (axes == axis)
-            print(f"{name} {axis}: AUC {roc_auc_score(people[here], found[here]):.3f} of {here.sum()} mentions")
+def _reached(
+    mentions: list[Labelled],
+    chosen: NDArray[np.bool_],
+    found: NDArray[np.float64],
+    ways: dict[str, NDArray[np.bool_]],
+) -> dict[str, Any]:
+    """Return, by kind of word, the area under the curve, and by way and label the number of mentions, of how many."""
+    kinds, labels = np.array([one.kind for one in mentions]), np.array([one.label for one in mentions])
+    reached: dict[str, Any] = {}
+    for kind in dict.fromkeys(kinds[chosen].tolist()):
+        here = chosen & (kinds == kind)
+        known = here & (labels != DOUBT)
+        people = labels[known] == PERSON
+        area = round(float(roc_auc_score(people, found[known])), 3) if people.any() and not people.all() else None
+        parts = {label: here & (labels == label) for label in (PERSON, NOT, DOUBT)}
+        counts = {
+            way: {label: [int(hits[own].sum()), int(own.sum())] for label, own in parts.items()}
+            for way, hits in ways.items()
+        }
+        reached[kind] = {"auc": area, **counts}
+    return reached
 
 
 if __name__ == "__main__":
     main()
+    print(RECORD.read_text(encoding="utf-8"))
