@@ -139,7 +139,7 @@ class LexicalRules:
             others = [place for place in hits if not table[pieces[place]].neutral]
             if len(others) < len(hits) and (
                 any(work.shows(place, table[pieces[place]]) for place in others)
-                or any(is_people(word.lower()) for word in pieces[: hits[0] : 2])
+                or any(map(is_people, map(str.lower, pieces[: hits[0] : 2])))
             ):
                 hits = others
         kept = protected_spans(text, quotations=self.keep_quotations)
