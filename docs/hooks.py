@@ -25,10 +25,21 @@ ELSEWHERE = {
     "fairlab/backbones/embedded/minilm_mlm/README.md": "embedded/minilm_mlm.md",
 }
 TITLES = {"root": "entry points"}
-RESULTS = {"ccd": "Results: CCD", "razor": "Results: RAZOR", "llm": "Results: language models", "glue": "Results: GLUE"}
+RESULTS = {
+    "ccd": "Results: CCD",
+    "ccd_second_study": "Plan: CCD, second study",
+    "glue": "Results: GLUE",
+    "llm": "Results: language models",
+    "razor": "Results: RAZOR",
+    "razor_second_study": "Plan: RAZOR, second study",
+}
 ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"results/{path.parent.name}.md"
     for path in sorted((ROOT / "experiments").glob("*/README.md"))
+}
+ELSEWHERE |= {
+    str(path.relative_to(ROOT)): f"results/{path.parent.name}_{path.stem}.md"
+    for path in sorted((ROOT / "experiments").glob("*/second_study.md"))
 }
 ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"tutorials/{path.stem}.md"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,13 +61,16 @@ def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
 def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
     """Run the commands of a part within its time limit; what was run, and how it ended."""
     started = time.perf_counter()
+    for name in {command.name for command in part.commands}:
+        shutil.rmtree(folder / name, ignore_errors=True)  # of an earlier check in the same folder
     result: dict[str, Any] = {"title": part.title, "commands": [], "state": "done"}
     try:
         for command in part.commands:
             left = min(part.seconds - (time.perf_counter() - started), until - time.time())
             if left < LEAST:
                 raise subprocess.TimeoutExpired(command.name, left)
-            result["commands"].append(" ".join(["python -m", command.entry, *command.given]))
+            called = " ".join(["python -m", command.entry, *command.given])
+            result["commands"].append(called.replace(f"{folder}/", "").replace(str(folder), "."))
             run_command(command, folder, left, alone=part.alone)
     except subprocess.TimeoutExpired:
         result["state"] = "ran out of time" if result["commands"] else "no time was left"
@@ -155,9 +159,11 @@ def shown(found: dict[str, Any]) -> str:
     said = []
     for name, value in found.items():
         label = name.replace("_", " ")
+        if value is None:
+            continue
         if isinstance(value, dict):
             said.append(f"{label}: ({shown(value)})")
-        elif name.endswith("_bytes") and value is not None:
+        elif name.endswith("_bytes"):
             said.append(f"{label.removesuffix(' bytes')} {value / 1e9:.1f} GB")
         elif name.endswith("_per_second") or name in ("plain", "ours"):
             said.append(f"{label} {value:,.0f}")

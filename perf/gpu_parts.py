@@ -13,6 +13,8 @@ from fairlab.run.planned import planned
 # Largest differences allowed: of losses, of readings, and of readings that are a share of items, in per cent.
 BOUNDS = {"float32": 1e-3, "bfloat16": 5e-2, "resumed": 1e-4, "sharded": 1e-4, "readings": 2e-3, "per cent": 2.0}
 
+COMPILING = 60  # further steps of compiled training, so that those that compile are not timed
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -138,7 +140,7 @@ def equality(made: Path, how: Setting, device: str) -> list[Part]:
         Part(
             "resumed",
             "MLM training that was killed and continued, and that was not",
-            90,
+            150,
             (
                 run("mlm_killed", (*mlm, "data.limit_characters=600000", *often), 200, **kill),
                 run("mlm_killed", (*mlm, "data.limit_characters=600000", *often, "ckpt=mlm_killed"), 200),
@@ -197,6 +199,7 @@ class Timed:
         lora += (f"data.block={how.length}", f"data.batch_size={max(4, how.groups // 2)}", "method.validate_every=1000")
         expandable = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
         most = "method.validate_every=1000"
+        compiled = ("trainer.compile=true", f"trainer.max_steps={how.steps + COMPILING}")
         return [
             self.part("ccd", "CCD of BERT-large, texts of full length", (*ccd, *long), "bert_large"),
             self.part("mlm", "MLM pretraining of RoBERTa-base, packed blocks, two parts a step", mlm, "roberta_base"),
@@ -204,21 +207,21 @@ class Timed:
             self.part(
                 "fairtune", "fine-tuning of RoBERTa-base on labelled texts", (*labelled, most), "roberta_base", 128
             ),
-            self.part("perturber", "a perturber of BART-large's size", (*perturber, most), None),
+            self.part("perturber", "a perturber of BART-large's size", (*perturber, most), None, seconds=110),
             self.part(
                 "lora", "adapters of a causal LM of a billion weights in bfloat16", lora, "llama_1b", adapters=True
             ),
             self.part(
                 "ccd_compiled",
                 "CCD as above, compiled",
-                (*ccd, *long, "trainer.compile=true"),
+                (*ccd, *long, *compiled),
                 "bert_large",
                 seconds=150,
             ),
             self.part(
                 "mlm_compiled",
                 "MLM pretraining as above, compiled",
-                (*mlm, "trainer.compile=true"),
+                (*mlm, *compiled),
                 "roberta_base",
                 seconds=120,
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from transformers import PreTrainedModel
 
 from fairlab.backbones.trust import ATTENTION
@@ -27,3 +28,13 @@ def set_attention(model: PreTrainedModel, name: str, key: str) -> None:
     except (ImportError, ValueError) as error:
         reason = " ".join(str(error).split())[:300]
         raise FairlabError(f"{key}={name} cannot be used here: {reason}") from error
+
+
+def avoid_cudnn_attention() -> None:
+    """Exclude cuDNN's kernels from torch's ``scaled_dot_product_attention``, for the whole process.
+
+    cuDNN makes a plan for every new shape, which takes longer than a training step: on an H100 with torch 2.11, 140 to
+    210 of the 220 to 310 ms of a step of RoBERTa-base on 128 short texts, of which the GPU computed for 14 ms. Batches
+    of texts keep bringing new shapes.
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from fairlab.backbones.attention import avoid_cudnn_attention
 from fairlab.backbones.pooling import first_token, token_mean
 from fairlab.backbones.tokenizers import refuse_tokens_without_row
 from fairlab.checks.progress import with_progress
@@ -101,6 +102,7 @@ class Backbone(nn.Module):
         published: SentencePipeline | None = None,
     ) -> None:
         super().__init__()
+        avoid_cudnn_attention()
         refuse_tokens_without_row(model, tokenizer)
         self.model = model
         self.tokenizer = tokenizer

@@ -17,8 +17,9 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor
 
 NAME = "history.jsonl"
-WARM_UP = 5  # first batches, not timed if others follow, because they compile, allocate and fill caches
-WAIT_EVERY = 50  # batches between two reads of values from the device, each of which makes the process wait
+WARM_UP = 5  # batches before the first read of values from the device
+WAIT_EVERY = 50  # batches between two later reads, each of which makes the process wait
+UNTIMED_READS = 2  # reads whose batches are not timed if others follow: they compile, allocate and fill caches
 MOST_ROWS = 10_000  # maximum number of training rows, and of validation rows, in a record
 
 Row = dict[str, float]
@@ -107,7 +108,7 @@ class History(Callback):
         """Read the values of whole steps from the device, write their rows, and stop the clock."""
         rows = list(self._read_rows())
         if self._started is not None:
-            if self._reads == 1:
+            if 0 < self._reads <= UNTIMED_READS:
                 self.seconds, self.batches = 0.0, 0
             self._reads += 1
             passed = time.perf_counter() - self._started

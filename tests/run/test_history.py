@@ -42,6 +42,15 @@ def test_a_step_in_parts_is_one_row_with_the_means_of_its_parts(tmp_path):
     assert history.batches == 4, "the first read, after eight, warms up"
 
 
+def test_batches_of_the_first_two_reads_are_not_timed_if_others_follow(tmp_path):
+    history, of = History(tmp_path), trainer()
+    take(history, of, range(WARM_UP + WAIT_EVERY))
+    assert history.batches == WAIT_EVERY
+    take(history, of, range(WARM_UP + WAIT_EVERY, WARM_UP + WAIT_EVERY + 7))
+    history.on_train_end(of)
+    assert history.batches == 7
+
+
 def test_a_value_that_a_batch_did_not_log_is_repeated_and_not_averaged(tmp_path):
     history, of = History(tmp_path), trainer()
     for batch, name in enumerate(["a", "b", "a", "a"]):  # two parts a step

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fairlab.run.planning.sizes import ModelSize
 
 if TYPE_CHECKING:  # torch is imported lazily so that --help is fast
     from fairlab.backbones.blocks import Recomputation
+
+Numbers = Literal["float32", "bfloat16", "autocast"]
+
+# Bytes that a layer keeps per token for each dimension of its width and of its feed-forward part, without and with a
+# gate there. Counted in transformers' BERT and Llama from what autograd saves.
+KEPT: dict[tuple[Numbers, bool], tuple[int, int]] = {
+    ("float32", False): (32, 8),
+    ("bfloat16", False): (16, 4),
+    ("autocast", False): (24, 4),
+    ("float32", True): (40, 16),
+    ("bfloat16", True): (24, 8),
+    ("autocast", True): (34, 8),
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,7 @@ def training_memory(
     length: int,
     trained: int,
     weight_bytes: float = 4,
-    activation_bytes: int = 4,
+    numbers: Numbers = "float32",
     dropout: bool = True,
     logits: float = 0.0,
     recompute: Recomputation = "none",
@@ -58,11 +71,13 @@ def training_memory(
     whole gradients are held until they have been summed over the processes ("stage 3" in that paper).
 
     Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models",
-    section 4.1, with b texts of s tokens, h dimensions, and f dimensions inside the feed-forward part. A layer keeps 8
-    h + 2 f values per token: the input of the three projections, q, k, v, the attention's output, the feed-forward
-    part's input, both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the 32
-    s b h bytes of equation 1 at 2 bytes per value. Dropout adds two masks of one byte per value. The matrices of
-    attention (5 a s^2 b in equation 1) are excluded: torch's fused attention recomputes them in the backward pass.
+    section 4.1, with h dimensions, and f dimensions inside the feed-forward part. A layer keeps 8 h + 2 f values per
+    token: the input of the three projections, q, k, v, the attention's output, the feed-forward part's input, both
+    sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the 32 s b h bytes of
+    equation 1 at 2 bytes per value. A gate in the feed-forward part and norms in float32 add to this. Autocast also
+    keeps the sums before the norms in float32, a copy of the input for each projection, and a copy of the weights.
+    Dropout adds two masks of one byte per value. The matrices of attention (5 a s^2 b in equation 1) are excluded:
+    torch's fused attention recomputes them in the backward pass.
 
     Args:
         size: Size of the model.
@@ -70,27 +85,33 @@ def training_memory(
         length: Tokens per text.
         trained: Number of trained parameters: all parameters, or only those of the adapters.
         weight_bytes: Bytes per weight; half a byte for 4-bit weights.
-        activation_bytes: Bytes per kept value; 2 with mixed precision.
+        numbers: Number format of the computation: that of the weights, or ``autocast``, in which float32 weights are
+            multiplied in bfloat16.
         dropout: Whether dropout is on.
         logits: Share of the tokens with a loss over the vocabulary, for which logits, softmax and its gradient are kept
             in float32.
         recompute: Values that are recomputed one layer at a time. With ``full``, a layer keeps only its input of h
-            values per token; with ``selective``, also the results of products and attention, 6 h + f values.
+            values per token; with ``selective``, also the results of products and attention, 6 h + f values (6 h + 2 f
+            with a gate).
         shards: Number of processes that weights, gradients and moments are sharded over.
     """
     tokens = texts * length
-    layer = (8 * size.width + 2 * size.inner) * activation_bytes + (2 * size.width if dropout else 0)
-    inputs = size.width * activation_bytes
-    products = (6 * size.width + size.inner) * activation_bytes
+    of_width, of_inner = KEPT[numbers, size.gated]
+    layer = of_width * size.width + of_inner * size.inner + (2 * size.width if dropout else 0)
+    product_bytes = 4 if numbers == "float32" else 2
+    inputs = size.width * (2 if numbers == "bfloat16" else 4)
+    products = (6 * size.width + (2 if size.gated else 1) * size.inner) * product_bytes
     each = {"none": layer, "full": inputs, "selective": inputs + products}[recompute]
     kept = tokens * (size.layers * each + (0 if recompute == "none" else layer - (each - inputs)))
     kept += tokens * 3 * inputs  # sums of embeddings, layer norm and dropout
     kept += round(logits * tokens) * 3 * size.vocabulary * 4
     gathered = 0
+    if numbers == "autocast" and shards == 1:
+        kept += product_bytes * size.multiplied
     if shards > 1:
         block = size.multiplied / max(1, size.layers)
         at_work = size.embeddings + 2 * block
         share = trained / size.parameters
-        gathered = round(at_work * min(weight_bytes, activation_bytes) + 4 * share * (size.embeddings + block))
+        gathered = round(at_work * min(weight_bytes, product_bytes) + 4 * share * (size.embeddings + block))
     weights = size.parameters * weight_bytes
     return Memory(round(weights / shards), 4 * trained // shards, 8 * trained // shards, kept, gathered)

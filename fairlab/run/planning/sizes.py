@@ -35,6 +35,7 @@ class ModelSize:
         stored: Size of the stored weights in bytes.
         folder: Folder of its files; None if they must be downloaded.
         source: Source of the counts.
+        gated: Whether the feed-forward part multiplies by a gate, as in Llama.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ModelSize:
     stored: int
     folder: Path | None
     source: str
+    gated: bool = False
 
     @property
     def multiplied(self) -> int:
@@ -138,4 +140,5 @@ def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None
         stored=held or round(parameters * stored),
         folder=folder,
         source=source,
+        gated=any(part.endswith("gate_proj") for part, _ in model.named_modules()),
     )

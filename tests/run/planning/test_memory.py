@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+import torch
+from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
-from fairlab.run.planning.memory import training_memory
+from fairlab.run.planning.memory import KEPT, training_memory
 from fairlab.run.planning.sizes import ModelSize
 
 TOY = ModelSize("toy", 1000, 200, 2, 8, 2, 32, 50, 4000, None, "")
@@ -54,7 +57,7 @@ def test_a_sharded_model_holds_its_share_and_gathers_what_is_at_work():
     # embeddings (200) and two blocks of 400 in float32, gradients of the embeddings and one block
     assert shared.gathered == 4 * (200 + 2 * 400) + 4 * (200 + 400)
     assert whole.gathered == 0
-    mixed = training_memory(TOY, texts=3, length=10, trained=1000, shards=4, activation_bytes=2)
+    mixed = training_memory(TOY, texts=3, length=10, trained=1000, shards=4, numbers="bfloat16")
     assert mixed.gathered == 2 * (200 + 2 * 400) + 4 * (200 + 400)
     adapters = training_memory(TOY, texts=3, length=10, trained=100, shards=4, weight_bytes=2)
     assert adapters.gathered == 2 * 1000 + 4 * 0.1 * 600
@@ -70,12 +73,52 @@ def test_what_saves_memory_does():
     some = training_memory(TOY, texts=3, length=10, trained=1000, recompute="selective")
     # of each layer also the results of products, 6 x 8 + 32 values, which one layer need not recompute
     assert some.activations == again.activations + 30 * (6 * 8 + 32) * 4 * (2 - 1) < plain.activations
-    half = training_memory(TOY, texts=3, length=10, trained=1000, activation_bytes=2, dropout=False)
+    half = training_memory(TOY, texts=3, length=10, trained=1000, numbers="bfloat16", dropout=False)
     assert half.activations == 30 * (2 * 128 * 2 + 3 * 8 * 2)
     words = training_memory(TOY, texts=3, length=10, trained=1000, logits=1.0)
     assert words.activations - plain.activations == 30 * 3 * 50 * 4
     masked = training_memory(TOY, texts=3, length=10, trained=1000, logits=0.1)
     assert masked.activations - plain.activations == 3 * 3 * 50 * 4
+
+
+def test_autocast_keeps_sums_in_float32_and_a_copy_of_the_weights():
+    plain = training_memory(TOY, texts=3, length=10, trained=1000, dropout=False)
+    found = training_memory(TOY, texts=3, length=10, trained=1000, dropout=False, numbers="autocast")
+    assert plain.activations == 30 * (2 * (32 * 8 + 8 * 32) + 3 * 8 * 4)
+    assert found.activations == 30 * (2 * (24 * 8 + 4 * 32) + 3 * 8 * 4) + 2 * 800
+    gated = training_memory(replace(TOY, gated=True), texts=3, length=10, trained=1000, dropout=False)
+    assert gated.activations == 30 * (2 * (40 * 8 + 16 * 32) + 3 * 8 * 4)
+
+
+@pytest.mark.parametrize(("numbers", "gated"), KEPT)
+def test_a_layer_keeps_what_autograd_saves(numbers, gated):
+    width, inner = 96, 160
+    shape = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": 4, "vocab_size": 50}
+
+    def kept(layers):
+        kind, config = (LlamaModel, LlamaConfig) if gated else (BertModel, BertConfig)
+        model = kind(config(**shape, num_hidden_layers=layers)).eval()
+        model = model.bfloat16() if numbers == "bfloat16" else model
+        model.set_attn_implementation("sdpa")
+        weights = {one.untyped_storage().data_ptr() for one in model.parameters()}
+        saved = {}
+
+        def keep(one):
+            if one.untyped_storage().data_ptr() not in weights:
+                saved[one.untyped_storage().data_ptr()] = one  # kept alive, so that no address is used twice
+            return one
+
+        hooks = torch.autograd.graph.saved_tensors_hooks(keep, lambda one: one)
+        with hooks, torch.autocast("cpu", torch.bfloat16, enabled=numbers == "autocast"):
+            model(input_ids=torch.randint(50, (8, 64)))
+        multiplied = sum(one.numel() for one in model.parameters() if one.dim() == 2) - 50 * width
+        return sum(one.untyped_storage().nbytes() for one in saved.values()), multiplied
+
+    (few, fewer_weights), (many, more_weights) = kept(1), kept(2)
+    of_width, of_inner = KEPT[numbers, gated]
+    copies = 2 * (more_weights - fewer_weights) if numbers == "autocast" else 0
+    expected = 8 * 64 * (of_width * width + of_inner * inner) + copies
+    assert many - few == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.slow
