@@ -25,7 +25,7 @@ from fairlab.rewriting.english.given_names import (
 from fairlab.rewriting.english.lexical_actions import (
     Action,
     Actions,
-    Table,
+    ActionTable,
     TextWords,
     WithAccents,
     join_alternatives,
@@ -65,7 +65,7 @@ class LexicalRules:
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
-        self.tables: dict[tuple[str, str | None], Table] = {}
+        self.tables: dict[tuple[str, str | None], ActionTable] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
         # Words that are no mention of a person in some contexts, before their sense is asked for.
@@ -87,12 +87,12 @@ class LexicalRules:
         table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
-    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> Table:
+    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
         """Return the actions for a target and the words that change, and cache them for the next text."""
         self.tables[target, source] = table = self.actions.table(goal)
         return table
 
-    def _is_idle(self, words: list[str], table: Table) -> bool:
+    def _is_idle(self, words: list[str], table: ActionTable) -> bool:
         """Return whether none of the listed words changes, because longer terms that begin with them do not occur."""
         found = table.actions.keys() & words
         if not found <= table.idle:
@@ -100,7 +100,7 @@ class LexicalRules:
         folded = set(map(fold, words))
         return not any(folded.issuperset(term) for word in found for term, _ in self.longer.get(fold(word), ()))
 
-    def _run(self, text: str, table: Table, target: str, source: str | None = None) -> str:
+    def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
         words = split_words(text)
         if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
@@ -123,7 +123,7 @@ class LexicalRules:
         text: str,
         words: list[str],
         view: View | None,
-        listed: Table,
+        listed: ActionTable,
         target: str,
         source: str | None,
     ) -> str:

@@ -27,7 +27,7 @@ class Action(NamedTuple):
     other_sense: bool = False  # a first name that is more often another word
 
 
-class Table(NamedTuple):
+class ActionTable(NamedTuple):
     """Actions for a target by word, and which of the words need no change on their own or are neutral forms."""
 
     actions: dict[str, Action]
@@ -56,7 +56,7 @@ class Actions:
             for surface in surfaces(term)
         }
 
-    def table(self, goal: Callable[[str], str]) -> Table:
+    def table(self, goal: Callable[[str], str]) -> ActionTable:
         """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
         names: dict[Action, Action] = {}
@@ -79,7 +79,7 @@ class Actions:
                     # Names share a few actions, so that those of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
         idle = frozenset(word for word, action in table.items() if action.kind in ("", "same"))
-        return Table(table, idle, frozenset(word for word, action in table.items() if action.neutral))
+        return ActionTable(table, idle, frozenset(word for word, action in table.items() if action.neutral))
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
         if sense.attribute == target:

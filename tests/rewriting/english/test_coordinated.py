@@ -48,4 +48,6 @@ def test_miss_in_small_letters_is_a_title_only_before_a_name() -> None:
 
 
 def test_equal_words_that_stay_are_not_said_once() -> None:
-    assert RuleRewriter(load_lexicon("gender"), mode="lexical")("half or half, she said", "man") == "half or half, he said"
+    assert (
+        RuleRewriter(load_lexicon("gender"), mode="lexical")("half or half, she said", "man") == "half or half, he said"
+    )
