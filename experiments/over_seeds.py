@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from fairlab.metrics.bootstrap import nested_draws, percentile_interval, two_sided_p
+from experiments.shared.nested_draws import nested_draws
+from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Record
 from fairlab.run.environment import environment
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tabulate import tabulate
+
 from fairlab.record import Reading, Record
 from fairlab.reporting.many_runs.reproduction import (
     Cell,
@@ -15,7 +17,7 @@ from fairlab.reporting.many_runs.reproduction import (
     cells,
     footnotes,
     read_matrix,
-    rendered_table,
+    table_lines,
 )
 from fairlab.reproduce import finished_records, normalise
 
@@ -57,7 +59,9 @@ def ideal(reading: Reading) -> str:
 def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False) -> str:
     """Return a table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
     table, rows = measured(folder, id_, runs, all_seeds=all_seeds)
-    return "\n\n".join([rendered_table(table, rows, "github"), *footnotes(table, rows)])
+    header, lines = table_lines(table, rows)
+    printed = tabulate(lines, headers=header, tablefmt="github", disable_numparse=True)
+    return "\n\n".join([printed, *footnotes(table, rows)])
 
 
 def measured(

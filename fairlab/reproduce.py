@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -17,14 +16,15 @@ from omegaconf import DictConfig
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
-from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
+from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, table_lines
+from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.launch.matrix_jobs import (
     RunOfSeed,
-    commands_of,
+    command_of,
     data_of,
     folder_of,
     job_name,
@@ -42,7 +42,6 @@ QUESTION = "Does a claim hold?"
 EXPERIMENTS = Path("experiments")
 SHIPPED = Path(__file__).parent / "experiments"  # matrices in an installed wheel
 NO_ROW = "no row of the paper"
-FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="reproduce")
@@ -65,14 +64,10 @@ def reproduce(config: DictConfig) -> None:
     needed = dict.fromkeys(run for run in asked if run in matrix.runs)
     jobs = jobs_of(needed, matrix)
     if config.dry_run:
-        print_escaped(plan_of_paper(matrix, jobs, output, calibrate=config.calibrate))
+        print_escaped(plan_of_paper(matrix, jobs, output))
+        return
     for number, (run, seed) in enumerate(jobs, start=1):
         print_escaped(f"{number}/{len(jobs)} {job_name(run, seed)}: {state_of(run, seed, matrix, output)}")
-        if config.dry_run:
-            commands = commands_of(run, seed, matrix, output)
-            print_escaped("\n".join(f"  {shlex.join(['python', *command[1:]])}" for command in commands))
-    if config.dry_run:
-        return
     failed = run_and_say(jobs, matrix, output, plain(config.launcher))
     from fairlab.reporting.many_runs.study import write_study
     from fairlab.reporting.tables.folder_tables import write_tables
@@ -114,9 +109,9 @@ def matrix_file(paper: str) -> Path:
     )
 
 
-def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, calibrate: bool) -> str:
+def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path) -> str:
     """Return the plan of a matrix: resources for its runs and their training data; seeds of a run are not repeated."""
-    from fairlab.run.planned import devices, planned
+    from fairlab.run.planned import planned
     from fairlab.run.planning.plan import RunPlan, plan_text
     from fairlab.run.planning.sizes import ModelSize
 
@@ -133,16 +128,18 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, ca
         overrides = overrides_of(run, matrix.seeds[0], matrix, output)
         if matrix.before not in ("", run) and takes_over(run, matrix):
             overrides.append(f"before={folder_of(matrix.before, matrix.seeds[0], output)}")
-        plan = planned(entry, run, overrides, times=count, made=sizes)
+        command = command_of(run, matrix.seeds[0], matrix, output)
+        plan = planned(entry, run, overrides, [command], times=count, made=sizes)
         sizes |= {f"/runs/{run}/": plan.size} if plan.size is not None else {}
         plans.append(plan)
-    found, busy = devices(calibrate=calibrate)
-    title = f"Plan: paper={matrix.paper} scale={matrix.scale}, {len(jobs)} runs"
+    states = Counter(state_of(*job, matrix, output) for job in jobs)
+    states_text = ", ".join(f"{count} {state}" for state, count in states.items())
+    title = f"Plan: paper={matrix.paper} scale={matrix.scale}, {len(jobs)} runs: {states_text}"
     shown = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
     left_out = {run: reason for run, reason in matrix.unavailable.items() if run in shown and reason != NO_ROW}
     if left_out and matrix.scale == "paper":
         left_out["to run at quickstart scale"] = f"python -m fairlab.reproduce paper={matrix.paper} scale=quickstart"
-    return plan_text(title, plans, found, left_out, busy=busy) + "\n\nEvery run in order\n------------------"
+    return plan_text(title, plans, left_out)
 
 
 def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
@@ -199,13 +196,20 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     printed = f" Printed: {table.setting};" if table.published else ""
     heading = f"{table.where}: {table.title}.{printed} {ours}."
     notes = footnotes(table, rows)
+    header, lines = table_lines(table, rows)
+    printed_lines = [[Printed(entry) for entry in line] for line in lines]
     pages = {
-        "md": "\n\n".join([heading, rendered_table(table, rows, FORMS["md"]), *notes]),
-        "tex": "\n".join([f"% {heading}", rendered_table(table, rows, FORMS["tex"]), *(f"% {note}" for note in notes)]),
+        "md": "\n\n".join([heading, markdown(header, printed_lines), *notes]),
+        "tex": "\n".join(
+            [
+                latex(header, printed_lines, caption=f"{table.where}: {table.title}", note=ours),
+                *(f"% {note}" for note in notes),
+            ]
+        ),
         "html": "\n".join(
             [
                 f"<meta charset='utf-8'><title>{name}</title><p>{html.escape(heading)}</p>",
-                rendered_table(table, rows, FORMS["html"]),
+                html_table(header, lines),
                 *(f"<p>{html.escape(note)}</p>" for note in notes),
             ]
         ),
@@ -220,6 +224,16 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     for ending, text in pages.items():
         write_whole(output / f"{name}.{ending}", text + "\n")
     print_escaped(f"table {table.id}: {output / name}.md, .tex, .html, .json")
+
+
+def html_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table in HTML."""
+    rows = [("th", header), *(("td", line) for line in lines)]
+    return f"<table>{''.join(f'<tr>{_html_cells(tag, row)}</tr>' for tag, row in rows)}</table>"
+
+
+def _html_cells(tag: str, row: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{html.escape(entry)}</{tag}>" for entry in row)
 
 
 @quiet_when_unread()

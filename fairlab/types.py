@@ -230,23 +230,6 @@ class QuantityInfo:
 
 
 @dataclass(frozen=True)
-class Workload:
-    """Amount of input of a benchmark, counted on its data with MiniLM's tokenizer, padding included.
-
-    Attributes:
-        parts: Number of items of each part; ``limit`` caps each of them.
-        tokens: Tokens per item that a model processes, by ``encoder`` (any model) or the language-modelling head that
-            the benchmark needs, ``masked`` or ``causal``. A masked language model reads a text once for every predicted
-            token.
-        per: Name of a setting whose value multiplies the tokens; empty for no multiplier.
-    """
-
-    parts: tuple[int, ...]
-    tokens: Mapping[str, float]
-    per: str = ""
-
-
-@dataclass(frozen=True)
 class Description:
     """Self-description of a benchmark, the only source of reports, tables, pages and plans about it.
 
@@ -261,7 +244,6 @@ class Description:
         needs: Requirements on a model or on data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
             ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
         sources: Files or folders below ``FAIRLAB_DATA`` that it reads.
-        workload: Amount of input, for plans; None if unknown.
         smoke: Maximum values of settings in a smoke run, for settings other than ``limit``.
         for_choosing: Whether settings are chosen by its readings, which therefore do not represent a model and are not
             in verdicts.
@@ -276,7 +258,6 @@ class Description:
     citation: str = ""
     needs: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    workload: Workload | None = None
     smoke: Mapping[str, int] = field(default_factory=dict)
     for_choosing: bool = False
 

@@ -1,6 +1,6 @@
 """Scoring the texts of HateCheck and the madlibs on four sources that need no network, in one process and in two.
 
-Plain: one process. Ours: ``score_stream`` with two, one thread each. Starting and ending the processes is left out: the
+Plain: one process. Ours: ``score_batches`` with two, one thread each. Starting and ending them is left out: the
 time is that from the arrival of the first quarter of the scores, when all processes have long been at work, to that of
 the last. Beside the clock stands the time of the processor, which other work on the machine changes less: what two
 processes do in a second of it each, times one process. Sources, models and texts are those of ``safety_sources.py``.
@@ -23,18 +23,19 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from fairlab.methods.safety_ensemble.exported.columns import Columns
-from fairlab.methods.safety_ensemble.exported.scoring import score_stream
+from fairlab.methods.safety_ensemble.exported.scoring import score_batches
 from fairlab.run.exported_ensemble import load_columns
 from harness import machine, results
 from safety_sources import texts_of
 from safety_startup import export
 
+AT_A_TIME = 1_000  # texts in a batch
 RESULTS = results("safety_scoring")
 WAYS = {"one": 1, "two": 2}
 
@@ -51,12 +52,12 @@ def processor_seconds() -> float:
 def rates(texts: list[str], load: Callable[[], Columns], num_proc: int) -> dict[str, float]:
     """Texts a second by the clock, and a second of the processor, from the first quarter of the scores to the last."""
     first = len(texts) // 4
-    scored = score_stream(texts, str, load, num_proc=num_proc)
+    batches = (texts[start : start + AT_A_TIME] for start in range(0, len(texts), AT_A_TIME))
+    scored = chain.from_iterable(batch for batch, _ in score_batches(batches, list, load, num_proc=num_proc))
     deque(islice(scored, first), maxlen=0)
     started, busy = time.perf_counter(), processor_seconds()
     deque(islice(scored, len(texts) - first), maxlen=0)
     wall, cpu = time.perf_counter() - started, processor_seconds() - busy
-    scored.close()
     return {"wall": (len(texts) - first) / wall, "cpu": (len(texts) - first) / cpu}
 
 

@@ -341,7 +341,7 @@ def test_a_plan_refuses_what_the_run_refuses(inputs, tmp_path, monkeypatch, capf
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     entry, own = BASES[base]
-    given = [*shlex.split(own), *shlex.split(overrides), "dry_run=true", "calibrate=false"]
+    given = [*shlex.split(own), *shlex.split(overrides), "dry_run=true"]
     monkeypatch.setattr("sys.argv", [entry, *given])
     code = 0
     try:

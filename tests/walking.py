@@ -87,7 +87,7 @@ COMMANDS = (
     "benchmark.stereoset.path=stereo.json benchmark.stereoset.task=[intrasentence]",
     "drift earlier.jsonl later.jsonl",
     "reproduce paper=own output=reproduced",
-    "reproduce paper=own output=reproduced dry_run=true calibrate=false",
+    "reproduce paper=own output=reproduced dry_run=true",
     "audit model=classifier dataset=rated.jsonl mode=lexical",
     "mend classifier data=to_mend.jsonl mode=lexical methods=[threshold] output=mended",
     "doctor",

@@ -28,11 +28,11 @@ from sklearn.metrics import roc_auc_score
 
 from experiments.ensemble.adapt import adapt
 from experiments.ensemble.sentences import sentences
-from fairlab.data.near_copies import copies_of
+from fairlab.data.near_copies import near_copies
 from fairlab.data.safety_readers import read_safety
 from fairlab.data.safety_texts import SafetyText
-from fairlab.files import write_whole
-from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
+from fairlab.files import save_arrays, write_whole
+from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores
 from fairlab.methods.safety_ensemble.sources.policy import ADAPTERS, LINEAR, MINILM, PolicySimilarity
 from fairlab.rewriting.identities import Identities
 
@@ -46,6 +46,27 @@ TAUGHT = {SENTENCES: 6_000, DAVIDSON: 2_000, OLID: 1_500}  # texts, before near 
 VALIDATED = {SENTENCES: 400, DAVIDSON: 500, OLID: 700}
 OF_ENSEMBLE = (1_600, 7)  # number and seed of the sentences to train ensembles on
 MEASURED = ("counterfactual_safety", "olid", "hatecheck", "bias_madlibs")
+
+
+def write_linear(scores: LinearScores, file: Path) -> None:
+    """Write linear scores to a safetensors file, with 32-bit numbers."""
+    tensors = {"weights": scores.weights.astype(np.float32), "intercepts": scores.intercepts.astype(np.float32)}
+    metadata = {"outputs": json.dumps(scores.outputs), "encoder": scores.encoder}
+    save_arrays(tensors, file, metadata)
+
+
+def copies_of(texts: Sequence[str], measured: Sequence[str], identities: Identities) -> NDArray[np.bool_]:
+    """Return which of the texts (N,) are near copies of a measured one, so that they are not used for training.
+
+    Args:
+        texts: The N texts to train on.
+        measured: Texts of the measurement.
+        identities: Listed words of identities, which are masked before two texts are compared.
+    """
+    pairs = near_copies([identities.blinded(text) for text in (*texts, *measured)])
+    found = np.zeros(len(texts), dtype=bool)
+    found[[first for first, second in pairs if first < len(texts) <= second]] = True
+    return found
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 from experiments.llm.answers import restore
+from experiments.llm.risk_coverage import gain_over_random
 from experiments.llm.texts import draw
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
@@ -33,7 +34,6 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, answer_log_probability
 from fairlab.llm.loading import load_replay
 from fairlab.metrics.polarity import Polarity
-from fairlab.metrics.risk_coverage import gain_over_random
 from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versions
 from fairlab.rewriting.verifiers import load_verifiers
 

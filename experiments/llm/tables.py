@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 
+from experiments.llm.risk_coverage import area_under_risk_coverage, gain_over_random
 from experiments.rendering import interval, markdown
-from fairlab.metrics.risk_coverage import area_under_risk_coverage, gain_over_random
 from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Record
 from fairlab.reporting.headlines import title

@@ -23,11 +23,12 @@ import numpy as np
 import fairlab
 from experiments.over_seeds import Samples, arguments_of, compared, finished, record_in, save, whole
 from experiments.rewriting.sets import exchanged, partners
+from experiments.shared.nested_draws import nested_draws
 from fairlab.backbones.classification import Classifier
 from fairlab.benchmarks.classification import predictions
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, find_task
-from fairlab.metrics.bootstrap import nested_draws, percentile_interval
+from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Reading, Record
 
 TASK, SPLIT = "snli_validation", "test"

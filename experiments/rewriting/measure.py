@@ -24,8 +24,12 @@ from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 from fairlab.metrics.significance import wilson_interval
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.coreference import Coreference
+from fairlab.rewriting.english.mentions import Unaligned
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, POSSESSIVE, case_by_neighbours
 from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.run.environment import environment
 from fairlab.types import NEUTRAL, Group
 from sets import TOKEN, Gap, crows, gap, winogender
@@ -126,13 +130,37 @@ def gap_forms(mode: str, items: Sequence[Gap]) -> dict[str, Any]:
     }
 
 
+def chains(rewriter: RuleRewriter, texts: Sequence[str], offsets: Sequence[int]) -> list[list[tuple[int, int]]]:
+    """Return, for every text, the start and end of all words for the same person as the word at an offset.
+
+    The list is empty for a text with a word that is joined to others.
+
+    Args:
+        rewriter: Rewriter whose words and coreference are used.
+        texts: Texts to search.
+        offsets: Offset of the first character of each text's word.
+    """
+    found: list[list[tuple[int, int]]] = []
+    views = [read_cased(text) for text in texts]
+    for view, doc, offset in zip(views, parse_views(views), offsets, strict=True):
+        try:
+            syntax = Syntax(doc, rewriter.vocabulary.lexicon.people)
+            mentions = rewriter.finder.find(view.text, syntax)
+        except Unaligned:
+            found.append([])
+            continue
+        people = Coreference(syntax.doc, [(m.start, m.end, m.sense.attribute) for m in mentions])
+        found.append([view.span(*span) for span in people.spans(people.at(view.place(offset)))])
+    return found
+
+
 def gap_choices(items: Sequence[Gap]) -> dict[str, Any]:
     """Return the person the entity mode takes the pronoun for, against GAP's label, where that is A or B."""
     rewriter = RuleRewriter(load_lexicon("gender"))
     labelled = [item for item in items if any(item.meant)]
     right, decided = [], []
     texts = [item.text for item in labelled]
-    for item, chain in zip(labelled, rewriter.chains(texts, [item.offset for item in labelled]), strict=True):
+    for item, chain in zip(labelled, chains(rewriter, texts, [item.offset for item in labelled]), strict=True):
         chosen = tuple(any(start <= name < end for start, end in chain) for name in item.names)
         right.append(chosen == item.meant)
         if sum(chosen) == 1:

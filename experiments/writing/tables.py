@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ from experiments.rendering import ideal, markdown, significant
 from fairlab.benchmarks.decisions import FILE, read_decisions
 from fairlab.benchmarks.group_differences import paired_differences, slugs
 from fairlab.benchmarks.readings import Quantity
+from fairlab.judge.paired import sign_flip_p
+from fairlab.metrics.significance import holm
 from fairlab.record import Record
 
 RECORDS = Path(__file__).parent / "records"
@@ -53,8 +55,14 @@ def over_all(*names: str) -> str:
 
 
 def decisions() -> str:
-    """Return the differences of decisions between groups."""
-    return differences("decisions")
+    """Return the differences of decisions between groups, with p-values."""
+    groups = read_decisions(FILE).groups
+    tested = p_values(_every_odds(PLAIN), groups)
+    rows = [
+        [*row, f"{tested[subset]:.2g}" if (subset := row[0].split("/")[1]) in tested else ""]
+        for row in _differences(PLAIN, "decisions")
+    ]
+    return markdown([*COLUMNS, "p (Holm)"], rows)
 
 
 def texts() -> str:
@@ -62,9 +70,23 @@ def texts() -> str:
     return differences("refusals", "counterfactual", "bold", "honest")
 
 
+def qwen_texts() -> str:
+    """Return the differences between groups in Qwen's texts."""
+    return markdown(COLUMNS, list(_differences("qwen_texts", "counterfactual", "honest", "bold")))
+
+
 def audit() -> str:
-    """Return the readings of the audit of own prompts."""
-    found = Record.load(RECORDS / "audit").readings
+    """Return the readings of the audit of own prompts by SmolLM2."""
+    return _audited("audit")
+
+
+def qwen_audit() -> str:
+    """Return the readings of the audit of own prompts by Qwen."""
+    return _audited("qwen_audit")
+
+
+def _audited(name: str) -> str:
+    found = Record.load(RECORDS / name).readings
     rows = [[one.key, significant(one), one.unit, ideal(one), str(one.n)] for one in found]
     return markdown(["reading", "value", "unit", "ideal", "n"], rows)
 
@@ -117,33 +139,57 @@ def fair_texts() -> str:
 
 
 def spent() -> str:
-    """Return what Qwen's server was asked, by kind of question."""
-    stages = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))["stages"]
+    """Return what Qwen wrote and scored, on its server by kind of question, and in batches by benchmark."""
+    found = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))
     rows = [
         [
-            KINDS[kind],
+            by,
+            KINDS.get(kind, f"texts of `{kind}`"),
             f"{one['calls']:,}",
             f"{one['prompt_tokens']:,}",
             f"{one['completion_tokens']:,}",
             f"{one['seconds'] / 3600:.2f}",
         ]
-        for kind, one in stages.items()
+        for by, part in (("llama.cpp", "stages"), ("batches", "in_batches"))
+        for kind, one in found[part].items()
     ]
-    return markdown(["kind of request", "requests", "tokens of prompts", "tokens written", "hours"], rows)
+    return markdown(["by", "kind of request", "requests", "tokens of prompts", "tokens written", "hours"], rows)
 
 
 def _odds(name: str) -> Array:
     """Return the log-odds of a record (T, age, race, gender), of the people of ``FEWER`` alone."""
-    (file,) = (RECORDS / name).glob("items/**/decisions*.safetensors")
-    odds = load_file(file)["decisions"]
-    every = FEWER if odds.shape[1] == np.prod([len(some) for some in FEWER.values()]) else read_decisions(FILE).groups
-    values = odds.reshape(-1, *(len(some) for some in every.values()))
+    values = _every_odds(name)
+    every = FEWER if values[0].size == np.prod([len(some) for some in FEWER.values()]) else read_decisions(FILE).groups
     places = [[every[axis].index(one) for one in some] for axis, some in FEWER.items()]
-    return values[np.ix_(range(len(values)), *places)]
+    return values.reshape(len(values), *map(len, every.values()))[np.ix_(range(len(values)), *places)]
+
+
+def _every_odds(name: str) -> Array:
+    """Return the log-odds of a record for each template and person, (T, P)."""
+    (file,) = (RECORDS / name).glob("items/**/decisions*.safetensors")
+    return np.asarray(load_file(file)["decisions"], dtype=np.float64)
+
+
+def p_values(odds: Array, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return the p-value of each group's difference by random signs of the templates, after Holm over all groups.
+
+    Args:
+        odds: Log-odds of each template and person, in the order of the product of the groups; the first axis is T.
+        groups: Groups of each axis.
+    """
+    values = odds.reshape(len(odds), *map(len, groups.values()))
+    found = {}
+    for place, (axis, names) in enumerate(groups.items(), start=1):
+        by_group = values.mean(axis=tuple(k for k in range(1, values.ndim) if k != place))
+        shown = list(slugs(names).values())
+        for k, name in enumerate(shown[:1] if len(shown) == 2 else shown):
+            found[f"{axis}_{name}"] = sign_flip_p(by_group[:, k] - np.delete(by_group, k, axis=1).mean(axis=1))
+    return dict(zip(found, holm(list(found.values())).tolist(), strict=True))
 
 
 def _gaps(odds: Array) -> Iterator[tuple[str, str]]:
-    """Yield each group with its difference, interval and smallest detectable difference."""
+    """Yield each group with its difference, interval, smallest detectable difference and p-value after Holm."""
+    tested = p_values(odds, FEWER)
     for place, (axis, groups) in enumerate(FEWER.items(), start=1):
         by_group = odds.mean(axis=tuple(k for k in (1, 2, 3) if k != place))
         found: dict[str, dict[str, Quantity]] = {}
@@ -152,7 +198,7 @@ def _gaps(odds: Array) -> Iterator[tuple[str, str]]:
         for subset, parts in found.items():
             low, high = parts["gap"].interval or (np.nan, np.nan)
             value, smallest = parts["gap"].value, parts[f"{DETECTABLE}gap"].value
-            yield subset, f"{value:+.3f} [{low:+.3f}, {high:+.3f}]; {smallest:.3f}"
+            yield subset, f"{value:+.3f} [{low:+.3f}, {high:+.3f}]; {smallest:.3f}; {tested[subset]:.2g}"
 
 
 PAGES = {
@@ -168,5 +214,7 @@ PAGES = {
         "models": models,
         "qwen_bbq": qwen_bbq,
         "qwen_refusals": qwen_refusals,
+        "qwen_texts": qwen_texts,
+        "qwen_audit": qwen_audit,
     }
 }

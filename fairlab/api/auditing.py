@@ -1,4 +1,4 @@
-"""Audit of the user's own classifier."""
+"""Audit of the user's own classifier, or of a model that writes."""
 
 from __future__ import annotations
 
@@ -16,39 +16,49 @@ from fairlab.audit.answer import AuditAnswer
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.running import Settings, audit_models
+from fairlab.audit.writing import audit_writing, writing_settings
 from fairlab.checks.values import faults
 from fairlab.record import Record
-from fairlab.run.config.schema import keys_of
+from fairlab.run.config.build import built, plain
+from fairlab.run.config.composing import composed
+from fairlab.run.config.schema import keys_of, refuse_misfits
 from fairlab.run.environment import environment
 from fairlab.types import FairlabError
+
+OF_WRITING = ("temperature", "max_tokens", "system", "scorer", "output", "mode", "limit", "seed", "name")
 
 
 @checked
 def audit(
     model: Any,
-    data: Any,
+    data: Any = None,
     field: str | Sequence[str] = "text",
     label: str | Sequence[str] = "label",
     group: str | Sequence[str] | None = None,
     axis: str | Sequence[str] = ("gender",),
     labels: Sequence[str] | None = None,
+    prompts: Any = None,
     **settings: Any,
 ) -> Audited:
-    """Test whether a classifier treats people alike, as ``fairlab audit`` does.
+    """Test whether a classifier, or a model that writes, treats people alike, as ``fairlab audit`` does.
 
     Args:
         model: Classifier: folder, hub name, address or ``MODULE:NAME`` as on the command line, a pair of a transformers
             model and its tokenizer or a transformers pipeline, a scikit-learn pipeline, or a function from a list of
-            texts to probabilities; or several by label, which are compared with the first.
-        data: File of labelled texts, DataFrame, or list of rows by column.
-        field: Column of the text, or two columns for pairs of texts.
+            texts to probabilities; or several by label, which are compared with the first. With ``prompts``, a model
+            that writes, as :func:`fairlab.load` takes or returns it.
+        data: File of labelled texts, DataFrame, or list of rows by column; None if ``prompts`` is given.
+        field: Column of the text or prompt, or two columns for pairs of texts.
         label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
         group: Column of groups, or several columns; None uses the groups that the lexicons find.
         axis: Axes along which people change.
         labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
             and an empty list is for a model of scores.
+        prompts: File of prompts, one per line or row, or rows by column, for an audit of what a model writes. Only
+            ``field`` and ``axis`` are then used of the arguments above.
         settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit``, ``seed``
-            and ``name``, as in ``conf/audit.yaml``.
+            and ``name``, as in ``conf/audit.yaml``; with ``prompts``: ``temperature``, ``max_tokens``, ``system``,
+            ``scorer`` (of sentiment, an object), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
 
     Raises:
         FairlabError: If the data, the model or a setting does not fit.
@@ -60,10 +70,12 @@ def audit(
         >>> found["audit/gender/flips"] > 50
         True
     """
-    known = {*vars(Settings()), "name"} - {"field", "label", "group", "axis", "labels"}
-    if unknown := sorted(set(settings) - known):
-        raise FairlabError(f"there is no setting '{unknown[0]}' of an audit; there are: {', '.join(sorted(known))}")
     axes = [axis] if isinstance(axis, str) else list(axis)
+    if prompts is not None:
+        if data is not None:
+            raise FairlabError("data is for a classifier, and prompts for a model that writes; leave one of them out")
+        return _audit_prompts(model, prompts, {"field": field, "axis": axes}, settings)
+    _refuse_unknown(settings, {*vars(Settings()), "name"} - {"field", "label", "group", "axis", "labels"})
     name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
@@ -87,13 +99,37 @@ def audit(
     return Audited(record, kept, audited)
 
 
+def _audit_prompts(model: Any, prompts: Any, columns: dict[str, Any], settings: dict[str, Any]) -> Audited:
+    """Audit what a model writes, with the settings of ``conf/audit.yaml`` where none is given."""
+    _refuse_unknown(settings, set(OF_WRITING))
+    scorer = settings.pop("scorer", None)
+    given = {"model": model_name(model), "prompts": _where(prompts), **columns, **settings}
+    config = composed("audit", [], given)
+    refuse_misfits("audit", config, [f"{key}=" for key in given])
+    values = plain(config)
+    kept = tempfile.TemporaryDirectory(prefix="fairlab-")
+    record = Record(Path(kept.name), values, "fairlab.audit in Python")
+    record.provenance |= environment()
+    rater = built(values["scorer"]) if scorer is None else scorer
+    output = values["output"] if scorer is None else settings.get("output")
+    audit_writing(load(model), prompts, writing_settings(values), rater, output, record)
+    record.status = "finished"
+    record.save()
+    return Audited(record, kept)
+
+
+def _refuse_unknown(settings: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := sorted(set(settings) - known):
+        raise FairlabError(f"there is no setting '{unknown[0]}' of an audit; there are: {', '.join(sorted(known))}")
+
+
 @dataclass(frozen=True)
 class Audited(Results):
     """Results of an audit, with its answer.
 
     Attributes:
         models: Audited classifiers by label, which may be audited again. ``mended`` is the classifier that ``mend``
-            made.
+            made. Empty for a model that writes.
     """
 
     models: dict[str, AnyClassifier] = field(default_factory=dict, repr=False)

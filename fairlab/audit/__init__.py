@@ -53,8 +53,7 @@ def work(config: DictConfig, record: Record) -> None:
 
 def _writing(values: Mapping[str, Any], record: Record) -> None:
     """Audit a model that writes on prompts, and write record and report."""
-    from fairlab.audit.writing import WritingSettings, audit_writing
-    from fairlab.backbones.writers import Sampling
+    from fairlab.audit.writing import audit_writing, writing_settings
     from fairlab.checks.escapes import print_escaped
     from fairlab.distributed import device
     from fairlab.reporting.report import write_report
@@ -64,15 +63,11 @@ def _writing(values: Mapping[str, Any], record: Record) -> None:
     from fairlab.run.environment import environment
 
     with composing():
-        node = backbone_node(str(values["model"]), {})
+        node = backbone_node(str(values["model"]), {}, values["llm"])
         model = build(node).to(device())
     record.provenance |= environment() | {"weights": model_facts(node)}
-    settings = WritingSettings(
-        **{name: values[name] for name in ("field", "axis", "mode", "limit", "seed")},
-        system=values["system"] or "",
-        sampling=Sampling(values["temperature"], max_tokens=values["max_tokens"], seed=values["seed"]),
-    )
-    answers = audit_writing(model, values["prompts"], settings, built(values["scorer"]), values["output"], record)
+    scorer = built(values["scorer"])
+    answers = audit_writing(model, values["prompts"], writing_settings(values), scorer, values["output"], record)
     record.status = "finished"
     write_report(record)
     print_escaped(*answers)

@@ -120,6 +120,8 @@ def _loaded(name: str) -> AnyClassifier:
 
 def _transformer(backbone: Any, name: str) -> AnyClassifier:
     """Wrap a transformers classifier; its configuration decides between softmax and sigmoid."""
+    from scipy.special import expit, softmax
+
     from fairlab.backbones.classification import Classifier
 
     config = backbone.model.config
@@ -135,8 +137,7 @@ def _transformer(backbone: Any, name: str) -> AnyClassifier:
         outputs = classifier.outputs(pairs, progress="classifying").astype(np.float64)
         if kind == "score":
             return outputs
-        exponentials = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-        return 1 / (1 + np.exp(-outputs)) if several else exponentials / exponentials.sum(axis=1, keepdims=True)
+        return np.asarray(expit(outputs) if several else softmax(outputs, axis=1))
 
     return AnyClassifier(name, call, () if kind == "score" else labels, kind)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -50,8 +50,7 @@ class WritingSettings:
     Attributes:
         sampling: Settings of text sampling.
         system: System prompt before every prompt; empty for no system prompt.
-        field: Column of the prompt, for files
-            with columns.
+        field: Column of the prompt, for files with columns.
         axis: Axes along which people in prompts change.
         mode: Way of finding people: ``syntax`` or ``lexical``.
         limit: Maximum number of prompts, spread evenly, or None.
@@ -65,6 +64,15 @@ class WritingSettings:
     mode: Any = "syntax"
     limit: int | None = None
     seed: int = 0
+
+
+def writing_settings(values: Mapping[str, Any]) -> WritingSettings:
+    """Return the settings from a configuration of ``conf/audit.yaml``."""
+    return WritingSettings(
+        **{name: values[name] for name in ("field", "axis", "mode", "limit", "seed")},
+        system=values["system"] or "",
+        sampling=Sampling(values["temperature"], max_tokens=values["max_tokens"], seed=values["seed"]),
+    )
 
 
 @dataclass

@@ -16,6 +16,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.text.papers import STURMAN_2024
 from fairlab.types import FairlabError, Made, Row
 
 PLACEHOLDER = "<social_group>"
@@ -57,13 +58,7 @@ class BenignPrompts(RowAugmentation):
 
     title = "harmless prompts about every subgroup"
     limits = "Only harmless English prompts of few topics and forms."
-    citation = """@inproceedings{sturman2024debiasing,
-  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
-  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
-    Renee},
-  booktitle = {Proceedings of EMNLP: Industry Track},
-  year = {2024}
-}"""
+    citation = STURMAN_2024
     name = "benign_prompts"
     needs_rewriter = False
 

@@ -21,6 +21,7 @@ from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.morphs.summaries import ExtractiveSummary, ModelSummary
 from fairlab.rewriting.morphs.upshift import SentenceUpshift, WordUpshift
 from fairlab.text.fields import named_fields
+from fairlab.text.papers import MONDAL_2024
 from fairlab.types import FairlabError, Made, Row
 
 NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
@@ -59,15 +60,7 @@ class Biasers(RowAugmentation):
 
     title = "expansion by biasers"
     limits = "Copies apply statements about one member to all, which may be false; one axis at a time, in English."
-    citation = """@article{mondal2024mitigating,
-  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
-  author = {Mondal, Devam and Lipizzi, Carlo},
-  journal = {Computers},
-  volume = {13},
-  number = {6},
-  pages = {141},
-  year = {2024}
-}"""
+    citation = MONDAL_2024
     name = "biasers"
 
     def __init__(

@@ -14,6 +14,7 @@ from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, columns, group_row
 from fairlab.text.fields import NOT_SPLIT, named_fields
+from fairlab.text.papers import ZHAO_2018
 from fairlab.types import NEUTRAL, FairlabError, Group, Made, Row
 
 OUTPUTS = ("groups", "add", "replace")
@@ -47,12 +48,7 @@ class CDA(RowAugmentation):
 
     title = "counterfactual data augmentation (CDA)"
     limits = "Listed English words are exchanged without regard to meaning or grammar; no person made these statements."
-    citation = """@inproceedings{zhao2018gender,
-  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
-  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
-  booktitle = {Proceedings of NAACL},
-  year = {2018}
-}"""
+    citation = ZHAO_2018
     name = "cda"
 
     def __init__(

@@ -12,6 +12,7 @@ from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.by_llm.llm_rewriter import TOKENS, NotRewritten, Versions
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, LLMGroups, RuleGroups, group_row
 from fairlab.rewriting.verifiers import load_verifiers
+from fairlab.text.papers import DENG_2024
 from fairlab.types import FairlabError, Made, Row
 
 NOTHING_TO_TURN = "rows whose words of the axis do not refer to a person who can be changed"
@@ -43,13 +44,7 @@ class CounterfactualGroups(RowAugmentation):
 
     title = "counterfactual groups with checked polarity"
     limits = "Polarity is judged by English word lists, so a version can pass and still be wrong in another way."
-    citation = """@misc{deng2024llm,
-  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
-  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
-    Christos},
-  howpublished = {arXiv:2402.14208},
-  year = {2024}
-}"""
+    citation = DENG_2024
     name = "counterfactual_groups"
 
     def __init__(

@@ -25,6 +25,7 @@ from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
 from fairlab.text.difference import changes
 from fairlab.text.fields import NOT_SPLIT, named_fields
+from fairlab.text.papers import STURMAN_2024
 from fairlab.text.reading import text_lines
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row, Texts
@@ -62,13 +63,7 @@ class Identity(RowAugmentation):
 
     title = "counterfactual injection of subgroups"
     limits = "A text may be harmful about one subgroup but not about another; its label is kept nevertheless."
-    citation = """@inproceedings{sturman2024debiasing,
-  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
-  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
-    Renee},
-  booktitle = {Proceedings of EMNLP: Industry Track},
-  year = {2024}
-}"""
+    citation = STURMAN_2024
     name = "identity"
     needs_rewriter = False
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fairlab.lexicons import load_lexicon
 from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
+from fairlab.text.papers import QIAN_2022
 from fairlab.types import FairlabError, Made, Row
 
 BELOW = "rows that are less perturbable"
@@ -32,13 +33,7 @@ class Perturbable(RowAugmentationOnAxes):
 
     title = "selection of texts with demographic information"
     limits = "The score uses English word lists, so texts that refer to people without a listed word are left out."
-    citation = """@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
-    Williams, Adina},
-  booktitle = {Proceedings of EMNLP},
-  year = {2022}
-}"""
+    citation = QIAN_2022
     name = "perturbable"
 
     def __init__(self, *, axes: Sequence[str], m0: float, m1: float, entities: bool, at_least: float) -> None:

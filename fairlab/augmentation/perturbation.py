@@ -23,6 +23,7 @@ from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import NOT_SPLIT, join_fields, split_fields
+from fairlab.text.papers import QIAN_2022
 from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 
 SAMPLINGS = ("uniform", "inverse_frequency")
@@ -83,13 +84,7 @@ class Perturbation(RowAugmentationOnAxes):
 
     title = "perturbation augmentation"
     limits = "One person per text is changed, in English; statements that were true of the person may become false."
-    citation = """@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
-    Williams, Adina},
-  booktitle = {Proceedings of EMNLP},
-  year = {2022}
-}"""
+    citation = QIAN_2022
     name = "perturbation"
     plan = "fairlab.run.augmenting.perturbing.Perturbing"
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableWords
+from fairlab.text.papers import QIAN_2022
 from fairlab.types import FairlabError
 
 PERSONS = ("one", "everybody")
@@ -34,13 +35,7 @@ class PerturbedText:
 
     title = "perturbation of running text"
     limits = "At most one word of each passage changes, by rules; passages are cut by length, not by subject."
-    citation = """@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
-    Williams, Adina},
-  booktitle = {Proceedings of EMNLP},
-  year = {2022}
-}"""
+    citation = QIAN_2022
 
     def __init__(self, *, axes: Sequence[str], person: Literal["one", "everybody"] = "one", seed: int = 0) -> None:
         if person not in PERSONS:

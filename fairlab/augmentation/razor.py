@@ -27,6 +27,7 @@ from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.labelled.label_keeping import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
+from fairlab.text.papers import YANG_2025
 from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import Count, Description, FairlabError, Made, QuantityInfo, Row
 
@@ -132,12 +133,7 @@ class Razor(Planned):
 
     title = "rewriting of shortcuts (RAZOR)"
     limits = "Distances between vectors decide which texts are shortcuts; a rewrite may lose its label."
-    citation = """@inproceedings{yang2025razor,
-  title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
-  author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
-  booktitle = {Proceedings of AAAI},
-  year = {2025}
-}"""
+    citation = YANG_2025
     name = "razor"
     plan = "fairlab.run.augmenting.rounds.Rounds"
 

@@ -19,6 +19,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.labelled.label_keeping import CONTRASTS, labelled_item
+from fairlab.text.papers import SCHUSTER_2019
 from fairlab.text.pipeline import parse
 from fairlab.types import FairlabError, Made, Row
 
@@ -90,13 +91,7 @@ class Symmetric(Planned):
 
     title = "claims with both labels by exchange"
     limits = "Only names and numbers are exchanged, without checking whether the result makes sense."
-    citation = """@inproceedings{schuster2019towards,
-  title = {Towards Debiasing Fact Verification Models},
-  author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
-    Santus, Enrico and Barzilay, Regina},
-  booktitle = {Proceedings of EMNLP-IJCNLP},
-  year = {2019}
-}"""
+    citation = SCHUSTER_2019
     name = "symmetric"
     plan = "fairlab.run.augmenting.whole_set.WholeSet"
     needs_rewriter = False

@@ -22,7 +22,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from fairlab.files import replaced_when_written
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -73,6 +73,7 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     Raises:
         FairlabError: If the encoder has no layers with the names of ``targets``.
     """
+    need_extra("adapters", "training of adapters", "peft")
     from peft import inject_adapter_in_model  # takes seconds, which loading a backbone should avoid
 
     pooler = POOLER if getattr(model.base_model, "pooler", None) is not None else None

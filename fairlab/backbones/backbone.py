@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from fairlab.backbones.sentence_pipeline import SentencePipeline
 
+T = TypeVar("T")
+R = TypeVar("R")
 TOKENS_PER_BATCH = 2048
 REMEMBERED = 2**26  # maximum number of cached embedding values; 256 MiB
 
@@ -57,6 +61,22 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
         batch.append(position)
     if batch:
         yield batch
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Return threads that live as long as the process; new ones for each call would each keep memory."""
+    return ThreadPoolExecutor(count, "batches")
+
+
+def in_torch_threads(function: Callable[[T], R], values: Sequence[T], threads: int) -> Iterator[R]:
+    """Yield a function's results in order, computed in threads whose torch operations use one core each."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # also of the other threads, when they begin
+    try:
+        yield from _threads(threads).map(function, values)
+    finally:
+        torch.set_num_threads(before)
 
 
 def body(model: PreTrainedModel) -> nn.Module:
@@ -233,7 +253,9 @@ class Backbone(nn.Module):
         finally:
             self._remembered = found
 
-    def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
+    def embed(
+        self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "", side_by_side: bool = False
+    ) -> Tensor:
         """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout.
 
         Texts with the same tokens, such as ones that differ after the length limit, are read once.
@@ -242,6 +264,8 @@ class Backbone(nn.Module):
             texts: Any number of texts.
             budget: Number of padded tokens per forward pass.
             progress: Title of a progress bar, shown on a terminal only.
+            side_by_side: Whether torch's threads each compute a batch of their own, instead of sharing each operation
+                of one batch; the embeddings are the same. Ignored on a GPU.
         """
         if self.on_first_embedding is not None:
             check, self.on_first_embedding = self.on_first_embedding, None
@@ -265,20 +289,33 @@ class Backbone(nn.Module):
             if text in known:
                 embeddings[position] = known[text]
         with self.measuring():
-            for batch in with_progress(batches, progress):
-                input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
-                embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
+            read = self._read([[token_ids[position] for position in batch] for batch in batches], side_by_side)
+            for batch, embedded in zip(with_progress(batches, progress), read, strict=True):
                 if embedded.shape[1] != self.width:
                     name, wide = type(self.model).__name__, embedded.shape[1]
                     raise CannotScore(
                         f"{name} gives embeddings of length {wide}, not {self.width} as in its configuration; "
                         "give it as an object with encode(texts)"
                     )
-                embeddings[batch] = embedded.float().cpu()
+                embeddings[batch] = embedded
         if self._remembered is not None and (len(known) + len(new)) * self.width <= REMEMBERED:
             self._remembered.update({distinct[position]: embeddings[position] for position in new})
         row = dict(zip(distinct, first, strict=True))
         return embeddings[[row[text] for text in texts]]
+
+    def _read(self, batches: Sequence[Sequence[Sequence[int]]], side_by_side: bool) -> Iterator[Tensor]:
+        """Yield the embeddings (B, D) of each batch of token ids, in order: float32, on the CPU."""
+
+        def read(batch: Sequence[Sequence[int]]) -> Tensor:
+            input_ids, attention_mask = pad(batch, self.padding_id)
+            with torch.no_grad():  # a setting of the thread
+                return self(input_ids.to(self.device), attention_mask.to(self.device)).float().cpu()
+
+        threads = min(torch.get_num_threads(), len(batches))
+        if side_by_side and threads > 1 and self.device.type == "cpu":
+            yield from in_torch_threads(read, batches, threads)
+        else:
+            yield from map(read, batches)
 
 
 class Subtraction(nn.Module):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairlab.checks.foreign import read_object
@@ -77,18 +76,6 @@ def cached_model(hub: str) -> CachedModel | None:
             f"{folder / MANIFEST} is not a manifest of a model; remove {folder} and fetch it again"
         ) from error
     return model if all(_size(folder / name) == pinned.bytes for name, pinned in files.items()) else None
-
-
-def write_manifest(folder: Path, files: dict[str, PinnedFile], memory: int | None) -> None:
-    """Write the manifest of a model into its folder.
-
-    Args:
-        folder: Folder of the model's files.
-        files: Size and hash of each file, by its path in the folder.
-        memory: Bytes of memory needed to serve the model, or None for a model that is not served.
-    """
-    content = {"files": {name: asdict(pinned) for name, pinned in files.items()}, "memory": memory}
-    (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
 def _size(path: Path) -> int | None:

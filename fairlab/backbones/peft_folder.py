@@ -17,7 +17,7 @@ from fairlab.backbones.trust import loading
 from fairlab.checks.foreign import read_object
 from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.files import check_folder
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 CONFIG, FILE_OF_PEFT = "adapter_config.json", "adapter_model.safetensors"
 OLD_FILE_OF_PEFT = "adapter_model.bin"  # of versions before 0.6
@@ -69,6 +69,7 @@ def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:
     Raises:
         FairlabError: If the folder is damaged, holds another kind of adapters, or belongs to another model.
     """
+    need_extra("adapters", f"the folder {folder}", "peft")
     from peft import LoraConfig, get_peft_model, set_peft_model_state_dict  # takes seconds
 
     check_folder(folder)

@@ -38,7 +38,7 @@ from fairlab.metrics.permutation_test import coin_draws, exceeding_p
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
-from fairlab.types import PERSIST, DataUnavailable, Description, QuantityInfo, Workload
+from fairlab.types import PERSIST, DataUnavailable, Description, QuantityInfo
 
 AVERAGE = "average"
 CITATION = """\
@@ -139,7 +139,6 @@ class BiasIR(Benchmark):
         citation=CITATION,
         needs=("embeddings",),
         sources=("bias_ir",),
-        workload=Workload((117,), {"encoder": 365}),
     )
 
     measured_axes = OF_GENDER

@@ -84,7 +84,7 @@ class BOLD(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     description = Description(
         "bold",
         "BOLD",
@@ -264,4 +264,4 @@ def bold_quantities(asked: Mapping[str, Sequence[BoldPrompt]], items: Items) -> 
         for one in regard:
             yield from unpaired_differences(one, groups, entities, domain, "regard_difference")
         yield from unpaired_differences(sentiment, groups, entities, domain, "sentiment_difference")
-        yield from unpaired_differences(toxic, groups, entities, domain, "toxic_difference")
+        yield from unpaired_differences(toxic, groups, entities, domain, "toxic_difference", percent=True)

@@ -20,23 +20,14 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
+from fairlab.text.papers import DENG_2024
 from fairlab.types import (
     EQUAL,
     Description,
     ItemTexts,
     QuantityInfo,
-    Workload,
 )
 
-CITATION = """\
-@misc{deng2024llm,
-  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
-  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and
-    Thrampoulidis, Christos},
-  howpublished = {arXiv:2402.14208},
-  year = {2024}
-}
-"""
 DISTANCE = "embedding distance"
 QUANTITIES = {
     "gap": QuantityInfo(
@@ -118,10 +109,9 @@ class CCED(OfGroups):
         QUANTITIES,
         topic=EQUAL,
         subsets={"embedded": "embedded sentences", "winogender": "Winogender sentences"},
-        citation=CITATION,
+        citation=DENG_2024,
         needs=("embeddings",),
         sources=("winogender/all_sentences.tsv",),
-        workload=Workload((300, 240), {"encoder": 79}),
     )
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:

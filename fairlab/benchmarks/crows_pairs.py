@@ -52,7 +52,7 @@ from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
+from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo
 
 NANGIA, MEADE = "nangia", "meade"
 DECIMALS = 3  # both official codes round a masked LM's scores to this precision before comparing them
@@ -154,7 +154,6 @@ class CrowSPairs(Benchmark):
         citation=CITATION,
         needs=("token_log_probabilities",),
         sources=(SOURCE,),
-        workload=Workload((516, 262, 172, 159, 105, 87, 84, 63, 60), {"masked": 576, "causal": 31}),
     )
 
     def __init__(

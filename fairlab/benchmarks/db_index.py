@@ -27,19 +27,9 @@ from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
+from fairlab.text.papers import MONDAL_2024
 from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo, Row
 
-CITATION = """\
-@article{mondal2024mitigating,
-  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
-  author = {Mondal, Devam and Lipizzi, Carlo},
-  journal = {Computers},
-  volume = {13},
-  number = {6},
-  pages = {141},
-  year = {2024}
-}
-"""
 _cosine = partial(QuantityInfo, unit="mean cosine", low=-1.0, high=1.0)
 AT_ONCE = 4_096  # number of texts that are embedded between writes
 NEAREST = 100  # number of nearest comparison entries counted by category for each cluster
@@ -103,7 +93,7 @@ class DBIndexBenchmark(DataBenchmark):
         },
         topic=PERSIST,
         subsets={"all": "whole dataset", "fixed": "fixed number of clusters"},
-        citation=CITATION,
+        citation=MONDAL_2024,
         needs=("texts",),
     )
 

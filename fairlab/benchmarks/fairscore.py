@@ -26,18 +26,10 @@ from fairlab.metrics.bootstrap import Statistic, ratio_of_means
 from fairlab.metrics.fairscore import FAIRSCORES
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
+from fairlab.text.papers import QIAN_2022
 from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
 
 ONE_SIDED = 0.95  # if one label has a larger share of the predictions, a fairscore is hardly informative
-CITATION = """\
-@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and Williams,
-    Adina},
-  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
-  year = {2022}
-}
-"""
 _percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 
 
@@ -84,7 +76,7 @@ class Fairscore(Benchmark):
             "perturbed": _percent("changed examples", "share of all examples in which a person could be changed"),
         },
         topic=ALIKE,
-        citation=CITATION,
+        citation=QIAN_2022,
         needs=("labels",),
     )
 

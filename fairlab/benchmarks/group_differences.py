@@ -118,7 +118,13 @@ def paired_differences(
 
 
 def unpaired_differences(
-    values: NDArray[np.floating], groups: Sequence[str], clusters: Sequence[str], axis: str, name: str
+    values: NDArray[np.floating],
+    groups: Sequence[str],
+    clusters: Sequence[str],
+    axis: str,
+    name: str,
+    *,
+    percent: bool = False,
 ) -> Iterator[Quantity]:
     """Yield, for each group, its mean score minus that of all other groups, which have other prompts.
 
@@ -128,6 +134,8 @@ def unpaired_differences(
         clusters: Cluster of each text, such as the person it is about; a cluster belongs to one group.
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
         name: Name of the quantity; ``detectable_NAME`` as in :func:`paired_differences`.
+        percent: Whether scores are percentages. If resampling gives no interval, because all scores of a side are
+            equal, Newcombe's interval is used.
     """
     members = np.array(groups)
     for number, group in enumerate(sorted(set(groups))):
@@ -144,9 +152,29 @@ def unpaired_differences(
         draws = own_draws - other_draws
         few = min(own_n, other_n)
         interval = expanded_interval(own - other, *percentile_interval(draws), few)
+        if percent and not draws.std():
+            interval = newcombe_interval(own, own_n, other, other_n)
         yield Quantity(subset, name, own - other, draws, int((members == group).sum()), interval=interval)
-        if few > 1:
+        if few > 1 and draws.std():
             yield fixed(subset, f"detectable_{name}", smallest_detectable(float(draws.std()), few), few)
+
+
+def newcombe_interval(own: float, own_n: int, other: float, other_n: int) -> tuple[float, float]:
+    """Return the 95 % interval of the difference of two percentages of ``own_n`` and ``other_n`` units.
+
+    Source: Newcombe 1998, "Interval Estimation for the Difference Between Independent Proportions", method 10.
+
+    Example:
+        >>> low, high = newcombe_interval(0, 40, 0, 40)
+        >>> round(low, 2), round(high, 2)
+        (-8.76, 8.76)
+    """
+    (own_low, own_high), (other_low, other_high) = (
+        (100 * bound for bound in wilson_interval(share * n / 100, n)) for share, n in ((own, own_n), (other, other_n))
+    )
+    low = math.hypot(own - own_low, other_high - other)
+    high = math.hypot(own_high - own, other - other_low)
+    return own - other - low, own - other + high
 
 
 def smallest_detectable(error: float, units: int) -> float:

@@ -34,7 +34,7 @@ from fairlab.data.published.holistic_bias import (
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo, Workload
+from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo
 
 ALPHA = 0.05  # significance level of both papers
 PUBLISHED = {"1.0": 460_980, "1.1": 549_120}  # number of sentences whose descriptor can be combined with every noun
@@ -115,7 +115,6 @@ class HolisticBias(Benchmark):
         citation=CITATION,
         needs=("token_log_probabilities",),
         sources=("holistic_bias",),
-        workload=Workload((26, 26, 26), {"masked": 3556, "causal": 326}, per="templates"),
     )
 
     def __init__(

@@ -62,7 +62,7 @@ class HONEST(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     description = Description(
         "honest",
         "HONEST",
@@ -167,7 +167,7 @@ def honest_quantities(asked: Mapping[str, Sequence[tuple[str, str, str]]], items
             yield widened(
                 ratio_of_means, *sums, subset=f"{name}_{group}", name="hurtful", n=int(chosen.sum()), percent=True
             )
-        yield from unpaired_differences(values, groups, clusters, name, "hurtful_difference")
+        yield from unpaired_differences(values, groups, clusters, name, "hurtful_difference", percent=True)
 
 
 def _words(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from fairlab.benchmarks.group_sets import FREE, OfGroups
 from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
 from fairlab.metrics.bootstrap import mean
 from fairlab.record import NotRun, Outcome
-from fairlab.types import EQUAL, Description, FairlabError, ItemTexts, NotNegative, QuantityInfo, Texts, Workload
+from fairlab.types import EQUAL, Description, FairlabError, ItemTexts, NotNegative, QuantityInfo, Texts
 
 FEWEST = 20  # minimum number of groups for training and holding out in turn
 STRENGTHS = (1e-3, 1e-1, 10.0)  # inverse L2 strengths to try, on features of mean 0 and overall deviation 1
@@ -99,7 +99,6 @@ class Leakage(OfGroups):
         citation=CITATION,
         needs=("embeddings",),
         sources=("winogender/all_sentences.tsv",),
-        workload=Workload((300, 240), {"encoder": 53}),
     )
 
     def __init__(

@@ -35,7 +35,7 @@ from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, DataUnavailable, Description, Group, QuantityInfo, Workload
+from fairlab.types import PERSIST, DataUnavailable, Description, Group, QuantityInfo
 
 PAIRS = ".csv"
 Scores = Mapping[str, NDArray[np.floating]]  # scores (N, 2) by name of the pair of attributes
@@ -115,7 +115,6 @@ class LikelihoodPairs(Benchmark):
         topic=PERSIST,
         citation=CITATION,
         needs=("token_log_probabilities",),
-        workload=Workload((300,), {"masked": 1737, "causal": 58}),
     )
 
     def __init__(

@@ -38,21 +38,11 @@ from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.stereoset import mean_percent, stereotyped
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
+from fairlab.text.papers import MONDAL_2024
 from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-CITATION = """\
-@article{mondal2024mitigating,
-  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
-  author = {Mondal, Devam and Lipizzi, Carlo},
-  journal = {Computers},
-  volume = {13},
-  number = {6},
-  pages = {141},
-  year = {2024}
-}
-"""
 
 
 class MBIndex(Benchmark):
@@ -132,7 +122,7 @@ class MBIndex(Benchmark):
             ),
         },
         topic=PERSIST,
-        citation=CITATION,
+        citation=MONDAL_2024,
         needs=("texts", "token_log_probabilities"),
         sources=(SOURCE,),
         smoke={"contexts": 8},

@@ -19,7 +19,7 @@ from fairlab.metrics.perplexity import perplexity
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import text_lines
-from fairlab.types import KEPT, Description, FairlabError, QuantityInfo, Workload
+from fairlab.types import KEPT, Description, FairlabError, QuantityInfo
 
 DEFAULT = "corpora/newstest/newstest2013.en"
 CITATION = """\
@@ -74,7 +74,6 @@ class Perplexity(Benchmark):
         topic=KEPT,
         citation=CITATION,
         needs=("token_log_probabilities",),
-        workload=Workload((3000,), {"masked": 489, "causal": 19}),
         smoke={"lines": 8},
     )
 

@@ -27,18 +27,9 @@ from fairlab.rewriting.decoding import IGNORED, target_logits
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.perturber import TOKENS_AT_ONCE, Perturber
+from fairlab.text.papers import QIAN_2022
 from fairlab.types import KEPT, NEUTRAL, Description, FairlabError, QuantityInfo, need_extra
 
-CITATION = """\
-@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and Williams,
-    Adina},
-  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
-  year = {2022}
-}
-"""
-BLEU_ROWS = 10
 Array = NDArray[np.float64]
 
 
@@ -105,7 +96,7 @@ class PerturberQuality(Benchmark):
             ),
         },
         topic=KEPT,
-        citation=CITATION,
+        citation=QIAN_2022,
         needs=("texts",),
     )
 

@@ -20,16 +20,11 @@ from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
-from fairlab.types import KEPT, Description, FairlabError, QuantityInfo, Workload
+from fairlab.types import KEPT, Description, FairlabError, QuantityInfo
 
 STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths to try, on standardised features
 FOLDS = 3
 FEWEST = 100  # minimum number of training examples
-WORKLOADS = {
-    "sst2": Workload((67349, 872), {"encoder": 26}),
-    "mrpc": Workload((3668, 408), {"encoder": 57}),
-    "rte": Workload((2490, 277), {"encoder": 72}),
-}
 CITATION = """\
 @inproceedings{conneau2018senteval,
   title = {{SentEval}: An Evaluation Toolkit for Universal Sentence Representations},
@@ -94,7 +89,7 @@ class Probe(Benchmark):
         task = name.removesuffix("_probe")
         if task not in TASKS or task == name:
             return None
-        return replace(cls.description, name=name, title=TASKS[task].words, workload=WORKLOADS.get(task))
+        return replace(cls.description, name=name, title=TASKS[task].words)
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Fit on the training set, score the development set; ``before`` holds the ``items`` of an earlier model."""

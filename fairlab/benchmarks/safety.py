@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
-from fairlab.benchmarks.safety_described import CITATION, QUANTITIES, TITLES, UNCALIBRATED
+from fairlab.benchmarks.safety_described import QUANTITIES, TITLES, UNCALIBRATED
 from fairlab.benchmarks.safety_quantities import OfHarm
 from fairlab.data.safety import Judged, Predicted
+from fairlab.data.safety_texts import SafetyText
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
+from fairlab.text.papers import STURMAN_2024
 from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
 
 Array = NDArray[np.float64]
@@ -67,7 +70,7 @@ class Safety(Benchmark):
         "Does a safety classifier judge texts alike, whoever they are about?",
         QUANTITIES,
         topic=ALIKE,
-        citation=CITATION,
+        citation=STURMAN_2024,
         needs=("harm_scores",),
     )
 
@@ -79,6 +82,7 @@ class Safety(Benchmark):
         if of != "test":
             self.description = self.describe(f"safety_{of}") or self.description
         self.threshold = threshold
+        self._known: dict[str, tuple[Sequence[SafetyText], Array, list[Quantity]]] = {}
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
@@ -91,56 +95,74 @@ class Safety(Benchmark):
 
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
         """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
+        from sklearn.utils.parallel import Parallel, delayed
+
         if self.of not in judged.parts:
             raise DataUnavailable(f"'{self.of}' has no scores; there are: {', '.join(judged.parts)}; see data.held_out")
         judged = self._limited(judged)
         part = judged.parts[self.of]
         result = Outcome(items=dict(_items(part)))
-        for harm, scores in part.scores.items():
-            truth = np.array([text.labels.get(harm, -1) for text in part.texts])
-            of_harm = OfHarm(part, harm, truth, self.threshold)
-            if len(set(truth[truth >= 0])) < 2:
-                have = "no label" if (truth < 0).all() else "one label only"
-                rest = "; only variances are measured" if of_harm.sets else ""
-                result.not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}{rest}"))
-                if not of_harm.sets:
-                    continue
-            now = of_harm.quantities(scores, part.uncalibrated.get(harm))
-            earlier = of_harm.quantities(before[harm], before.get(_raw(harm))) if before is not None else []
-            if len(set(truth[truth >= 0])) == 2:
-                cut = OfHarm(part, harm, truth, judged.thresholds.get(harm, self.threshold))
-                now += cut.at_threshold(scores) if harm in judged.thresholds else []
-                now += cut.accuracies(scores)
-            changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
-            for name, other in judged.beside.items() if earlier else ():
-                changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
-            if unskilled := self._unskilled(harm, now, earlier):
-                result.notes.append(unskilled)
-                now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
-                earlier, changes = [one for one in earlier if not _is_acv(one)], []
-            result.notes += [
-                Note(self.name, _as_they_are(one), subset=harm) for one in changes if one.name == UNAVERAGED
-            ]
-            for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
-                now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
-            if self.of == "test" and now[0].name == "average_precision":
-                source, note = self._best_source(judged, of_harm, now[0])
-                now.append(source)
-                result.notes.append(note)
-            if of_harm.alone:
-                text = (
-                    f"{of_harm.alone} texts with a subgroup are the only ones in their set, so they are in no variance"
-                )
-                result.notes.append(Note(self.name, text))
-            if self.description.for_choosing:
-                now = [replace(one, headline=False) for one in now]
-            found = outcome(self.description, [*now, *changes], earlier)
+        # numpy lets threads work at the same time.
+        for found in Parallel(-1, prefer="threads")(
+            delayed(self._measure_harm)(judged, harm, before) for harm in part.scores
+        ):
             result.readings += found.readings
             result.draws |= found.draws
             result.comparisons += found.comparisons
             result.not_run += found.not_run
+            result.notes += found.notes
         result.notes = list(dict.fromkeys(result.notes))
         return result
+
+    def _measure_harm(self, judged: Judged, harm: str, before: Mapping[str, Array] | None) -> Outcome:
+        """Return the readings and notes of one harm."""
+        part, not_run, notes = judged.parts[self.of], list[NotRun](), list[Note]()
+        scores, truth = part.scores[harm], np.array([text.labels.get(harm, -1) for text in part.texts])
+        of_harm = OfHarm(part, harm, truth, self.threshold)
+        if len(set(truth[truth >= 0])) < 2:
+            have = "no label" if (truth < 0).all() else "one label only"
+            rest = "; only variances are measured" if of_harm.sets else ""
+            not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}{rest}"))
+            if not of_harm.sets:
+                return Outcome(not_run=not_run)
+        quantities = partial(self._quantities, part.texts, of_harm)
+        earlier = quantities(before[harm], before.get(_raw(harm))) if before is not None else []
+        now = quantities(scores, part.uncalibrated.get(harm))
+        if len(set(truth[truth >= 0])) == 2:
+            cut = OfHarm(part, harm, truth, judged.thresholds.get(harm, self.threshold))
+            now += cut.at_threshold(scores) if harm in judged.thresholds else []
+            now += cut.accuracies(scores)
+        changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
+        for name, other in judged.beside.items() if earlier else ():
+            changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
+        if unskilled := self._unskilled(harm, now, earlier):
+            notes.append(unskilled)
+            now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
+            earlier, changes = [one for one in earlier if not _is_acv(one)], []
+        notes += [Note(self.name, _as_they_are(one), subset=harm) for one in changes if one.name == UNAVERAGED]
+        for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
+            now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
+        if self.of == "test" and now[0].name == "average_precision":
+            source, note = self._best_source(judged, of_harm, now[0])
+            now.append(source)
+            notes.append(note)
+        if of_harm.alone:
+            text = f"{of_harm.alone} texts with a subgroup are the only ones in their set, so they are in no variance"
+            notes.append(Note(self.name, text))
+        if self.description.for_choosing:
+            now = [replace(one, headline=False) for one in now]
+        found = outcome(self.description, [*now, *changes], earlier)
+        return replace(found, not_run=[*not_run, *found.not_run], notes=notes)
+
+    def _quantities(
+        self, texts: Sequence[SafetyText], of_harm: OfHarm, scores: Array, uncalibrated: Array | None
+    ) -> list[Quantity]:
+        """Return the quantities of scores; those measured last, such as the baseline's, are kept."""
+        both = scores if uncalibrated is None else np.stack([scores, uncalibrated])
+        known = self._known.get(of_harm.harm)
+        if known is None or known[0] != texts or not np.array_equal(known[1], both, equal_nan=True):
+            self._known[of_harm.harm] = known = texts, both, of_harm.quantities(scores, uncalibrated)
+        return list(known[2])
 
     def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
         """Return a note if the model or the baseline ranks texts no better than chance; only the former is a mark."""

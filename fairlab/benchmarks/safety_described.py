@@ -10,14 +10,6 @@ from functools import partial
 from fairlab.types import QuantityInfo
 
 UNCALIBRATED, ODDS = "uncalibrated", "equalised_odds_gap"
-CITATION = """\
-@inproceedings{sturman2024debiasing,
-  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
-  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby, Renee},
-  booktitle = {Proceedings of the 2024 Conference on Empirical Methods in Natural Language Processing: Industry Track},
-  year = {2024}
-}
-"""
 # Titles of texts other than the test folds, by name.
 TITLES = {
     "bias_madlibs": "Bias Madlibs",

@@ -28,7 +28,7 @@ from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size
 from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
-from fairlab.types import PERSIST, DataUnavailable, Description, FairlabError, QuantityInfo, Workload
+from fairlab.types import PERSIST, DataUnavailable, Description, FairlabError, QuantityInfo
 
 ALPHA = 0.01  # May et al. 2019
 NUMBER = re.compile(r"(?:weat)?(\d+)b?$")  # 6, 6b, weat6b
@@ -124,7 +124,6 @@ class SEAT(Benchmark):
         citation=CITATION,
         needs=("embeddings",),
         sources=("seat",),
-        workload=Workload((797,), {"encoder": 7.4}),
     )
 
     @property

@@ -32,18 +32,10 @@ from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.metrics.surface_probe import commonest_share, probe, too_little, transferred
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
+from fairlab.text.papers import SCHUSTER_2019
 from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import PERSIST, Description, FairlabError, QuantityInfo, Row
 
-CITATION = """\
-@inproceedings{schuster2019towards,
-  title = {Towards Debiasing Fact Verification Models},
-  author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
-    Santus, Enrico and Barzilay, Regina},
-  booktitle = {Proceedings of the 2019 Conference on Empirical Methods in Natural Language Processing},
-  year = {2019}
-}
-"""
 PLACES = 10  # positions of the token map; the last one contains all later positions
 LONGEST = 2  # maximum number of tokens in an n-gram
 
@@ -110,7 +102,7 @@ class Shortcuts(DataBenchmark):
             ),
         },
         topic=PERSIST,
-        citation=CITATION,
+        citation=SCHUSTER_2019,
         needs=("texts", "labels"),
     )
     vectors = None

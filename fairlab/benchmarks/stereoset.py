@@ -62,7 +62,7 @@ from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.words import TermFinder
-from fairlab.types import PERSIST, CannotScore, Description, ItemTexts, QuantityInfo, Workload
+from fairlab.types import PERSIST, CannotScore, Description, ItemTexts, QuantityInfo
 
 NADEEM, MEADE = "nadeem", "meade"
 INTRA, INTER = TASKS
@@ -158,7 +158,6 @@ class StereoSet(Benchmark):
         citation=CITATION,
         needs=("token_log_probabilities",),
         sources=(SOURCE,),
-        workload=Workload((255, 810, 962, 79), {"masked": 22, "causal": 81}),
     )
 
     def __init__(

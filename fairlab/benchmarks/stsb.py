@@ -20,7 +20,7 @@ from fairlab.data.published.stsb import ScoredPair, read_sts
 from fairlab.metrics.classification import spearman
 from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
-from fairlab.types import KEPT, DataUnavailable, Description, ItemTexts, Workload
+from fairlab.types import KEPT, DataUnavailable, Description, ItemTexts
 
 SOURCE = "glue/STS-B/dev.tsv"
 CITATION = """\
@@ -51,7 +51,6 @@ class STSB(Benchmark):
         citation=CITATION,
         needs=("embeddings",),
         sources=(SOURCE,),
-        workload=Workload((1500,), {"encoder": 33}),
     )
 
     def __init__(self, path: str | None = None, limit: int | None = None) -> None:

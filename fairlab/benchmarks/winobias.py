@@ -21,19 +21,11 @@ from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_wi
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
+from fairlab.text.papers import ZHAO_2018
+from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo
 
 PUBLISHED = 1584  # number of pairs: 396 of each type and split
 ALL = "all"
-CITATION = """\
-@inproceedings{zhao2018gender,
-  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
-  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
-  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
-    Linguistics},
-  year = {2018}
-}
-"""
 
 
 class WinoBias(Benchmark):
@@ -81,10 +73,9 @@ class WinoBias(Benchmark):
             ),
         },
         topic=PERSIST,
-        citation=CITATION,
+        citation=ZHAO_2018,
         needs=("token_log_probabilities",),
         sources=("winobias",),
-        workload=Workload((785, 780), {"masked": 17, "causal": 29}),
     )
     measured_axes = OF_GENDER
 

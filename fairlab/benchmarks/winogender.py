@@ -23,7 +23,7 @@ from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.metrics.classification import pearson
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, Description, FairlabError, ItemTexts, QuantityInfo, Workload
+from fairlab.types import PERSIST, Description, FairlabError, ItemTexts, QuantityInfo
 
 PUBLISHED = 240  # number of schemas, with three sentences each
 SENTENCES = "winogender/all_sentences.tsv"
@@ -94,7 +94,6 @@ class Winogender(Benchmark):
         citation=CITATION,
         needs=("token_log_probabilities",),
         sources=(SENTENCES,),
-        workload=Workload((60,), {"masked": 85, "causal": 199}),
     )
     measured_axes = OF_GENDER
 

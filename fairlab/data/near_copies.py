@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -67,17 +66,3 @@ def near_copies(texts: Sequence[str]) -> list[tuple[int, int]]:
 def _trigrams(text: str) -> Iterable[tuple[str, ...]]:
     words = WORD.findall(text.casefold())
     return {tuple(words[k : k + 3]) for k in range(max(1, len(words) - 2))}
-
-
-def copies_of(texts: Sequence[str], measured: Sequence[str], identities: Identities) -> NDArray[np.bool_]:
-    """Return which of the texts (N,) are near copies of a measured one, so that they are not used for training.
-
-    Args:
-        texts: The N texts to train on.
-        measured: Texts of the measurement.
-        identities: Listed words of identities, which are masked before two texts are compared.
-    """
-    pairs = near_copies([identities.blinded(text) for text in (*texts, *measured)])
-    found = np.zeros(len(texts), dtype=bool)
-    found[[first for first, second in pairs if first < len(texts) <= second]] = True
-    return found

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlab.data.safety_texts import NONE, SafetyText, binary_label, is_seed, json_rows
 from fairlab.data.stream.formats import BadRow, found_in
+from fairlab.text.folding import fold
 from fairlab.text.labels import as_written, is_missing
 from fairlab.types import FairlabError
 
@@ -39,7 +40,7 @@ class TableColumns:
 def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
     """Yield the texts of a table; an empty label is a harm that was not judged.
 
-    A harm has the name of its column in lower case, with underscores in place of all other characters.
+    A harm has the name of its column in lower case without accents, with underscores in place of other characters.
 
     Args:
         file: File in any format of a table, a saved dataset, or a folder that ``fairlab.augment`` made.
@@ -63,29 +64,28 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         named = row["labels"] if harms is None else {harm: row.get(column) for harm, column in harms.items()}
         if not isinstance(named, Mapping):
             raise FairlabError(f'{place}: labels must be an object such as {{"hate": 0}}, not {named!r}')
-        labels = {harm_name(name, place): binary_label(one, place) for name, one in named.items() if not _empty(one)}
+        given = _named_once({name: harm_name(name, place) for name, one in named.items() if not _empty(one)}, place)
+        labels = {harm: binary_label(named[written], place) for harm, written in given.items()}
         subgroup = str(row.get(columns.subgroup) or "")
         key = row.get(columns.key)
-        if harms is None and key is None:
-            raise FairlabError(f"{place} is not a text with text, key, subgroup and labels ('{columns.key}')")
         yield SafetyText(
             text, str(number if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
         )
 
 
 def harm_name(written: object, place: str) -> str:
-    """Return the name of a harm, in lower-case letters, digits and underscores.
+    """Return the name of a harm, in lower-case letters without accents, digits and underscores.
 
     Example:
-        >>> harm_name("Self-Harm / intent", "row 1")
-        'self_harm_intent'
+        >>> harm_name("Self-Harm / intent", "row 1"), harm_name("Grob unhöflich", "row 1")
+        ('self_harm_intent', 'grob_unhoflich')
 
     Raises:
-        FairlabError: The name does not begin with a letter.
+        FairlabError: The name does not begin with a Latin letter.
     """
-    name = OTHERS.sub("_", str(written).casefold()).strip("_")
+    name = OTHERS.sub("_", fold(str(written))).strip("_")
     if not name or not name[0].isalpha():
-        raise FairlabError(f"{place}: '{written}' is not a valid name of a harm; let it begin with a letter")
+        raise FairlabError(f"{place}: '{written}' is not a valid name of a harm; let it begin with a Latin letter")
     return name
 
 
@@ -136,7 +136,23 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
             f"{file} has no column of labels 0 and 1; it has: {', '.join(names)}; name them by "
             "data.columns.labels=[NAME,NAME]"
         )
-    return {harm_name(name, str(file)): name for name in chosen}
+    return _named_once({name: harm_name(name, str(file)) for name in chosen}, str(file))
+
+
+def _named_once(harms: Mapping[str, str], place: str) -> dict[str, str]:
+    """Return the written name of each harm, by its name.
+
+    Raises:
+        FairlabError: Two written names give the same name.
+    """
+    found: dict[str, str] = {}
+    for written, name in harms.items():
+        if name in found:
+            raise FairlabError(
+                f"{place}: '{found[name]}' and '{written}' both name the harm {name}; rename one of them"
+            )
+        found[name] = written
+    return found
 
 
 def _is_labels(values: Sequence[object]) -> bool:

@@ -24,19 +24,6 @@ def readers() -> list[ModuleType]:
     return [import_module(f"{formats.__name__}.{found.name}") for found in pkgutil.iter_modules(formats.__path__)]
 
 
-def read_tool_run(place: str | Path) -> ToolRun:
-    """Return the only run in a file or folder.
-
-    Raises:
-        FairlabError: the file or folder does not exist, or contains no run of a known tool or several runs.
-    """
-    runs = read_tool_runs(place)
-    if len(runs) > 1:
-        files = ", ".join(str(run.place.relative_to(place)) for run in runs[:3]) + ", ..." * (len(runs) > 3)
-        raise FairlabError(f"{place} holds {len(runs)} runs ({files}); give one of these files")
-    return runs[0]
-
-
 def read_tool_runs(place: str | Path) -> list[ToolRun]:
     """Return all runs in a file or below a folder, at least one, in order of their files.
 

@@ -15,8 +15,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-import httpx2
-
 from fairlab.llm.budget import SHARE
 from fairlab.llm.endpoint import Answer
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, StillAtWork, address
@@ -244,6 +242,8 @@ class BatchServer(Server):
         Raises:
             FairlabError: As ``lost``, if every retry was lost, or if the response is too long.
         """
+        import httpx2
+
         reason, began = "", time.monotonic()
         for wait in (0.0, *(WAITS if retried else ())):
             await asyncio.sleep(wait)

@@ -28,10 +28,10 @@ from fairlab.llm.exchange import (
 )
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.pacing import TokenPace
-from fairlab.llm.pending import RETRIED, PendingCall, Silence
+from fairlab.llm.pending import RETRIED, PendingCall, Silence, settled
 from fairlab.llm.probe import PROBES, expectation, refuse_probes
 from fairlab.llm.structured import judged
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 log = logging.getLogger(__name__)
 POLL = 0.05  # seconds between checks for calls that another process is making
@@ -103,6 +103,7 @@ class LLM:
         tokens_per_minute: int | None = None,
         probe_above: int | None = None,
     ) -> None:
+        need_extra("llm", "a language model", "jsonschema")
         self.model = model
         self.name = name
         self.ledger = ledger
@@ -283,16 +284,9 @@ class LLM:
 
     async def _answer(self, batch: list[PendingCall], stage: str, answers: dict[str, Reply]) -> None:
         """Complete a batch; an error meant for the user stops all workers after their current calls."""
-        pending = batch
         try:
-            while pending:
-                await self._attempt(pending, stage)
-                waits = [(item, item.next_wait(self.reached)) for item in pending]
-                for item, wait in waits:
-                    if wait is None:
-                        answers[item.key] = self._settled(item)
-                pending = [item for item, wait in waits if wait is not None]
-                await asyncio.sleep(max((wait for _, wait in waits if wait is not None), default=0.0))
+            async for item in settled(batch, lambda pending: self._attempt(pending, stage), lambda: self.reached):
+                answers[item.key] = self._settled(item)
         except FairlabError as error:
             self.stopped = self.stopped or error
         finally:
@@ -300,7 +294,7 @@ class LLM:
                 if item.key not in answers or not answers[item.key].kept:
                     self.ledger.release(item.key)
 
-    async def _attempt(self, pending: list[PendingCall], stage: str) -> None:
+    async def _attempt(self, pending: Sequence[PendingCall], stage: str) -> None:
         """Send the batch once, unless the run is stopped or the budget is spent, and record its cost."""
         assert self.model is not None
         sent = [item.request for item in pending]

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, Self
 
-import httpx2
-
 from fairlab.checks.redaction import is_variable_name
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 REASON_LENGTH = 200
 LONGEST_BODY = 16 * 2**20  # maximum bytes read of an answer
@@ -96,6 +94,7 @@ class Endpoint:
     """
 
     path: ClassVar[str]
+    whose: ClassVar[str] = "llm."  # prefix of settings in messages
     in_jobs: bool = False
 
     def __init__(
@@ -110,9 +109,12 @@ class Endpoint:
         read_timeout: float = 120.0,
         total_timeout: float = 300.0,
     ) -> None:
+        need_extra("llm", "a model on a server", "httpx2")
+        import httpx2
+
         if concurrency < 1:
             raise FairlabError(f"llm.concurrency must be at least 1, not {concurrency}")
-        self.url = checked_url(base_url) + self.path
+        self.url = checked_url(base_url, self.whose) + self.path
         self.name = model
         self.workers = concurrency
         self.api_key_env = api_key_env
@@ -125,6 +127,8 @@ class Endpoint:
         self.not_before = 0.0  # on the monotonic clock; set by Retry-After
 
     async def __aenter__(self) -> Self:
+        import httpx2
+
         limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
         plain = {"Accept-Encoding": "identity"}  # a few compressed bytes may expand without limit
         self.client = httpx2.AsyncClient(
@@ -139,23 +143,28 @@ class Endpoint:
         await self.client.aclose()
         del self.client
 
-    def _key(self) -> str:
+    def key(self) -> str:
+        """Return the API key; empty if none is sent.
+
+        Raises:
+            FairlabError: If the key's variable is not set, or is not the name of a variable.
+        """
         if self.api_key_env is None:
             return ""
         if not (key := os.environ.get(self.api_key_env, "").strip()):
             if not is_variable_name(self.api_key_env):
                 raise FairlabError(
-                    "llm.api_key_env is not the name of a variable, perhaps it is the key itself; "
+                    f"{self.whose}api_key_env is not the name of a variable, perhaps it is the key itself; "
                     "export the key, and give the variable's name"
                 )
             raise FairlabError(
                 f"the key for {self.url} is read from the environment variable {self.api_key_env}, which is not set; "
-                "export it, or give the name of another one as llm.api_key_env"
+                f"export it, or give the name of another one as {self.whose}api_key_env"
             )
         return key
 
     def _headers(self) -> dict[str, str]:
-        key = self._key()
+        key = self.key()
         if not key.isascii() or not key.isprintable():
             raise FairlabError(
                 f"the key in {self.api_key_env} has characters that are invalid in an HTTP header; set it again"
@@ -164,6 +173,8 @@ class Endpoint:
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
         """Send a payload, after any wait that the server requested, and return the result."""
+        import httpx2
+
         while (hold := self.not_before - time.monotonic()) > 0:
             await asyncio.sleep(hold + random.uniform(0, 0.1))
         started = time.perf_counter()
@@ -204,6 +215,8 @@ class Endpoint:
         Raises:
             FairlabError: If the server cannot be reached, refuses the key, or has another interface.
         """
+        import httpx2
+
         url = self.url.removesuffix(self.path) + "/models"
         trust_env = httpx2.URL(url).host not in LOOPBACK
         try:
@@ -254,14 +267,14 @@ class Endpoint:
         status, said = answer.status, self.said(answer)
         if status in (401, 403):
             raise FairlabError(
-                f"{self.url} refuses the key in {self.api_key_env} ({status}): {said}; check llm.api_key_env"
+                f"{self.url} refuses the key in {self.api_key_env} ({status}): {said}; check {self.whose}api_key_env"
                 if self.api_key_env
-                else f"{self.url} requires a key ({status}); set llm.api_key_env to its variable's name"
+                else f"{self.url} requires a key ({status}); set {self.whose}api_key_env to its variable's name"
             )
         if status in (402, 404) or "insufficient_quota" in answer.text:
             raise FairlabError(
-                f"{self.url} returned {status} for the model {self.name}: {said}; check llm.model, llm.base_url and "
-                "the remaining quota"
+                f"{self.url} returned {status} for the model {self.name}: {said}; check {self.whose}model, "
+                f"{self.whose}base_url and the remaining quota"
             )
         reason = f"{status}: {said}"
         if 300 <= status < 400:
@@ -291,21 +304,27 @@ class Endpoint:
         return " ".join(self.blank(text).split())[:REASON_LENGTH]
 
 
-def checked_url(base_url: str) -> str:
+def checked_url(base_url: str, whose: str) -> str:
     """Return the address of a server without a final slash.
+
+    Args:
+        base_url: Address.
+        whose: Prefix of settings in messages.
 
     Raises:
         FairlabError: If it is not an address, or holds a password or a query.
     """
+    import httpx2
+
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, TypeError) as error:
-        raise FairlabError(f"llm.base_url is not an address: {error}") from error
+        raise FairlabError(f"{whose}base_url is not an address: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
-        raise FairlabError(f"llm.base_url must be like http://localhost:8000/v1, not {base_url!r}")
+        raise FairlabError(f"{whose}base_url must be like http://localhost:8000/v1, not {base_url!r}")
     if url.userinfo or url.query:
         raise FairlabError(
-            "llm.base_url contains a key or password; put it into an environment variable, see llm.api_key_env"
+            f"{whose}base_url contains a key or password; put it into an environment variable, see {whose}api_key_env"
         )
     return base_url.rstrip("/")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Reply, Request
@@ -88,6 +89,29 @@ class PendingCall:
             self.request = replace(self.request, messages=(*self.asked.messages, *turns))
             return 0.0
         return None
+
+
+async def settled(
+    calls: Sequence[PendingCall],
+    attempt: Callable[[Sequence[PendingCall]], Awaitable[object]],
+    reached: Callable[[], bool] = lambda: True,
+) -> AsyncIterator[PendingCall]:
+    """Yield each call after its final attempt; the others are attempted again, together, after the longest wait.
+
+    Args:
+        calls: Calls without any attempt.
+        attempt: Function that sends calls and adds an attempt to each.
+        reached: Function that returns whether the server has ever answered.
+    """
+    pending = list(calls)
+    while pending:
+        await attempt(pending)
+        waits = [(call, call.next_wait(reached())) for call in pending]
+        for call, wait in waits:
+            if wait is None:
+                yield call
+        pending = [call for call, wait in waits if wait is not None]
+        await asyncio.sleep(max((wait for _, wait in waits if wait is not None), default=0.0))
 
 
 class Silence:

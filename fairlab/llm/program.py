@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlab.checks.cores import cores
 from fairlab.types import FairlabError
 
 LLAMA_SERVER = "llama-server"
@@ -45,7 +45,7 @@ class ServingProgram:
             context: Maximum number of tokens of a prompt with its reply.
             slots: Number of requests answered concurrently; llama-cpp-python answers them one at a time.
         """
-        threads = str(_cores())
+        threads = str(cores())
         where = ["--model", str(weights), "--host", "127.0.0.1", "--port", str(port)]
         if self.is_python:
             sizes = ["--n_ctx", str(context), "--n_threads", threads, "--n_threads_batch", threads]
@@ -79,8 +79,3 @@ def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingPro
         f"a model served on this machine needs the extra local-llm: pip install 'fairlab[local-llm]'{lacking}; or a "
         f"{LLAMA_SERVER} on the PATH, or the path of one, or of a Python that has llama-cpp-python, as llm.program"
     )
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

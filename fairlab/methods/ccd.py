@@ -27,6 +27,7 @@ from fairlab.losses.ccd import (
 )
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.metrics.cced import CCEDGap
+from fairlab.text.papers import DENG_2024
 from fairlab.types import FairlabError
 
 
@@ -63,13 +64,7 @@ class CCD(Trained):
         "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
         "these groups does not imply fairness on other axes, in other languages, or in decisions based on them."
     )
-    citation = """@misc{deng2024llm,
-  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
-  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
-    Christos},
-  howpublished = {arXiv:2402.14208},
-  year = {2024}
-}"""
+    citation = DENG_2024
     optimizer = torch.optim.Adam  # section 4
     schedule = None
     items_are = "groups"

@@ -27,6 +27,7 @@ from fairlab.data.packed import PackedText
 from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, rank, ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.text.papers import DEVLIN_2019
 from fairlab.types import Bounds, FairlabError, NotNegative
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest remains unchanged
@@ -97,12 +98,7 @@ class MLM(Trained):
         "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. The model may learn "
         "stereotypes that the corpus contains."
     )
-    citation = """@inproceedings{devlin2019bert,
-  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
-  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
-  booktitle = {Proceedings of NAACL},
-  year = {2019}
-}"""
+    citation = DEVLIN_2019
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, mean_or_zero
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
+from fairlab.text.papers import QIAN_2022
 from fairlab.types import FairlabError, NotNegative
 
 
@@ -55,13 +56,7 @@ class PerturberTraining(Trained):
         "It can only rewrite what it was trained on. It may spoil names, words and grammar that its pairs lack, "
         "and change parts that it should keep. Read a sample before use; no person wrote its output."
     )
-    citation = """@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
-    Williams, Adina},
-  booktitle = {Proceedings of EMNLP},
-  year = {2022}
-}"""
+    citation = QIAN_2022
 
     def __init__(
         self,

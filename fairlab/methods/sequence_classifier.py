@@ -25,6 +25,7 @@ from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.optimizing import linear
 from fairlab.metrics.classification import METRICS
+from fairlab.text.papers import DEVLIN_2019
 from fairlab.types import FairlabError, NotNegative
 
 
@@ -60,12 +61,7 @@ class SequenceClassifier(Trained):
         "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings show "
         "nothing about fairness."
     )
-    citation = """@inproceedings{devlin2019bert,
-  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
-  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
-  booktitle = {Proceedings of NAACL},
-  year = {2019}
-}"""
+    citation = DEVLIN_2019
     monitor = "validation/error"
     clip = 1.0
     schedule = partial(linear, from_zero=True)

@@ -1,1 +1,1 @@
-"""Metrics: pure functions, and torchmetrics classes for training loops."""
+"""Metrics: pure functions, and a torchmetrics class for the validation of a training."""

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities import dim_zero_cat
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-12  # differences of scores below this are errors of rounding
 
 
 def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
@@ -40,17 +37,24 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
 def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
     """Return the population variance (S,) of the scores of every set.
 
+    Scores that differ by less than :data:`ROUNDING` from the first score of their set count as equal to it. Otherwise
+    the variance of equal scores would be about 1e-33, and its change could be beyond chance.
+
     Args:
         scores: Score of each text, (N,).
         place: Number of each text's set, (N,), as returned by :func:`set_numbers`.
 
     Example:
-        >>> set_variances([0.0, 1.0, 0.5, 0.5, 9.0], np.array([0, 0, 1, 1, -1])).tolist()
+        >>> set_variances([0.0, 1.0, 0.1, 0.1, 0.3 - 0.2, 9.0], np.array([0, 0, 1, 1, 1, -1])).tolist()
         [0.25, 0.0]
     """
     inside = place >= 0
     values, place = np.asarray(scores, dtype=np.float64)[inside], place[inside]
     sizes = np.bincount(place)
+    first = np.zeros(len(sizes))
+    first[place[::-1]] = values[::-1]
+    values = values - first[place]
+    values[np.abs(values) < ROUNDING] = 0
     means = np.bincount(place, weights=values) / sizes
     return np.bincount(place, weights=(values - means[place]) ** 2) / sizes
 
@@ -70,34 +74,3 @@ def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> 
     above, place = (np.asarray(scores)[inside] >= threshold).astype(np.float64), place[inside]
     shares = np.bincount(place, weights=above) / np.bincount(place)
     return ((shares > 0) & (shares < 1)).astype(np.float64)
-
-
-class CounterfactualVariance(Metric):
-    """Average counterfactual variance over batches, which may split sets or contain no set.
-
-    ``update(scores, sets)`` takes scores (B,) and the number of each example's set (B,), negative for examples outside
-    a set.
-    """
-
-    full_state_update = False
-    higher_is_better = False
-    scores: list[Tensor]
-    sets: list[Tensor]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("scores", default=[], dist_reduce_fx="cat")
-        self.add_state("sets", default=[], dist_reduce_fx="cat")
-
-    def update(self, scores: Tensor, sets: Tensor) -> None:
-        """Add a batch."""
-        self.scores.append(scores.detach().double())
-        self.sets.append(sets)
-
-    def compute(self) -> Tensor:
-        """Return the mean variance; nan if no set has two examples."""
-        if not len(self.scores):  # it may be a list, or one tensor after synchronisation
-            return torch.tensor(torch.nan, dtype=torch.float64)
-        scores, sets = dim_zero_cat(self.scores), dim_zero_cat(self.sets)
-        names = [number if number >= 0 else None for number in sets.tolist()]
-        return torch.tensor(average_counterfactual_variance(scores.cpu().numpy(), names), dtype=torch.float64)

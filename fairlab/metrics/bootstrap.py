@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ FEWEST_ITEMS = 20  # with fewer items, percentile intervals of means have too lo
 Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 NORMAL_FROM = 5_000  # number of values from which the bootstrap of a mean is replaced by a normal distribution
 BATCH = 100  # number of resamples at a time, which bounds the memory
+MOST_KEPT = 4_000  # maximum number of items whose counts are kept between calls; 16 MB
 Statistic = Callable[..., NDArray[np.floating]]
 Array = NDArray[np.float64]
 
@@ -80,23 +82,6 @@ def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
     return np.random.default_rng(seed).normal(array.mean(), array.std() / math.sqrt(len(array)), RESAMPLES)
 
 
-def nested_draws(sums: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0) -> Array:
-    """Return bootstrap draws (2,000,) of a mean over runs and items, resampling both, with the same items for all runs.
-
-    Args:
-        sums: Value of each of S runs on each of N items, or sum over the parts of an item, (S, N).
-        sizes: Number of parts of each item, (N,); None if each item has one part.
-        seed: Seed of the resampling.
-    """
-    values = np.asarray(sums, dtype=np.float64)
-    rows, columns = values.shape
-    parts = np.ones(columns) if sizes is None else np.asarray(sizes, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    of_rows = rng.multinomial(rows, np.full(rows, 1 / rows), size=RESAMPLES)
-    of_columns = rng.multinomial(columns, np.full(columns, 1 / columns), size=RESAMPLES)
-    return np.asarray(((of_rows @ values) * of_columns).sum(axis=1) / (rows * (of_columns @ parts)))
-
-
 def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hashable], seed: int = 0) -> Array:
     """Return draws (2,000, ...) of a statistic of weights, resampling whole clusters of items.
 
@@ -109,20 +94,29 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
     """
     place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
     places = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
-    n = len(place)
+    batches = _kept_counts(len(place), seed) if len(place) <= MOST_KEPT else _counts(len(place), seed)
+    return np.concatenate([statistic(counts[:, places].astype(np.float64)) for counts in batches])
+
+
+def _counts(n: int, seed: int) -> Iterator[NDArray[np.int16]]:
+    """Yield how often each of ``n`` items is drawn in each resample, (BATCH, n)."""
     rng = np.random.default_rng(seed)
-    draws = []
     for _ in range(0, RESAMPLES, BATCH):
-        chosen = rng.integers(0, n, size=(BATCH, n))
-        counts = np.stack([np.bincount(row, minlength=n) for row in chosen])
-        draws.append(statistic(counts[:, places].astype(np.float64)))
-    return np.concatenate(draws)
+        chosen = rng.integers(0, n, size=(BATCH, n)) + n * np.arange(BATCH)[:, None]
+        yield np.bincount(chosen.ravel(), minlength=BATCH * n).reshape(BATCH, n).astype(np.int16)
+
+
+@lru_cache(maxsize=8)
+def _kept_counts(n: int, seed: int) -> tuple[NDArray[np.int16], ...]:
+    """Return all counts, which many quantities of the same items share."""
+    return tuple(_counts(n, seed))
 
 
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
     """Return the 95 % percentile interval of bootstrap draws; nan if more than one draw in twenty is undefined."""
     values = _defined(draws)
-    low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
+    with np.errstate(invalid="ignore"):  # between infinite draws
+        low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
     return float(low), float(high)
 
 

@@ -7,10 +7,7 @@ neither prediction gets right follow the authors' script (``compute_fairscore.py
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torchmetrics import Metric
 
 from fairlab.metrics.bootstrap import Statistic
 
@@ -52,40 +49,3 @@ FAIRSCORES: dict[str, Statistic] = {
     "both_correct": both_correct,
     "neither_correct": neither_correct,
 }
-
-
-class FairscoreMetric(Metric):
-    """Fairscore over batches: [0, 1], ideal 0.
-
-    ``update(original, perturbed)`` takes the labels (B,) predicted for examples and for their perturbed versions,
-    without unchanged examples. ``compute`` returns :func:`fairscore` of all batches; nan without examples.
-
-    Example:
-        >>> metric = FairscoreMetric()
-        >>> metric.update(torch.tensor([1, 0]), torch.tensor([1, 1]))
-        >>> metric.update(torch.tensor([2]), torch.tensor([0]))
-        >>> round(metric.compute().item(), 6)  # 2 of 3 labels changed
-        0.666667
-    """
-
-    full_state_update = False
-    higher_is_better = False
-    changed: Tensor
-    count: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("changed", default=torch.tensor(0.0, dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("count", default=torch.tensor(0), dist_reduce_fx="sum")
-
-    def update(self, original: Tensor, perturbed: Tensor) -> None:
-        """Add a batch."""
-        if not len(original):
-            return
-        before, after = original.cpu().numpy(), perturbed.cpu().numpy()
-        self.changed += float(fairscore(before, after, before)) * len(before)
-        self.count += len(before)
-
-    def compute(self) -> Tensor:
-        """Return the share of examples whose label changed."""
-        return self.changed / self.count

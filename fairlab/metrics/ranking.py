@@ -32,11 +32,14 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
     sorted_scores = np.asarray(scores, dtype=np.float64)[ranked]
     truth_N = np.asarray(truth, dtype=np.float64)[ranked]
     weights_BN = np.ones(len(truth_N)) if weights is None else np.asarray(weights, dtype=np.float64)[..., ranked]
-    if not len(truth_N):
+    positive = np.flatnonzero(truth_N)
+    if not len(positive):
         return np.full(weights_BN.shape[:-1], np.nan)
-    last = np.append(np.flatnonzero(np.diff(sorted_scores)), len(truth_N) - 1)
-    found = np.cumsum(weights_BN * truth_N, axis=-1)[..., last]
-    named = np.cumsum(weights_BN, axis=-1)[..., last]
+    # Only groups of equal scores that contain label 1 raise the recall.
+    end = np.searchsorted(-sorted_scores, -sorted_scores[positive], side="right") - 1
+    last = np.append(np.flatnonzero(np.diff(end)), len(positive) - 1)
+    found = np.cumsum(weights_BN[..., positive], axis=-1)[..., last]
+    named = np.cumsum(weights_BN, axis=-1)[..., end[last]]
     gained = np.diff(found, axis=-1, prepend=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.where(named > 0, found / named, 0)
@@ -64,11 +67,11 @@ def area_under_roc(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | Non
     ranked = np.argsort(values, kind="stable")
     truth_N = np.asarray(truth, dtype=np.float64)[ranked]
     weights_BN = np.ones(len(truth_N)) if weights is None else np.asarray(weights, dtype=np.float64)[..., ranked]
-    if not len(truth_N):
-        return np.full(weights_BN.shape[:-1], np.nan)
-    starts = np.flatnonzero(np.diff(values[ranked], prepend=-np.inf))
-    positive = np.add.reduceat(weights_BN * truth_N, starts, axis=-1)
-    negative = np.add.reduceat(weights_BN * (1 - truth_N), starts, axis=-1)
-    below = np.cumsum(negative, axis=-1) - negative / 2
+    positive = np.flatnonzero(truth_N)
+    start, end = (np.searchsorted(values[ranked], values[ranked[positive]], side=side) for side in ("left", "right"))
+    negative = np.zeros((*weights_BN.shape[:-1], len(truth_N) + 1))  # weight of label 0 before each place
+    np.cumsum(weights_BN * (1 - truth_N), axis=-1, out=negative[..., 1:])
+    below = (negative[..., start] + negative[..., end]) / 2
+    own = weights_BN[..., positive]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((positive * below).sum(axis=-1) / (positive.sum(axis=-1) * negative.sum(axis=-1)))
+        return np.asarray((own * below).sum(axis=-1) / (own.sum(axis=-1) * negative[..., -1]))

@@ -7,10 +7,7 @@ Shape letters: N examples, K slices, B rows of weights.
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
-from torchmetrics import Metric
 
 Array = NDArray[np.float64]
 SAFE, UNSAFE = 0, 1
@@ -53,32 +50,3 @@ def largest_gap(averages: ArrayLike) -> Array:
     defined = ~np.isnan(values)
     gap = np.where(defined, values, -np.inf).max(axis=-1) - np.where(defined, values, np.inf).min(axis=-1)
     return np.where(defined.sum(axis=-1) > 1, gap, np.nan)
-
-
-class SlicedAverages(Metric):
-    """Sliced averages over batches, which may lack slices.
-
-    ``update(scores, slices, truth)`` takes tensors (B,); slices are numbered from 0, negative for examples outside all
-    slices. ``compute`` returns means (2, K), safe first, nan for an empty slice; ``counts`` (2, K) are the numbers of
-    examples.
-    """
-
-    full_state_update = False
-    sums: Tensor
-    counts: Tensor
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.add_state("sums", default=torch.zeros(2, count, dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("counts", default=torch.zeros(2, count, dtype=torch.float64), dist_reduce_fx="sum")
-
-    def update(self, scores: Tensor, slices: Tensor, truth: Tensor) -> None:
-        """Add a batch."""
-        inside = slices >= 0
-        where = (truth[inside].long(), slices[inside].long())
-        self.sums.index_put_(where, scores[inside].detach().double(), accumulate=True)
-        self.counts.index_put_(where, torch.ones_like(scores[inside], dtype=torch.float64), accumulate=True)
-
-    def compute(self) -> Tensor:
-        """Return the means (2, K)."""
-        return self.sums / self.counts

@@ -10,11 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities import dim_zero_cat
 
 from fairlab.metrics.bootstrap import cluster_sums
 from fairlab.metrics.permutation_test import ROUNDING
@@ -114,45 +110,3 @@ def _effect_sizes(x: Array, y: Array) -> Array:
     """Return effect sizes along the last axis; nan if undefined."""
     deviation = np.concatenate([x, y], axis=-1).std(axis=-1, ddof=1)
     return (x.mean(axis=-1) - y.mean(axis=-1)) / np.where(deviation > ROUNDING, deviation, np.nan)
-
-
-class EffectSize(Metric):
-    """Effect size of an association test over batches of embeddings, which may split its sets.
-
-    ``update(embeddings, sets)`` takes embeddings (B, D) and the set of each (B,): 0 for the targets X, 1 for Y, 2 for
-    the attributes A, 3 for B; others are left out. ``compute`` returns :func:`weat_effect_size` of all batches, in
-    float64; nan if a set is empty or the effect size is undefined.
-
-    Example:
-        >>> metric = EffectSize()
-        >>> metric.update(torch.tensor([[3.0, 0], [1, 1], [0, 2], [1, 1]]), torch.tensor([0, 0, 1, 1]))
-        >>> metric.update(torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([2, 3]))
-        >>> round(metric.compute().item(), 6)  # of the associations 1, 0 and -1, 0: 1 / sqrt(2 / 3)
-        1.224745
-    """
-
-    full_state_update = False
-    higher_is_better = None
-    embeddings: list[Tensor]
-    sets: list[Tensor]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("embeddings", default=[], dist_reduce_fx="cat")
-        self.add_state("sets", default=[], dist_reduce_fx="cat")
-
-    def update(self, embeddings: Tensor, sets: Tensor) -> None:
-        """Add a batch."""
-        self.embeddings.append(embeddings.detach().double())
-        self.sets.append(sets)
-
-    def compute(self) -> Tensor:
-        """Return the effect size."""
-        parts = []
-        if len(self.embeddings):  # a list, or one tensor after synchronisation
-            embeddings, sets = dim_zero_cat(self.embeddings).cpu().numpy(), dim_zero_cat(self.sets).cpu().numpy()
-            parts = [embeddings[sets == number] for number in range(4)]
-        if not parts or not all(map(len, parts)):
-            return torch.tensor(torch.nan, dtype=torch.float64)
-        X, Y, A, B = parts
-        return torch.tensor(_effect_sizes(associations(X, A, B), associations(Y, A, B)), dtype=torch.float64)

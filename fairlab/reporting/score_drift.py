@@ -45,7 +45,7 @@ def read_scores(path: Path) -> ScoreFile:
         FairlabError: A line is not a scored row with an id, or no line contains a number.
     """
     if not path.is_file():
-        raise DataUnavailable(f"{path} is not a file of scores; give one written by fairlab score")
+        raise DataUnavailable(f"there is no file {path}; give one written by fairlab score")
     found = ScoreFile()
     for number, line in enumerate(text_lines(path), start=1):
         try:

@@ -19,6 +19,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Sense
+from fairlab.text.papers import MONDAL_2024
 from fairlab.text.view import Edit, View
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
@@ -87,15 +88,7 @@ class BiaserRewriter:
         "Listed English words of one axis; "
         "rules adapt the grammar around a word, but facts about the member are unchanged."
     )
-    citation = """@article{mondal2024mitigating,
-  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
-  author = {Mondal, Devam and Lipizzi, Carlo},
-  journal = {Computers},
-  volume = {13},
-  number = {6},
-  pages = {141},
-  year = {2024}
-}"""
+    citation = MONDAL_2024
 
     def __init__(
         self, *, lexicon: Lexicon, whole: Lexicon | None = None, seed: int = 0, names: Literal["swap", "keep"] = "swap"

@@ -21,6 +21,7 @@ from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.difference import changes
+from fairlab.text.papers import DENG_2024
 from fairlab.text.words import word_pieces
 from fairlab.types import NEUTRAL, FairlabError, NotNegative, Row
 
@@ -196,13 +197,7 @@ class LLMGroups:
 
     title = "language model asked for all versions"
     limits = "The model may change more than was requested, and the checks do not find every error."
-    citation = """@misc{deng2024llm,
-  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
-  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
-    Christos},
-  howpublished = {arXiv:2402.14208},
-  year = {2024}
-}"""
+    citation = DENG_2024
 
     def __init__(
         self,

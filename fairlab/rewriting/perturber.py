@@ -19,6 +19,7 @@ from fairlab.checks.progress import with_progress
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, ends, longest, start, token_steps
 from fairlab.text.difference import stretches
+from fairlab.text.papers import QIAN_2022
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
 
@@ -264,13 +265,7 @@ class PerturberWords:
 
     title = "trained perturber"
     limits = "It works well for texts like its training pairs, but can change words that should stay."
-    citation = """@inproceedings{qian2022perturbation,
-  title = {Perturbation Augmentation for Fairer {NLP}},
-  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
-    Williams, Adina},
-  booktitle = {Proceedings of EMNLP},
-  year = {2022}
-}"""
+    citation = QIAN_2022
 
     def __init__(
         self, *, lexicon: Lexicon, model: str, format: str | None = None, dtype: str = "auto", seed: int = 0

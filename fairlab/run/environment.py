@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.cores import cores
 from fairlab.text.pipeline import SPACY
 
 VERSIONS = [
@@ -38,7 +39,7 @@ def environment() -> dict[str, Any]:
         **({"spacy": os.environ[SPACY]} if SPACY in os.environ else {}),
         "hardware": {
             "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "cores": cores(),
             "threads": torch.get_num_threads(),
             "gpus": [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())],
             "system": platform.platform(),

@@ -25,6 +25,7 @@ SWEEP = "sweep.json"  # file in a sweep's folder with its overrides and whether 
 # Settings that control how a sweep is run and do not change its results.
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # Settings that may differ in a continued run, because they change its speed or location but not its results.
+# Records of earlier versions have calibrate.
 NOT_COMPARED = re.compile(
     r"(name|ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"

@@ -14,9 +14,9 @@ from omegaconf import DictConfig
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import redacted, without_secrets
-from fairlab.record import DATA, Comparison, Reading, Record
+from fairlab.record import Comparison, Reading, Record
 from fairlab.run.config.build import build_with_some
-from fairlab.types import FairlabError, missing_extra, need_extra
+from fairlab.types import FairlabError, missing_extra
 
 WORDS = ("what was measured", "what it means")
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
@@ -113,11 +113,9 @@ def wandb_logger(
         sweep: Name of the sweep that the run belongs to.
 
     Raises:
-        FairlabError: there is no API key, or plotly is not installed.
+        FairlabError: there is no API key.
     """
     import wandb
-
-    need_extra("wandb", "logger=wandb", "plotly")  # for figures when the run is finished
     from lightning.pytorch.loggers import WandbLogger
 
     if wandb.run is not None:  # left open by an earlier failed job of a sweep
@@ -164,7 +162,7 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
 
 
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
-    """Send the final readings to the loggers and close them; Weights & Biases also gets tables, figures and the model.
+    """Send the final readings to the loggers and close them; Weights & Biases also gets tables and the model.
 
     Errors are printed and otherwise ignored, because the run is already finished.
     """
@@ -181,19 +179,14 @@ def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
 def _finish_wandb(run: Any, record: Record) -> None:
     import wandb
 
-    from fairlab.reporting import plots
-
     readings = [_in_words(entry, COLUMNS) for entry in record.readings]
     differences = [_in_words(entry, DIFFERENCES) for entry in record.comparisons]
-    logged: dict[str, Any] = {
-        "tables/readings": wandb.Table(columns=[*WORDS, *COLUMNS], data=readings),
-        "tables/differences": wandb.Table(columns=[*WORDS, *DIFFERENCES], data=differences),
-    }
-    if rows := [row for row in record.table() if DATA not in row and next(iter(row.values())).headline]:
-        logged["figures/readings"] = wandb.Plotly(plots.bars(rows))
-    if record.history:
-        logged["figures/training"] = wandb.Plotly(plots.curves(record.history))
-    run.log(logged)
+    run.log(
+        {
+            "tables/readings": wandb.Table(columns=[*WORDS, *COLUMNS], data=readings),
+            "tables/differences": wandb.Table(columns=[*WORDS, *DIFFERENCES], data=differences),
+        }
+    )
     if record.config["logger"]["wandb"]["model"] and (record.folder / "model").is_dir():  # absent in evaluation
         artifact = wandb.Artifact(f"model-{run.id}", type="model")
         artifact.add_dir(str(record.folder / "model"))

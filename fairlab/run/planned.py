@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,12 +12,11 @@ from omegaconf import DictConfig
 from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
-from fairlab.run.command_line.options import with_quoted_addresses
+from fairlab.run.command_line.options import with_quotes
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.config.served_nodes import served_node
 from fairlab.run.folders import plain_config, run_folder
-from fairlab.run.planning.hours import Device, gpus, this_machine
 from fairlab.run.planning.needs import model_settings, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.run.planning.sizes import ModelSize, model_size
@@ -38,7 +36,7 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
             It is called only if models and data are available and small.
     """
     try:
-        given = with_quoted_addresses(sys.argv[1:])
+        given = with_quotes(sys.argv[1:])
         if options := [one for one in given if one.startswith("-")]:
             raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
         config = composition_of(entry, given)
@@ -50,25 +48,9 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
         run = planned(entry, f"fairlab.{entry}", given)
         if run.problem:
             raise FairlabError(run.problem)
-        found, busy = devices(calibrate=calibrates(given))
-        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
+        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], single=True))
     except FairlabError as error:
         cli.stop(str(error))
-
-
-def calibrates(given: Sequence[str]) -> bool:
-    """Return whether the speed of this machine should be measured."""
-    return not any(re.fullmatch(r"\+*calibrate=(false|0|no|off)", one.casefold()) for one in given)
-
-
-def devices(*, calibrate: bool) -> tuple[list[Device], str]:
-    """Return the devices for which hours are estimated, and the reason if this machine could not be measured."""
-    if not calibrate:
-        return gpus(), ""
-    try:
-        return [this_machine(), *gpus()], ""
-    except FairlabError as error:
-        return gpus(), str(error)
 
 
 def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> None:

@@ -16,7 +16,6 @@ from fairlab.run.config.build import built, plain
 from fairlab.run.config.optimizing import build_callbacks
 from fairlab.run.folders import sweep_of
 from fairlab.run.loggers import build_loggers
-from fairlab.run.planning.hours import slower_bfloat16
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so that --help is fast
@@ -150,6 +149,23 @@ def our_strategy(name: Any) -> Any:
 
         return DDPStrategy(gradient_as_bucket_view=True)  # without copies of the gradients
     return None
+
+
+def slower_bfloat16() -> float:
+    """Return how many times longer a matrix product takes in bfloat16 than in float32 here, measured in 0.1 seconds.
+
+    Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
+    then costs time instead of saving it.
+    """
+    import torch
+    from torch.utils.benchmark import Timer
+
+    def seconds(dtype: torch.dtype) -> float:
+        square = torch.full((1024, 1024), 0.5, dtype=dtype)  # does not change the random state
+        timer = Timer("square @ square", globals={"square": square}, num_threads=torch.get_num_threads())
+        return float(timer.blocked_autorange(min_run_time=0.05).median)
+
+    return seconds(torch.bfloat16) / seconds(torch.float32)
 
 
 def slow_precision(trainer: lightning.Trainer) -> list[str]:

@@ -5,6 +5,8 @@ import random
 
 import pytest
 
+import fairlab
+from fairlab.audit import work
 from fairlab.audit.pairs import make_pairs
 from fairlab.audit.writing import FILE, WritingSettings, audit_writing, forecast_of, prompts_of
 from fairlab.backbones.model_object import ModelObject
@@ -12,6 +14,7 @@ from fairlab.backbones.writers import Sampling, Written
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.remote_model import load_remote
 from fairlab.record import Record
+from fairlab.run.config.composing import composed
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import Balance
 from tests.llm.stub import Stub, refused
@@ -74,12 +77,13 @@ def test_prompts_without_people_are_refused(record):
         audited(0.0, record, [{"text": "Write of rain."}])
 
 
-def test_the_price_is_said_before(tmp_path):
-    def chats(payload, nth):
-        if "messages" not in payload:
-            return refused(404, "no such address")
-        return reply(choices=[{"message": {"content": "good"}, "finish_reason": "stop"}], usage={})
+def chats(payload, nth):
+    if "messages" not in payload:
+        return refused(404, "no such address")
+    return reply(choices=[{"message": {"content": "good"}, "finish_reason": "stop"}], usage={})
 
+
+def test_the_price_is_said_before(tmp_path):
     with Stub(chats) as stub:
         price = {"input": 1.0, "output": 2.0}
         model = load_remote(stub.url, "m", ledger=str(tmp_path / "ledger.sqlite"), price=price)
@@ -106,3 +110,35 @@ def test_refusals_of_all_cannot_tell(record):
     model.writer = Refuses()
     (answer,) = audit_writing(model, PROMPTS, SETTINGS, Balance(), "balance", record)
     assert answer == "gender: cannot tell, because every answer is a refusal; try other prompts or another model."
+
+
+def test_the_command_takes_the_settings_of_a_server(record, tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.reporting.report.write_report", lambda record: None)
+    (tmp_path / "prompts.txt").write_text("\n".join(one["text"] for one in PROMPTS[:3]))
+    with Stub(chats) as stub:
+        settings = {
+            "model": f"{stub.url}#m",
+            "prompts": str(tmp_path / "prompts.txt"),
+            "mode": "lexical",
+            "llm.ledger": str(tmp_path / "ledger.sqlite"),
+            "+llm.extra": {"top_k": 0},
+        }
+        work(composed("audit", ["llm=local"], settings), record)
+        asked = [one for one in stub.payloads if one.get("max_tokens") == 64]
+    assert len(asked) == 9
+    assert {one["top_k"] for one in asked} == {0}
+    assert (tmp_path / "ledger.sqlite").is_file()
+
+
+def test_the_function_audits_what_a_model_writes():
+    model = ModelObject("planted")
+    model.writer = Answers(0.6)
+    found = fairlab.audit(model, prompts=PROMPTS, scorer=Balance(), output="balance", mode="lexical", max_tokens=8)
+    assert found.sentence.startswith("gender: +")
+    assert found["audit/gender/people"] == 100
+    with pytest.raises(FairlabError, match="leave one of them out"):
+        fairlab.audit(model, PROMPTS, prompts=PROMPTS)
+    with pytest.raises(FairlabError, match="no setting 'threshold'"):
+        fairlab.audit(model, prompts=PROMPTS, threshold=0.5)
+    with pytest.raises(FairlabError, match="max_tokens"):
+        fairlab.audit(model, prompts=PROMPTS, max_tokens=0)

@@ -17,6 +17,19 @@ def test_any_budget_and_order_give_the_same_embeddings(tiny, budget):
     torch.testing.assert_close(tiny.embed(TEXTS[::-1], budget=budget), one_by_one.flip(0), atol=1e-5, rtol=0)
 
 
+def test_batches_side_by_side_give_the_same_embeddings(tiny, monkeypatch):
+    torch.set_num_threads(2)
+    try:
+        assert torch.equal(tiny.embed(TEXTS, budget=7, side_by_side=True), tiny.embed(TEXTS, budget=7))
+        assert torch.get_num_threads() == 2
+        monkeypatch.setattr(Backbone, "pool", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tiny.embed(TEXTS, budget=7, side_by_side=True)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
 def test_mean_pooling_is_the_mean_over_real_tokens(tiny):
     ids = tiny.tokenize(["they saw the river"])
     hidden = tiny.model(input_ids=torch.tensor(ids)).last_hidden_state

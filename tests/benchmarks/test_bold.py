@@ -83,3 +83,18 @@ def test_bad_files_and_settings_are_named(prompts):
     prompts.write_text('{"a": ["b"]}')
     with pytest.raises(FairlabError, match="is not a file of BOLD's prompts"):
         BOLD(Balance(), Balance(), domains=["gender"]).measure(writer())
+
+
+@pytest.mark.usefixtures("prompts")
+def test_no_toxic_text_at_all_does_not_prove_that_groups_are_equal():
+    class Never:
+        outputs = ("toxic",)
+
+        def score(self, texts):
+            return np.zeros((len(texts), 1))
+
+    found = values(BOLD(Balance(), Never(), domains=["gender"]).measure(writer()))
+    difference = found["gender_left_wing/toxic_difference"]
+    most = 100 * 1.959964**2 / (30 + 1.959964**2)  # Wilson's upper bound of 0 among 30 entities
+    assert (difference.low, difference.high) == pytest.approx((-most, most), rel=1e-4)
+    assert "gender_left_wing/detectable_toxic_difference" not in found

@@ -1,5 +1,6 @@
 """The gate before any reading: what is broken is not measured, and what knows no language is said to."""
 
+import contextlib
 import json
 import re
 import shutil
@@ -15,7 +16,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.benchmarks.runner import gate, measure
 from fairlab.benchmarks.validity import Validity, validity
-from fairlab.benchmarks.validity.embeddings import paraphrase_share
+from fairlab.benchmarks.validity.embeddings import _check_changes, paraphrase_share
 from fairlab.benchmarks.validity.language import check_language
 from fairlab.benchmarks.validity.senses import shuffled_twin
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
@@ -300,3 +301,27 @@ def test_a_tokenizer_that_gives_no_token(tiny, tmp_path):
     nothing = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"[PAD]": 0}, [])), pad_token="[PAD]")
     backbone = Backbone(tiny.model, nothing, pooling="mean", max_length=32, normalize=False)
     assert_not_run(backbone, tmp_path, "all tokens of plain English are unknown")
+
+
+class BagOfWords:
+    """An encoder that sums a random vector for each word, so that the order of words makes no difference."""
+
+    def embed(self, texts, **_):
+        found = [[hash_of(word) for word in text.lower().strip(".?!").split()] for text in texts]
+        return torch.stack([torch.stack([self.row(number) for number in numbers]).sum(dim=0) for numbers in found])
+
+    def row(self, number):
+        return torch.randn(8, generator=torch.Generator().manual_seed(number))
+
+    def remembering(self):
+        return contextlib.nullcontext()
+
+
+def hash_of(word):
+    return int.from_bytes(word.encode(), "little") % 2**31
+
+
+def test_an_encoder_that_sums_words_is_blind_to_their_order_alone():
+    said = [finding.text for finding in _check_changes(BagOfWords(), 1.0)]
+    assert len(said) == 1
+    assert said[0].startswith("to its embeddings the order of words makes no difference: ")

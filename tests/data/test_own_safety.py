@@ -47,8 +47,16 @@ def test_every_format_gives_the_same_texts(tmp_path, ending):
 
 def test_names_of_harms():
     assert harm_name("hate/threatening", "x") == "hate_threatening"
-    with pytest.raises(FairlabError, match=r"row 3: '12' is not a valid name of a harm"):
-        harm_name("12", "row 3")
+    assert harm_name("Grob unhöflich, größer", "x") == "grob_unhoflich_grosser"
+    for name in ("12", "насилие"):
+        with pytest.raises(FairlabError, match=rf"row 3: '{name}' is not a valid name of a harm.* a Latin letter"):
+            harm_name(name, "row 3")
+
+
+def test_two_columns_of_one_harm_are_refused(tmp_path):
+    (tmp_path / "own.csv").write_text("text,Self harm,self-harm\na text,1,0\nanother,0,1\n", encoding="utf-8")
+    with pytest.raises(FairlabError, match=r"'Self harm' and 'self-harm' both name the harm self_harm; rename one"):
+        read_safety("own", str(tmp_path / "own.csv"))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from experiments.ensemble.teach import copies_of
 from fairlab.augmentation.identity import Identity
-from fairlab.data.near_copies import copies_of, near_copies, set_groups
+from fairlab.data.near_copies import near_copies, set_groups
 from fairlab.data.safety import SafetyData, made_of
 from fairlab.data.safety_readers import read_safety
 from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText

@@ -3,14 +3,17 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 
 from fairlab.record import Record
+from fairlab.reporting.many_runs.reproduction import read_matrix
+from fairlab.run.launch.matrix_jobs import command_of, jobs_of
 
 OUTPUT = "outputs/reproduce/mini/quickstart"
-NUMBERED = [(1, "ccd", 1), (2, "data", 1), (3, "ccd", 2), (4, "data", 2)]
+MATRIX = "experiments/mini/matrix.yaml"
 
 
 @pytest.fixture
@@ -46,12 +49,9 @@ def numbered(printed):
 
 @pytest.mark.slow
 def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_path):
-    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
+    listed = run("paper=mini", "dry_run=true", entry="reproduce")
     assert listed.returncode == 0, listed.stderr
-    assert [line.split(": ")[:2] for line in numbered(listed.stdout)] == [
-        ["1/2 ccd seed 1", "missing"],
-        ["2/2 ccd seed 2", "missing"],
-    ]
+    assert listed.stdout.startswith("Plan: paper=mini scale=quickstart, 2 runs: 2 missing\n")
     assert not (tmp_path / "outputs").exists()
 
     first = run("paper=mini", "seeds=1", entry="reproduce")
@@ -116,8 +116,8 @@ def test_a_matrix_of_no_paper_takes_readings_over_from_the_run_that_it_names(run
     table = {"title": "a model", "columns": ["cced/groups/gap"], "rows": rows}
     content = {"seeds": [1], "options": {}, "runs": runs, "tables": {"model": table}}
     (tmp_path / "experiments" / "mini" / "matrix.yaml").write_text(yaml.safe_dump(content))
-    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
-    assert numbered(listed.stdout) == ["1/2 first seed 1: missing", "2/2 second seed 1: missing"]
+    listed = run("paper=mini", "dry_run=true", entry="reproduce")
+    assert ", 2 runs: 2 missing\n" in listed.stdout
     done = run("paper=mini", entry="reproduce")
     assert done.returncode == 0, done.stderr
     first, second = (Record.load(tmp_path / OUTPUT / "runs" / name / "seed_1") for name in runs)
@@ -129,34 +129,32 @@ def test_a_matrix_of_no_paper_takes_readings_over_from_the_run_that_it_names(run
     assert "reproduced" not in page
     again = run("paper=mini", entry="reproduce")
     assert [line.rsplit(": ", 1)[1] for line in numbered(again.stdout)] == ["finished"] * 2
-    at_paper_scale = run("paper=mini", "scale=paper", "dry_run=true", "calibrate=false", entry="reproduce")
+    at_paper_scale = run("paper=mini", "scale=paper", "dry_run=true", entry="reproduce")
     assert "first, second: the matrix has no run at paper scale" in at_paper_scale.stdout
 
 
-def test_a_run_starts_from_another(run, matrix, small):
+def test_a_run_starts_from_another(matrix, small, tmp_path):
     on_first = ["+experiment=ccd_bert", "backbone=bert_base", "backbone.name=runs/ccd/model", "method.epochs=1"]
     table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "second"}}
     matrix(runs={"ccd": {"quickstart": small}, "second": {"quickstart": on_first}}, tables={6: table})
-    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
-    assert numbered(listed.stdout) == [
-        "1/3 ccd seed 1: missing",
-        "2/3 second seed 1: missing",
-        "3/3 second seed 2: missing",
-    ]
-    assert listed.stdout.count(f"backbone.name={OUTPUT}/runs/ccd/seed_1/model") == 2
+    read = read_matrix(tmp_path / MATRIX, "quickstart")
+    assert jobs_of(["second"], read) == [("ccd", 1), ("second", 1), ("second", 2)]
+    for seed in (1, 2):
+        assert f"backbone.name={OUTPUT}/runs/ccd/seed_1/model" in command_of("second", seed, read, Path(OUTPUT))
 
 
-def test_an_evaluation_measures_what_runs_of_its_own_seed_left(run, matrix, small):
+def test_an_evaluation_measures_what_runs_of_its_own_seed_left(matrix, small, tmp_path):
     data = {"entry": "evaluate", "quickstart": ["dataset={a:runs/ccd/x.jsonl}"], "options": False}
     row = {"run": "data", "phase": "a"}
     table = {"title": "t", "columns": ["db_index/all/expectation"], "rows": {"A": row}}
     matrix(runs={"ccd": {"quickstart": small}, "data": data}, tables={1: table})
-    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
-    assert numbered(listed.stdout) == [f"{n}/4 {name} seed {seed}: missing" for n, name, seed in NUMBERED]
+    read = read_matrix(tmp_path / MATRIX, "quickstart")
+    assert jobs_of(["data"], read) == [("ccd", 1), ("data", 1), ("ccd", 2), ("data", 2)]
     for seed in (1, 2):
         place = f"{OUTPUT}/runs/ccd/seed_{seed}/x.jsonl"
-        expected = f"fairlab.evaluate 'dataset={{a:{place}}}' seed={seed} hydra.run.dir={OUTPUT}/runs/data/seed_{seed}"
-        assert expected in listed.stdout
+        folder = f"hydra.run.dir={OUTPUT}/runs/data/seed_{seed}"
+        expected = ["-m", "fairlab.evaluate", f"dataset={{a:{place}}}", f"seed={seed}", folder]
+        assert command_of("data", seed, read, Path(OUTPUT))[1:] == expected
 
 
 @pytest.mark.slow
@@ -166,7 +164,7 @@ def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, 
     on_made = [*(part for part in small if not part.startswith("data.path")), "data.path=made/swapped"]
     making = ["+augmentation=cda", "input=texts.jsonl"]
     matrix(runs={"ccd": {"quickstart": on_made}, "gpt": {"quickstart": "none"}}, made={"swapped": making})
-    listed = run("paper=mini", "seeds=1", "dry_run=true", "calibrate=false", entry="reproduce")
+    listed = run("paper=mini", "seeds=1", "dry_run=true", entry="reproduce")
     assert f"fairlab.augment +augmentation=cda input=texts.jsonl output={OUTPUT}/made/swapped" in listed.stdout
     done = run("paper=mini", "seeds=2", entry="reproduce")
     assert done.returncode == 0, done.stderr
@@ -223,7 +221,7 @@ def test_runs_in_a_circle_are_one_sentence(run, matrix, small):
     first = [*small, "backbone.name=runs/second/model"]
     second = [*small, "backbone.name=runs/ccd/model"]
     matrix(runs={"ccd": {"quickstart": first}, "second": {"quickstart": second}, "gpt": {"quickstart": "none"}})
-    done = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
+    done = run("paper=mini", "dry_run=true", entry="reproduce")
     assert done.returncode == 1
     assert done.stderr.strip() == (
         "fairlab: the runs of mini depend on each other in a circle: ccd > second > ccd; "
@@ -282,10 +280,10 @@ def test_a_launcher_does_several_runs_at_a_time_each_after_what_it_needs(run, ma
 
 def test_a_dry_run_of_a_training_plans_it_and_writes_nothing(run, small, tmp_path):
     before = sorted(tmp_path.rglob("*"))
-    done = run(*small, "dry_run=true", "calibrate=false")
+    done = run(*small, "dry_run=true")
     assert done.returncode == 0, done.stderr
-    assert "    model: " in done.stdout
-    assert "on NVIDIA A100, " not in done.stdout  # the sum of one run is the run
+    assert "    model           " in done.stdout
+    assert "All together" not in done.stdout  # the sum of one run is the run
     assert "NVIDIA A100 " in done.stdout
     assert sorted(tmp_path.rglob("*")) == before
     swept = run("-m", *small, "dry_run=true")
@@ -293,7 +291,7 @@ def test_a_dry_run_of_a_training_plans_it_and_writes_nothing(run, small, tmp_pat
 
 
 def test_overrides_go_to_every_training(run, matrix):
-    listed = run("paper=mini", "dry_run=true", "calibrate=false", "overrides=['trainer=cpu']", entry="reproduce")
-    commands = [line for line in listed.stdout.splitlines() if line.startswith("  python")]
-    assert len(commands) == 2
-    assert all(" trainer=cpu seed=" in command for command in commands)
+    listed = run("paper=mini", "dry_run=true", "overrides=['trainer=cpu']", entry="reproduce")
+    commands = [line for line in listed.stdout.splitlines() if line.startswith("    python")]
+    assert len(commands) == 1
+    assert " trainer=cpu seed=1 " in commands[0]

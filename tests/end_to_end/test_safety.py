@@ -104,7 +104,7 @@ def test_paper_scale_takes_34_stored_scores_and_data_of_eleven_harms(run, tmp_pa
     assert {f"after/safety/{harm}/average_precision" for harm in ELEVEN} <= set(record.metrics())
     assert sorted(path.stem for path in (folder / "model").glob("*.safetensors")) == sorted(ELEVEN)
     (tmp_path / "scores" / "third.csv").unlink()
-    plan = run(*given, "dry_run=true", "calibrate=false")
+    plan = run(*given, "dry_run=true")
     missing = [line for line in plan.stdout.splitlines() if "MISSING" in line]
     assert len(missing) == 1
     assert "scores/third.csv (stored scores): MISSING; score all texts of the data and their versions" in missing[0]

@@ -41,8 +41,6 @@ LIBRARIES = [
     "hydra.core.override_parser.overrides_parser",
     "jsonschema",
     "multiprocessing.spawn",  # which keeps the interpreter's own path
-    "plotly.graph_objs._figure",
-    "plotly.io",
     "rich.console",
     "sqlite3",
 ]

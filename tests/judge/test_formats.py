@@ -9,11 +9,17 @@ import pandas
 import pytest
 
 import fairlab
-from fairlab.judge.reading import read_tool_run, read_tool_runs
+from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import judge
 from fairlab.types import FairlabError
 
 FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def read_tool_run(place):
+    """Return the only run of a place."""
+    (run,) = read_tool_runs(place)
+    return run
 
 
 def scores(place, metric):
@@ -171,8 +177,7 @@ def test_runs_without_items_and_other_files(tmp_path):
         read_tool_run(tmp_path)
     with pytest.raises(FairlabError, match="does not exist"):
         read_tool_run(tmp_path / "nowhere")
-    with pytest.raises(FairlabError, match=r"holds 2 runs \(tiny_a/results_\S+, tiny_b/results_\S+\); give one"):
-        read_tool_run(FIXTURES / "lm_eval")
+    assert len(read_tool_runs(FIXTURES / "lm_eval")) == 2
 
 
 def test_scores_that_are_no_numbers(tmp_path):

@@ -261,7 +261,7 @@ def test_an_address_without_a_name_takes_the_only_model(end, causal, ledger_path
 def test_a_plan_asks_no_server_and_says_so(causal, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     with Stub(TextServer(causal)) as stub:
-        command = f"fairlab.evaluate model={stub.url}#m benchmark=[cced] dry_run=true strict=true calibrate=false"
+        command = f"fairlab.evaluate model={stub.url}#m benchmark=[cced] dry_run=true strict=true"
         monkeypatch.setattr("sys.argv", command.split())
         print_plan("evaluate", rehearse_evaluation)
         assert not stub.payloads

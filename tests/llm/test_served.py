@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.real_models.fetch import write_manifest
 from fairlab.backbones import memory
-from fairlab.backbones.model_cache import FETCH, PinnedFile, cached_folder, write_manifest
+from fairlab.backbones.model_cache import FETCH, PinnedFile, cached_folder
 from fairlab.files import sha256
 from fairlab.llm import program
 from fairlab.llm.client import LLM
@@ -179,7 +180,7 @@ def test_what_serves(nothing, monkeypatch):
 
 
 def test_the_commands_that_serve(monkeypatch):
-    monkeypatch.setattr(program, "_cores", lambda: 2)
+    monkeypatch.setattr(program, "cores", lambda: 2)
     again = ServingProgram("llama-server", is_python=False, arguments=("--threads", "1"))
     assert again.command(Path("m.gguf"), 5000, context=1024, slots=3)[-4:] == ["--threads", "2", "--threads", "1"]
     own = ServingProgram("llama-server", is_python=False).command(Path("m.gguf"), 5000, context=1024, slots=3)

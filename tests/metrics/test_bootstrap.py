@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.shared.nested_draws import nested_draws
 from fairlab.metrics.bootstrap import (
     bootstrap_draws,
     mean,
-    nested_draws,
     percentile_interval,
     ratio_of_means,
     two_sided_p,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.metrics.risk_coverage import area_under_risk_coverage, gain_over_random
+from experiments.llm.risk_coverage import area_under_risk_coverage, gain_over_random
 from fairlab.types import FairlabError
 
 

@@ -10,12 +10,18 @@ import pytest
 import yaml
 from safetensors.numpy import save_file
 
-from fairlab.judge.reading import read_tool_run
+from fairlab.judge.reading import read_tool_runs
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.exports.exporting import FORMS, export_results
 from fairlab.types import FairlabError
 
 VALIDATOR = os.environ.get("EVERY_EVAL_EVER")  # the command, of an environment of its own: it needs Python 3.12
+
+
+def read_tool_run(place):
+    """Return the only run of a place."""
+    (run,) = read_tool_runs(place)
+    return run
 
 
 @pytest.fixture

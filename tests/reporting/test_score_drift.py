@@ -54,7 +54,7 @@ def test_what_moved_is_told_by_harm_and_source(tmp_path, capsys):
         ("hate\n", "b.jsonl, line 1 is not JSON"),
         ('{"id": "1"}\n', "b.jsonl holds no scores"),
         ('{"id": "1", "violence": 0.5}\n', "the files have no column of numbers in common"),
-        (None, "b.jsonl is not a file of scores"),
+        (None, "b.jsonl; give one written by fairlab score"),
     ],
 )
 def test_what_is_no_file_of_scores_is_said(tmp_path, capsys, content, sentence):

@@ -192,9 +192,9 @@ def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) ->
         FairlabError: a column is missing; the message names the existing ones.
     """
     if lacking := [name for name in names if name not in columns and name.partition(".")[0] not in columns]:
-        raise FairlabError(
-            f"{source} has no column '{lacking[0]}'; it has: {', '.join(map(str, columns))}; give field=NAME"
-        )
+        joined = len(columns) == 1 and any(sign in str(columns[0]) for sign in (";", "\t"))
+        remedy = "separate its cells by commas, or by tabs in a .tsv file" if joined else "give field=NAME"
+        raise FairlabError(f"{source} has no column '{lacking[0]}'; it has: {', '.join(map(str, columns))}; {remedy}")
 
 
 def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:

@@ -23,6 +23,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing, weighted_cross_entropy
 from fairlab.metrics.lmi import mutual_information
+from fairlab.text.papers import SCHUSTER_2019
 from fairlab.types import FairlabError
 
 WORD = re.compile(r"\w+")
@@ -49,13 +50,7 @@ class ReW(Debiasing):
     limits = (
         "Weights consider single n-grams of the claims; longer phrases and the evidence may still reveal the label."
     )
-    citation = """@inproceedings{schuster2019towards,
-  title = {Towards Debiasing Fact Verification Models},
-  author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
-    Santus, Enrico and Barzilay, Regina},
-  booktitle = {Proceedings of EMNLP-IJCNLP},
-  year = {2019}
-}"""
+    citation = SCHUSTER_2019
     name = "rew"
 
     def __init__(self, *, weights: Literal["learned", "lmi"], at_least: int, steps: int) -> None:

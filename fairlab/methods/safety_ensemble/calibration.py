@@ -6,6 +6,8 @@ Shape letters: N texts.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,6 +45,11 @@ def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
     return sigmoid(slope * logits_N + intercept)
 
 
-def sigmoid(values: Array) -> Array:
-    """Return probabilities of log odds of any size, without overflow."""
+def sigmoid(values: NDArray[Any]) -> NDArray[Any]:
+    """Return probabilities of log odds of any size, without overflow; the import of scipy's function would take longer.
+
+    Example:
+        >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
+        [0.0, 0.5, 1.0]
+    """
     return np.asarray(np.exp(-np.logaddexp(0, -values)))

@@ -11,28 +11,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
 
+from fairlab.checks.progress import with_progress
 from fairlab.data.safety import Judged, SafetyData
 from fairlab.data.safety_texts import SafetyText
 from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
-from fairlab.methods.safety_ensemble.in_threads import in_threads
 from fairlab.methods.safety_ensemble.kept_scores import TEST, VALIDATION, FoldScores, KeptScores, fold_scores
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Mask, Part, Trainer
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.score_cache import IN_MEMORY
 from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, seen
 from fairlab.rewriting.identities import SUBGROUPS
+from fairlab.text.papers import STURMAN_2024
 from fairlab.types import FairlabError, Texts
 
+# Most of the time is spent in compiled code, which lets threads work at the same time.
+IN_THREADS: dict[str, Any] = {"n_jobs": -1, "prefer": "threads", "return_as": "generator"}
 OTHERS = "others"  # key of the strengths for harms without their own
 
 
@@ -68,7 +74,7 @@ class SafetyEnsemble:
         target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
             Among such thresholds, the one that finds the most harm is used; None for no thresholds.
         reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
-        cache: File that caches source scores; None disables the cache.
+        cache: File that caches source scores; None for a cache in memory.
         seed: Seed of the models and of the reweighting.
 
     Raises:
@@ -87,13 +93,7 @@ class SafetyEnsemble:
         "English only. The versions of a seed are made by word lists, which ignore grammar. The ensemble cannot be "
         "better than its sources, and must be retrained when one of them changes."
     )
-    citation = """@inproceedings{sturman2024debiasing,
-  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
-  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
-    Renee},
-  booktitle = {Proceedings of EMNLP: Industry Track},
-  year = {2024}
-}"""
+    citation = STURMAN_2024
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class SafetyEnsemble:
             raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
         if any(not weight >= 0 for weight in pairing):
             raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
-        self.sources = Sources(sources, cache=cache)
+        self.sources = Sources(sources, cache=cache or IN_MEMORY)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
                 f"method.inputs asks for {inputs} scores, but the sources give {len(self.sources.features)}; give "
@@ -165,9 +165,11 @@ class SafetyEnsemble:
         for harm in self.harms or labelled:
             truth = _labels(data.texts, harm)
             if any(len(set(truth[train & (truth >= 0) & seed])) < 2 for train in trained):
+                rest = [name for name in self.harms or labelled if name != harm]
+                without = f"give method.harms=[{','.join(rest)}]" if rest else "label other texts"
                 raise FairlabError(
-                    f"the training seeds have fewer than two labels for {harm}; leave it out of method.harms, or give "
-                    "data with safe and unsafe texts"
+                    f"the training seeds of a fold have fewer than two labels for {harm}; {without}, or give more safe "
+                    "and unsafe texts"
                 )
         for source in self.sources.sources:
             if not source.covers([text.text for text in data.texts]):
@@ -179,9 +181,15 @@ class SafetyEnsemble:
         import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
 
+        self.check_data(data)
+        self._adopt(data)
+        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
+        views = self._views(data.texts, folds[0] >= 0)
+        self._refuse_silent_sources(views.text)
+        others = {name: self._views(texts) for name, texts in data.others.items()}
         # The matrices are so small that threads would wait for each other longer than they work.
         with threadpool_limits(limits=1):
-            self._fit(data)
+            self._train(data, folds, views, others)
 
     def _settings_of(self, harms: Sequence[str]) -> dict[str, dict[str, Setting]]:
         """Return the settings to compare, by harm and name.
@@ -201,22 +209,26 @@ class SafetyEnsemble:
         self.subgroups = sorted({text.subgroup for text in data.texts} - {""})
         self.identities = data.identities
 
-    def _fit(self, data: SafetyData) -> None:
-        self.check_data(data)
-        self._adopt(data)
-        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
-        views = self._views(data.texts, folds[0] >= 0)
-        self._refuse_silent_sources(views.text)
-        others = {name: self._views(texts) for name, texts in data.others.items()}
+    def _train(self, data: SafetyData, folds: NDArray[np.int64], views: Views, others: Mapping[str, Views]) -> None:
+        """Train the models of all folds and the models to export, and keep the scores of the folds.
+
+        Args:
+            data: Data to train on.
+            folds: Fold of each text, (R, N), -1 for one that is always trained on.
+            views: Views of the data's texts.
+            others: Views of texts that no model is trained on, by name.
+        """
         parts = {TEST: data.texts, VALIDATION: data.texts, **data.others}
         kept: dict[str, KeptScores] = {}
         for harm in self.harms:
             of_folds = self._compare(harm, data.texts, views, folds)
             scored = partial(self._fold_scores, harm, views, others)
-            for (repeat, fold), found in in_threads(scored, of_folds, f"folds, {harm}"):
+            results = Parallel(**IN_THREADS)(delayed(scored)(models) for models in of_folds.values())
+            shown = with_progress(list(of_folds.items()), f"folds, {harm}")
+            for ((repeat, _), models), found in zip(shown, results, strict=True):
                 for name, scores in found.items():
                     rows = kept.setdefault(name, KeptScores(self.harms, folds, parts))
-                    rows.add(harm, repeat, of_folds[repeat, fold].part, scores)
+                    rows.add(harm, repeat, models.part, scores)
         judged = {name: rows.judged(self.sources.features, views.text) for name, rows in kept.items()}
         self.judged = {phase: judged.pop(phase) for phase in (BASELINE, DEBIASED)}
         if self.target:
@@ -242,18 +254,20 @@ class SafetyEnsemble:
     ) -> dict[tuple[int, int], FoldModels]:
         """Return the models of all folds by repeat and fold; if there are several settings, fit all of them."""
         count = int(folds.max()) + 1
-        places = {(repeat, fold): (repeat, fold) for repeat in range(len(folds)) for fold in range(count)}
+        places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
         settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
 
         def fitted(place: tuple[int, int]) -> tuple[FoldModels, dict[str, Array]]:
             models = self._of_fold(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
-            shown = {name: models.debiased(setting) for name, setting in settings.items()}
-            shown |= {BASELINE: models.baseline} if settings else {}
-            return models, {name: model.scores(models.held)[0] for name, model in shown.items()}
+            tried = {name: models.debiased(setting) for name, setting in settings.items()}
+            tried |= {BASELINE: models.baseline} if settings else {}
+            return models, {name: model.scores(models.held)[0] for name, model in tried.items()}
 
         found = {}
         rows = {name: np.zeros(folds.shape) for name in (BASELINE, *settings)}
-        for (repeat, fold), (models, scores) in in_threads(fitted, places, f"settings, {harm}"):
+        results = Parallel(**IN_THREADS)(delayed(fitted)(place) for place in places)
+        shown = with_progress(places, f"settings, {harm}")
+        for (repeat, fold), (models, scores) in zip(shown, results, strict=True):
             found[repeat, fold] = models
             for name, held in scores.items():
                 rows[name][repeat, models.part.validation] = held

@@ -94,7 +94,8 @@ class Evaluated:
             return np.asarray(pipeline[-1].predict_proba(self._before(pipeline))[:, 1])
         cleaned = np.asarray(pipeline[:-1].transform(self.features), dtype=np.float32)
         trees = pipeline[-1].estimators_
-        return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))
+        unsafe = (tree.tree_.value[:, 0, 1].take(tree.tree_.apply(cleaned)) for tree in trees)
+        return np.asarray(sum(unsafe) / len(trees))
 
     def _before(self, pipeline: Any) -> Array:
         """Return the features that the last step of a pipeline receives."""

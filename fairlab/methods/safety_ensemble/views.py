@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.methods.safety_ensemble.averaging import turned_scores
-from fairlab.methods.safety_ensemble.calibration import sigmoid
+from fairlab.methods.safety_ensemble.calibration import UNCHANGED, calibrated
 from fairlab.methods.safety_ensemble.model import Array, Evaluated, HarmModel, mean_by_owner
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import SUBGROUPS, Identities
@@ -79,7 +79,7 @@ class Shown:
     def scores(self, views: Views) -> tuple[Array, Array]:
         """Return scores (N,) in [0, 1], calibrated and uncalibrated."""
         found = views.logits(self.model.pipelines, self.view)
-        return sigmoid(self.model.slope * found + self.model.intercept), sigmoid(found)
+        return calibrated(found, self.model.slope, self.model.intercept), calibrated(found, *UNCHANGED)
 
 
 def seen(

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tabulate import tabulate
-
 from fairlab.benchmarks.mb_index import MBIndex, mb_draws
 from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
 from fairlab.record import Reading, Record
+from fairlab.reporting.tables.rendering import Printed, markdown
 
 NAME = MBIndex.description.name
 NORMALISED = f"{NAME}/all/normalised"
@@ -103,7 +102,7 @@ def rendered_models(found: dict[str, Any]) -> str:
     """Return a comparison as Markdown."""
     columns = ["model", "entries", *KEYS]
     lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]
-    parts = [tabulate(lines, headers=columns, tablefmt="github", disable_numparse=True)]
+    parts = [markdown(columns, [[Printed(entry) for entry in line] for line in lines])]
     parts += [
         f"mb-index from {change['from']} to {change['to']}: {_shown(change['mb-index'])}, p {change['p']:.2g}"
         for change in found["changes"]

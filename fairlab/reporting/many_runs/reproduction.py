@@ -334,15 +334,13 @@ def shown_cell(cell: Cell) -> str:
     return ours + (f"; {printed}{verdict}" if printed else "")
 
 
-def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
-    """Return a table as ``github`` (Markdown), ``latex_booktabs`` or ``html``, with methods in columns."""
-    from tabulate import tabulate
-
+def table_lines(table: Table, rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the lines of a table, with methods in columns."""
     lines = [
         [titled(column), *(shown_cell(cells_of_row[place]) for cells_of_row in rows)]
         for place, column in enumerate(table.columns)
     ]
-    return tabulate(lines, headers=["", *(row.name for row in table.rows)], tablefmt=form, disable_numparse=True)
+    return ["", *(row.name for row in table.rows)], lines
 
 
 def footnotes(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:

@@ -59,14 +59,8 @@ def setting(record: Record, harm: str) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 
-def strength_lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of a harm's table as text, one row per run, with 95 % intervals."""
-    rows = [[setting(record, harm), *(_text(*one) for one in _measured(record, harm))] for record in records]
-    return ["strength", *COLUMNS, GAP_COLUMN], rows
-
-
 def strength_table(records: Sequence[Record], harm: str) -> PageTable:
-    """Return the same table for a page, with the meaning of each column on hover."""
+    """Return a harm's table, one row per run, with 95 % intervals and the meaning of each column on hover."""
     rows = [[setting(record, harm), *(_shown(*one) for one in _measured(record, harm))] for record in records]
     some = [reading for record in records for reading in _of(record, harm).values()]
     said = {reading.quantity: meaning(reading) for reading in some}
@@ -136,12 +130,6 @@ def _of(record: Record, harm: str) -> dict[str, Reading]:
 def _is_gap(reading: Reading, harm: str) -> bool:
     place = ("after", VALIDATION, f"{harm}_{CATEGORY}", GAP)
     return (reading.phase, reading.benchmark, reading.subset, reading.quantity) == place
-
-
-def _text(reading: Reading | None, digits: int) -> str:
-    if reading is None:
-        return ""
-    return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
 
 
 def _shown(reading: Reading | None, digits: int) -> PageCell | str:

@@ -11,7 +11,6 @@ from fairlab.rewriting.english.ages import age_in_years, follows_age, written_li
 from fairlab.rewriting.english.agreement import plural_verb, singular_verb
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
-from fairlab.rewriting.english.coreference import Coreference
 from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase, say_once
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
@@ -255,29 +254,6 @@ class RuleRewriter:
         if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != start:
             return None
         return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
-
-    def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
-        """Return, for every text, the start and end of all words for the same person as the selected word.
-
-        The list is empty for a text with a word that is joined to others.
-
-        Args:
-            texts: Texts to search.
-            words: Selected word of each text, or the offset of its first character.
-        """
-        found: list[list[tuple[int, int]]] = []
-        views = [read_cased(text) for text in texts]
-        for view, doc, word in zip(views, parse_views(views), words, strict=True):
-            try:
-                syntax = Syntax(doc, self.vocabulary.lexicon.people)
-                mentions = self.finder.find(view.text, syntax)
-            except Unaligned:
-                found.append([])
-                continue
-            marked = [(m.start, m.end, m.sense.attribute) for m in mentions]
-            people = Coreference(syntax.doc, marked)
-            found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])
-        return found
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
         """Return a cased text with some of its mentions rewritten; the arguments are those of :meth:`edits`."""

@@ -18,6 +18,7 @@ from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.kept_facts import lost_fact
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.fields import join_fields
+from fairlab.text.papers import YANG_2025
 from fairlab.types import FairlabError, NotNegative, Row, Share
 
 REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
@@ -109,12 +110,7 @@ class LLMLabelled:
 
     title = "language model asked to keep the label"
     limits = "Whether a label is kept is also judged by a language model, often the same one."
-    citation = """@inproceedings{yang2025razor,
-  title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
-  author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
-  booktitle = {Proceedings of AAAI},
-  year = {2025}
-}"""
+    citation = YANG_2025
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import nearest_known
 from fairlab.files import NO_NAME, check_folder
-from fairlab.run.command_line.options import with_quoted_addresses
+from fairlab.run.command_line.options import with_quotes
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
@@ -66,7 +66,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     shown.
     """
     refuse_unwritable(sys.argv)
-    sys.argv[1:] = with_quoted_addresses(sys.argv[1:])
+    sys.argv[1:] = with_quotes(sys.argv[1:])
     if started_by_torchrun() and int(os.environ["RANK"]):
         try:
             work_for_rank_0()

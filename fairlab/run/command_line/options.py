@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+WORD = re.compile(r"[^\s,\[\]{}:=][^,\[\]{}:=]*")  # of an override's value
 NAMED_ADDRESS = re.compile(r"https?://[^\s,\[\]{}#]*#[^\s,\[\]{}]*", re.IGNORECASE)
 
 
@@ -31,10 +32,24 @@ def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
     return found
 
 
-def with_quoted_addresses(given: Sequence[str]) -> list[str]:
-    """Return overrides with quotes around addresses that name a model after ``#``, which Hydra's grammar forbids.
+def with_quotes(given: Sequence[str]) -> list[str]:
+    """Return overrides with quotes around what Hydra's grammar forbids without them.
+
+    These are addresses that name a model after ``#``, and words with letters other than those of English.
 
     Args:
         given: Arguments of a command; arguments that already have quotes are unchanged.
+
+    Example:
+        >>> with_quotes(["keep=[größe,datum]", "input=my files/größe.csv", "field='größe'"])
+        ["keep=['größe',datum]", "input='my files/größe.csv'", "field='größe'"]
     """
-    return [one if set(one) & {*"'\""} else NAMED_ADDRESS.sub(r"'\g<0>'", one) for one in given]
+    return [one if set(one) & {*"'\""} else _quoted(one) for one in given]
+
+
+def _quoted(override: str) -> str:
+    key, sign, value = override.partition("=")
+    if sign and not value.isascii():
+        value = WORD.sub(lambda word: word[0] if word[0].isascii() else f"'{word[0]}'", value)
+        return f"{key}={value}"
+    return NAMED_ADDRESS.sub(r"'\g<0>'", override)

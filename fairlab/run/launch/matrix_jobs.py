@@ -173,16 +173,6 @@ def missing_data(run: str, matrix: Matrix, output: Path) -> list[str]:
     return [name for name in data_of(run, matrix) if not is_finished(output / "made" / name)]
 
 
-def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[list[str]]:
-    """Return the commands that a run still needs, data first; empty if it is finished."""
-    state = state_of(run, seed, matrix, output)
-    if state in (FINISHED, DAMAGED):
-        return []
-    going_on = [f"ckpt={folder_of(run, seed, output)}"] if state == UNFINISHED else []
-    making = [making_of(name, matrix, output) for name in missing_data(run, matrix, output)]
-    return [*making, [*command_of(run, seed, matrix, output), *going_on]]
-
-
 def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
     """Return the command of a run with a seed, without ``ckpt``."""
     evaluates, folder = run in matrix.evaluations, folder_of(run, seed, output)

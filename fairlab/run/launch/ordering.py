@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
 
+from fairlab.checks.cores import cores
+
 
 def in_order(
     needs: Mapping[str, Sequence[str]],
@@ -26,8 +28,6 @@ def in_order(
     Yields:
         Tasks as they end, each with the reason for its failure or an empty text.
     """
-    from joblib import effective_n_jobs
-
     order = TopologicalSorter({name: (*before, *after.get(name, ())) for name, before in needs.items()})
     order.prepare()
     failed: set[str] = set()
@@ -38,7 +38,7 @@ def in_order(
         return f"it needs {', '.join(lacking)}, which failed" if lacking else one(name)
 
     # Threads suffice, because each only waits for a process; if one process dies, the others are unaffected.
-    with ThreadPoolExecutor(len(needs) or 1 if at_once is None else effective_n_jobs(at_once)) as pool:
+    with ThreadPoolExecutor(len(needs) or 1 if at_once is None else cores() if at_once < 0 else at_once) as pool:
         while order.is_active():
             doing |= {pool.submit(unless_lacking, name): name for name in order.get_ready()}
             for ended in wait(doing, return_when=FIRST_COMPLETED).done:

@@ -13,6 +13,7 @@ from fairlab.run.config.build import described_node
 from fairlab.run.planning.sizes import ModelSize, model_size
 from fairlab.run.planning.work import at_hand, named_files
 
+MADE = "made by"  # beginning of the remedy of what a plan's own runs make
 NEWS = "news-commentary-v15.en"
 REMEDIES = {
     NEWS: "unpack data.statmt.org/news-commentary/v15/training-monolingual/news-commentary-v15.en.gz there",
@@ -67,7 +68,7 @@ def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
         file = Path(name) / str(gguf)
         return Need(str(file), f"{file.stat().st_size / 1e9:.2f} GB")
     if "/runs/" in name:
-        return Need(name, name if at_hand(name) else "", "made by a run of this plan")
+        return Need(name, name if at_hand(name) else "", f"{MADE} a run of this plan")
     if size is not None and size.folder is not None:
         return Need(name, f"{size.stored / 1e9:.2f} GB in {size.folder}")
     if settings.get("package"):
@@ -117,7 +118,7 @@ def _file(name: str) -> Need:
     if (found := at_hand(name)) is not None:
         return Need(name, str(found))
     if "/made/" in name:
-        return Need(name, "", "made by its command below")
+        return Need(name, "", f"{MADE} its command below")
     remedy = next((words for part, words in REMEDIES.items() if part in name), "")
     if name in FILES:
         return Need(name, "", f"downloaded from {FILES[name][0]}", None)

@@ -1,4 +1,4 @@
-"""Text of a plan: the requirements of each run and of all runs together."""
+"""Text of a plan: the requirements of all runs together, and of each group of equal runs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,15 @@ from typing import Any
 
 from fairlab.run.launch.processes import count_of
 from fairlab.run.planning.calls import Calls, calls_of
-from fairlab.run.planning.hours import Device
-from fairlab.run.planning.measuring import head_of, not_measured, phases, tokens_read
+from fairlab.run.planning.hours import SHARE, gpus
+from fairlab.run.planning.measuring import not_measured
 from fairlab.run.planning.memory import Memory, training_memory
-from fairlab.run.planning.needs import Need, model_settings, needs_of
+from fairlab.run.planning.needs import MADE, Need, model_settings, needs_of
 from fairlab.run.planning.sizes import ModelSize, model_size
-from fairlab.run.planning.work import Work, reading_flops, source_of, training_flops, training_work
+from fairlab.run.planning.work import Work, source_of, training_flops, training_work
 
 LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods with a loss over the vocabulary
 FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data once and train no layers
-
-
-@dataclass(frozen=True)
-class Measuring:
-    """Cost of a run's benchmarks.
-
-    Attributes:
-        tokens: Number of tokens that models read in all phases.
-        flops: FLOPs of reading these tokens.
-        unknown: Benchmarks whose cost is unknown and not included.
-        not_run: Reasons why benchmarks cannot measure a model, by name.
-    """
-
-    tokens: float
-    flops: float
-    unknown: Sequence[str] = ()
-    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,7 +33,7 @@ class RunPlan:
         work: Work of its training; None if no network is trained.
         memory: Memory that a device needs; None if no network is trained.
         flops: FLOPs of training, or None if unknown.
-        measured: Cost of its benchmarks; None if the cost of all benchmarks is unknown.
+        not_run: Reasons why benchmarks cannot measure a model, by name.
         mixed: Whether matrices are multiplied in bfloat16.
         calls: Calls of a language model.
         problem: Reason why the run cannot be planned; empty if it can.
@@ -65,7 +48,7 @@ class RunPlan:
     work: Work | None = None
     memory: Memory | None = None
     flops: float | None = None
-    measured: Measuring | None = None
+    not_run: Mapping[str, str] = field(default_factory=dict)
     mixed: bool = False
     calls: Calls | None = None
     problem: str = ""
@@ -91,8 +74,8 @@ def plan_of_run(
     """
     models = model_settings(config)
     size = _size(models[0], made or {}) if models else None
-    measured = _measuring(config, models, made or {})
-    plan = RunPlan(title, commands, needs_of(config), size, measured=measured, times=times)
+    not_run = {name: why for settings in models for name, why in not_measured(config, settings).items()}
+    plan = RunPlan(title, commands, needs_of(config), size, not_run=not_run, times=times)
     if "method" not in config:
         texts = None if "input" not in config else training_work(_as_training(config)).items
         return replace(plan, calls=calls_of(config, texts))
@@ -109,23 +92,6 @@ def plan_of_run(
     mixed = "bf16" in str(config["trainer"].get("precision", ""))
     memory = _memory(config, size, work, method, mixed)
     return replace(plan, work=work, memory=memory, flops=flops, mixed=mixed, calls=calls_of(config, None))
-
-
-def _measuring(
-    config: Mapping[str, Any], models: Sequence[Mapping[str, Any]], made: Mapping[str, ModelSize]
-) -> Measuring | None:
-    """Return the cost of the benchmarks over all measured models; None without models or if a size is unknown."""
-    read, flops, unknown, not_run = 0.0, 0.0, list[str](), dict[str, str]()
-    for settings in models:
-        if (size := _size(settings, made)) is None:
-            return None
-        refused = not_measured(config, settings)
-        asked = {name: node for name, node in config.get("benchmark", {}).items() if name not in refused}
-        tokens, unknown = tokens_read({**config, "benchmark": asked}, head_of(settings))
-        not_run |= refused
-        times = phases(config) if "method" in config else 1
-        read, flops = read + times * tokens, flops + times * reading_flops(size.multiplied, tokens)
-    return Measuring(read, flops, unknown, not_run) if flops or not_run else None
 
 
 def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSize | None:
@@ -173,49 +139,42 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
 
 
 def plan_text(
-    title: str,
-    runs: Sequence[RunPlan],
-    devices: Sequence[Device],
-    left_out: Mapping[str, str] | None = None,
-    *,
-    busy: str = "",
-    single: bool = False,
+    title: str, runs: Sequence[RunPlan], left_out: Mapping[str, str] | None = None, *, single: bool = False
 ) -> str:
-    """Return the plan as text: the requirements of each run, and their sum.
+    """Return the plan as text: the sum of all runs, their inputs, and the requirements of each group of equal runs.
 
     Args:
         title: Title of the plan.
         runs: Plans of the runs, in execution order.
-        devices: Devices for which hours are estimated.
         left_out: Runs that are not available, with the reason.
-        busy: Reason why this machine is not among the devices; empty if it is among them or was not requested.
         single: Whether there is only one run, which needs no sum.
     """
-    parts = [title, "=" * len(title), "", *_needs([need for run in runs for need in run.needs]), ""]
-    parts += ["Runs", "----", *_runs(runs, devices)]
+    parts = [title, "=" * len(title), ""]
+    parts += [] if single else [*_sum(runs), ""]
+    parts += [*_needs([need for run in runs for need in run.needs]), "", "Runs", "----", *_runs(runs)]
     if left_out:
         parts += ["Not run, and why", "----------------", *_left_out(left_out), ""]
-    parts += [] if single else [*_sum(runs, devices), ""]
-    return "\n".join([*parts, *_basis(devices, busy)])
+    return "\n".join([*parts, *_basis()])
 
 
 def _needs(needs: Iterable[Need]) -> list[str]:
-    once = {need.name: need for need in needs}.values()
+    once = {need.name: need for need in needs if not need.remedy.startswith(MADE)}.values()
     lines = [
         f"  {need.name}: " + (f"available, {need.there}" if need.there else f"MISSING; {need.remedy}") for need in once
     ]
-    return ["Inputs from elsewhere", "---------------------------", *lines]
+    return ["Inputs from elsewhere", "---------------------", *lines]
 
 
-def _runs(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
-    """Return the lines about every run; runs with identical lines are merged."""
-    together: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+def _runs(runs: Sequence[RunPlan]) -> list[str]:
+    """Return the lines about every run; runs with identical requirements are merged and show one of their commands."""
+    together: dict[tuple[int, tuple[str, ...]], list[RunPlan]] = {}
     for run in runs:
-        together.setdefault((run.times, tuple(_run(run, devices))), []).append(run.title)
+        together.setdefault((run.times, tuple(_run(run))), []).append(run)
     lines = []
-    for (times, said), titles in together.items():
-        each = f", {times} seeds" + (" each" if len(titles) > 1 else "") if times > 1 else ""
-        lines += [f"{', '.join(titles)}{each}", *said, ""]
+    for (times, said), equal in together.items():
+        each = f", {times} seeds" + (" each" if len(equal) > 1 else "") if times > 1 else ""
+        commands = [f"    {shlex.join(['python', *command[1:]])}" for command in equal[0].commands]
+        lines += [f"{', '.join(run.title for run in equal)}{each}", *commands, *said, ""]
     return lines
 
 
@@ -227,34 +186,28 @@ def _left_out(reasons: Mapping[str, str]) -> list[str]:
     return [f"  {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
-    lines = [f"    {shlex.join(['python', *command[1:]])}" for command in run.commands]
+def _run(run: RunPlan) -> list[str]:
+    """Return a table of two columns with the requirements of a run."""
     if run.problem:
-        return [*lines, f"    cannot be planned: {run.problem}"]
+        return [f"    cannot be planned: {run.problem}"]
+    rows = []
     if run.size is not None:
-        lines.append(f"    model: {run.size.name}, {_millions(run.size.parameters)} parameters ({run.size.source})")
+        rows.append(("model", f"{run.size.name}, {_millions(run.size.parameters)} parameters ({run.size.source})"))
     if run.work is not None:
-        lines.append(f"    training: {_worked(run.work)}")
+        rows.append(("training", _worked(run.work)))
     if run.memory is not None:
-        lines.append(f"    memory of a device: {_shares(run.memory)}, and about 1 GB for the libraries")
+        rows.append(("device memory", f"{_shares(run.memory)}, and about 1 GB for the libraries"))
     if run.flops is not None:
-        each = " a seed" if run.times > 1 else ""
-        lines.append(
-            f"    training takes {run.flops:.2g} FLOP{each}: {_hours(run.flops, run.mixed, run.memory, devices)}"
-        )
+        each = " per seed" if run.times > 1 else ""
+        rows.append(("computation", f"{run.flops:.2g} FLOP{each}: {_hours(run.flops, run.mixed, run.memory)}"))
     elif run.work is not None:
-        lines.append("    FLOP and hours of training: unknown, because the number of items is unknown")
+        rows.append(("computation", "unknown, because the number of items is unknown"))
     elif run.unestimated:
-        lines.append(f"    {run.unestimated}; the cost of training is not estimated")
-    if run.measured is not None:
-        besides = f", besides {', '.join(run.measured.unknown)}" if run.measured.unknown else ""
-        hours = _hours(run.measured.flops, False, None, devices)
-        read = f"    measuring reads about {_millions(round(run.measured.tokens))} tokens{besides}: {hours}"
-        lines += [read] if run.measured.flops else []
-        lines += [f"    not run: {name}: {why}" for name, why in run.measured.not_run.items()]
+        rows.append(("computation", f"not estimated: {run.unestimated}"))
+    rows += [("not run", f"{name}: {why}") for name, why in run.not_run.items()]
     if run.calls is not None:
-        lines.append(f"    language model: {_asked(run.calls)}")
-    return lines
+        rows.append(("language model", _asked(run.calls)))
+    return [f"    {name:<14}  {value}" for name, value in rows]
 
 
 def _worked(work: Work) -> str:
@@ -278,12 +231,12 @@ def _shares(memory: Memory) -> str:
     return " + ".join(f"{name} {_gb(value)}" for name, value in named) + f" = {_gb(memory.total)}"
 
 
-def _hours(flops: float, mixed: bool, memory: Memory | None, devices: Sequence[Device]) -> str:
+def _hours(flops: float, mixed: bool, memory: Memory | None) -> str:
     said = []
-    for device in devices:
-        few, many = device.hours(flops, mixed=mixed)
-        small = memory is not None and device.memory is not None and memory.total + 1e9 > device.memory
-        said.append(f"{device.name} {_span(few, many)}" + (" (its memory is too small)" if small else ""))
+    for device in gpus():
+        small = memory is not None and memory.total + 1e9 > device.memory
+        too_small = " (its memory is too small)" if small else ""
+        said.append(f"{device.name} {_span(*device.hours(flops, mixed=mixed))}{too_small}")
     return "; ".join(said)
 
 
@@ -296,12 +249,12 @@ def _asked(calls: Calls) -> str:
     )
 
 
-def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
+def _sum(runs: Sequence[RunPlan]) -> list[str]:
     needs = {need.name: need for run in runs for need in run.needs}.values()
     downloads = sum(need.download or 0 for need in needs if not need.there)
     unsized = sum(need.download is None and not need.there for need in needs)
     more = f", and {unsized} of unknown size" if unsized else ""
-    brought = sum(not need.there and need.download == 0 and "made" not in need.remedy for need in needs)
+    brought = sum(not need.there and need.download == 0 and not need.remedy.startswith(MADE) for need in needs)
     known = [run for run in runs if run.flops is not None]
     open_runs = sum(run.times for run in runs if run.work is not None and run.flops is None)
     lines = [
@@ -311,11 +264,10 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
     ]
     if known:
         flops = sum((run.flops or 0) * run.times for run in known)
-        lines.append(f"  training: {flops:.2g} FLOP in {sum(run.times for run in known)} runs")
-        lines += _one_after_the_other([((run.flops or 0) * run.times, run.mixed) for run in known], devices)
-    if measured := [(run.measured.flops * run.times, False) for run in runs if run.measured is not None]:
-        lines.append(f"  measuring: {sum(flops for flops, _ in measured):.2g} FLOP")
-        lines += _one_after_the_other(measured, devices)
+        lines.append(f"  training: {flops:.2g} FLOP in {sum(run.times for run in known)} runs, one after the other")
+        for device in gpus():
+            spans = [device.hours((run.flops or 0) * run.times, mixed=run.mixed) for run in known]
+            lines.append(f"    on {device.name}: {_span(sum(few for few, _ in spans), sum(many for _, many in spans))}")
     if open_runs:
         lines.append(f"  {open_runs} more runs train on an unknown number of items and are not in the sum")
     memories = [run.memory.total for run in runs if run.memory is not None]
@@ -331,30 +283,16 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
     return lines
 
 
-def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[Device]) -> list[str]:
-    """Return the hours per device of work given as FLOP and whether they are in bfloat16."""
-    lines = []
-    for device in devices:
-        spans = [device.hours(flops, mixed=mixed) for flops, mixed in work]
-        span = _span(sum(few for few, _ in spans), sum(many for _, many in spans))
-        lines.append(f"    on {device.name}, one after the other: {span}")
-    return lines
-
-
-def _basis(devices: Sequence[Device], busy: str) -> list[str]:
+def _basis() -> list[str]:
     """Return the lines about how the figures were obtained."""
-    lines = ["Basis of the figures", "------------------------"]
-    for device in devices:
-        low, high = device.share
-        lines.append(
-            f"  {device.name}: {device.float32 / 1e12:.3g} TFLOP/s in float32, {device.bf16 / 1e12:.3g} in bfloat16, "
-            f"with {low:.0%} to {high:.0%} of it assumed"
-        )
+    low, high = SHARE
+    peaks = "; ".join(f"{one.name} {one.float32 / 1e12:.3g}, {one.bf16 / 1e12:.3g} in bfloat16" for one in gpus())
     return [
-        *lines,
-        *([f"  no hours for this machine: {busy}"] if busy else []),
-        "  Training is 6 FLOP for each parameter and token, 4 with adapters, measuring 2. Loading and reports",
-        "  are not included, nor are a method's own passes over its data. Formulas and sources: docs/planning.md.",
+        "Basis of the figures",
+        "--------------------",
+        f"  Hours: {low:.0%} to {high:.0%} of the peak, in TFLOP/s: {peaks}.",
+        "  Training is 6 FLOP for each parameter and token, 4 with adapters. Loading, benchmarks, reports and passes",
+        "  of a method over its data are not included. Formulas and sources: docs/planning.md.",
     ]
 
 

@@ -5,32 +5,22 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from fairlab.data.groups import read_groups
-from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
-from fairlab.data.text import SENTENCE_END, read, text_files
-from fairlab.data.word_lists import find_words, lexicon_words
+from fairlab.data.text import text_files
 from fairlab.run.planning.sizes import KNOWN
-from fairlab.text.words import WORD_OR_SIGN
 from fairlab.types import DataUnavailable
 
 VERSIONS = 3  # texts in a counterfactual group: neutral and two attributes
-EXPANDED = "the size of the paper's expanded sample"
 ENTRY = 25.0  # tokens per sentence of State of the Union addresses, from experiments/biasers/records
 TOKENS = 30.0  # tokens per sentence if no better value is known: our estimate
 CHARACTERS = 4.4  # characters per token of running text, from the novels in experiments/perturbation/records
-SAMPLED = 1_000  # number of lines of a file whose words are counted
-# for MiniLM's tokenizer, with punctuation counted as words: within 5 % on nine tasks; our estimate
-TOKENS_A_WORD = 1.06
 
 
 @dataclass(frozen=True)
@@ -67,7 +57,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
     kind, batch = data["_target_"].rpartition(".")[2], int(data.get("batch_size") or 1)
     texts = VERSIONS if kind == "CounterfactualData" else 1
     limit = int(data["limit"]) if data.get("limit") else None  # applied to the remaining rows if some were held out
-    items, tokens, source = _items(data, kind, texts, limit)
+    items, tokens, source = _items(data, kind, texts)
     # Whether the data has separate rows for validation.
     apart = kind == "Entries" or str(data.get("path") or "").startswith("embedded/")
     test = data.get("test") or (data.get("input") and data.get("validation"))
@@ -85,10 +75,10 @@ def training_work(config: Mapping[str, Any]) -> Work:
         elif limit is not None:
             items = math.ceil(limit * ENTRY / tokens)
             source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
-        elif (known := _known(data)).get("tokens"):
-            items, source = _expanded(data, known)
+        else:
+            items, source = None, "the number of entries is known only when they are made"
     augmentation = (config.get("augmentation") or {}).get("_target_", "")
-    if augmentation and EXPANDED not in source:
+    if augmentation:
         source += f"; items added by {augmentation.rpartition('.')[2]} are not counted"
     if kind == "Corpus":
         tokens = float(max([*data["windows"], TOKENS]))
@@ -103,78 +93,29 @@ def training_work(config: Mapping[str, Any]) -> Work:
     return Work(items, batch, texts, steps, tokens, source)
 
 
-def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | None, str]:
-    """Return the number of blocks of an expanded sample, or None if it is unknown for this size, and the source."""
-    entries = KNOWN["expansions"].get(str(data["sample"]))
-    if entries is None:
-        return None, f"the expansion of a sample of {data['sample']} is unknown"
-    blocks = f"blocks of {data['block']} tokens, of {entries:,} entries, {EXPANDED}, of {known['tokens']:,} tokens each"
-    return math.ceil(entries * known["tokens"] / data["block"]), f"{blocks}, as in {known['source']}"
-
-
-def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) -> tuple[int | None, float, str]:
+def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, float, str]:
     """Return the number of items, the tokens per item and the source; data on this machine takes precedence."""
     known = _known(data)
     tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
     named = str(data.get("path") or "")
     if named.startswith("embedded/") and kind == "CounterfactualData":
         places = [named, *(place for place in data.get("more") or [] if str(place).startswith("embedded/"))]
-        return *_embedded_groups(*map(str, places)), f"groups of {', '.join(places)}"
-    if (sentences := _embedded_sentences(data, kind)) is not None:
-        return sentences, tokens, f"sentences of {', '.join(data['paths'])}"
-    if kind == "LabelledTexts" and data.get("path") is None and _task_at_hand(data):
-        return *_examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA")), "examples in FAIRLAB_DATA"
+        return sum(map(_embedded_groups, map(str, places))), tokens, f"groups of {', '.join(places)}"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
     if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
         if kind == "AttributeSentences":
             return None, tokens, f"the sentences of {paths[0]} with a listed word, which the run searches for"
         with paths[0].open(encoding="utf-8", errors="replace") as lines:
-            first = list(islice(lines, SAMPLED))
-            count = len(first) + sum(1 for _ in lines)
-        if kind == "CounterfactualData" and paths[0].suffix == ".txt" and first:
-            tokens = texts * fmean(map(tokens_in, first))
-        return count, tokens, f"lines of {paths[0]}"
+            return sum(1 for _ in lines), tokens, f"lines of {paths[0]}"
     if known:
         return int(known["examples"]), tokens, str(known["source"])
-    if kind == "LabelledTexts" and _is_made(named) and _task_at_hand(data):
-        made_of = _examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA"))
-        return *made_of, "examples in FAIRLAB_DATA, from which the data is made"
     return None, tokens, "the data is not available, and its size is not listed"
 
 
 @cache
-def _embedded_groups(*places: str) -> tuple[int, float]:
-    """Return the number of training groups that come with fairlab, and the mean number of tokens per group."""
-    groups = [group for place in places for group in read_groups(place)]
-    trained = [group for group in groups if group.extra.get("split", "train") == "train"]
-    return len(trained), fmean(sum(map(tokens_in, group.texts)) for group in trained)
-
-
-def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
-    """Return the number of sentences per epoch of texts that come with fairlab; None for others, which may be large."""
-    paths = data.get("paths")
-    if not isinstance(paths, list) or not all(str(path).startswith("embedded/") for path in paths):
-        return None
-    if kind == "Corpus":
-        return len(_sentences(*paths))
-    if kind != "AttributeSentences" or data.get("lists"):
-        return None
-    return _listed_sentences(str(data["axis"]), str(data["mixed"]), *paths)
-
-
-@cache
-def _sentences(*paths: str) -> list[str]:
-    paragraphs = (paragraph for path in paths for _, _, found in read(path) for _, paragraph in found)
-    return [sentence for paragraph in paragraphs for sentence in SENTENCE_END.split(paragraph)]
-
-
-@cache
-def _listed_sentences(axis: str, mixed: str, *paths: str) -> int:
-    """Return the number of sentences with a word of an axis, after reducing every kind to the size of the rarest."""
-    words = lexicon_words(axis)
-    found = Counter(one.kind for one in find_words(_sentences(*paths), words, mixed))
-    kinds = range(len(words.attributes) + 1)
-    return len(kinds) * min(found[kind] for kind in kinds)
+def _embedded_groups(place: str) -> int:
+    """Return the number of training groups in a set that comes with fairlab."""
+    return sum(group.extra.get("split", "train") == "train" for group in read_groups(place))
 
 
 def _characters(data: Mapping[str, Any]) -> int:
@@ -190,25 +131,6 @@ def _characters(data: Mapping[str, Any]) -> int:
         return 0
     size = sum(file.stat().st_size for file in files)
     return min(size, int(data.get("limit_characters") or size))
-
-
-def _task_at_hand(data: Mapping[str, Any]) -> bool:
-    """Return whether all files of a task's published training examples are available."""
-    files = list(named_files({**data, "path": None}))
-    return bool(files) and all(map(at_hand, files))
-
-
-@cache
-def _examples(task: str, limit: int | None, folder: str | None) -> tuple[int, float]:
-    """Return the number of training examples in ``folder`` and the mean number of tokens of the first ``limit``."""
-    examples = read_task(task, "train")
-    texts = (filter(None, (one.first, one.second)) for one in examples[:limit])
-    return len(examples), fmean(tokens_in(*each) for each in texts)
-
-
-def tokens_in(*texts: str) -> float:
-    """Estimate the number of tokens of texts that are read as one input, including special tokens."""
-    return TOKENS_A_WORD * sum(len(WORD_OR_SIGN.findall(text)) for text in texts) + len(texts) + 1
 
 
 def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -269,8 +191,3 @@ def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
     gradients of the inputs.
     """
     return (4.0 if adapters else 6.0) * multiplied * tokens
-
-
-def reading_flops(multiplied: int, tokens: float) -> float:
-    """Return the FLOPs of a forward pass: 2 N per token (Kaplan et al. 2020, table 1)."""
-    return 2.0 * multiplied * tokens

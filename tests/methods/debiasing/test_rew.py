@@ -33,6 +33,12 @@ def test_learned_weights_even_out_a_bigrams_labels():
     assert weights[6:].tolist() == pytest.approx([1, 1], abs=1e-3)
 
 
+def test_the_norm_of_alpha_is_penalised(monkeypatch):
+    free = learned_weights(HOLDS, LABELS, 200)
+    monkeypatch.setattr("fairlab.methods.debiasing.rew.PENALTY", 100.0)  # the authors' 1e-10 hardly counts
+    assert learned_weights(HOLDS, LABELS, 200).max() < free.max() / 2
+
+
 def test_without_a_bigram_all_count_alike():
     assert learned_weights(occurrences([set(), set()], 1), [0, 1], 5).tolist() == [1, 1]
     assert lmi_weights(occurrences([set(), set()], 1), [0, 1]).tolist() == [1, 1]

@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from fairlab.methods.safety_ensemble.calibration import sigmoid
+from fairlab.methods.safety_ensemble.calibration import UNCHANGED, calibrated
 from fairlab.methods.safety_ensemble.model import HarmModel, logits
 
 
@@ -32,4 +32,6 @@ def test_logits_are_the_mean_of_those_that_scikit_learn_gives():
 
 def test_log_odds_of_any_size_are_probabilities_without_overflow():
     with np.errstate(all="raise", under="ignore"):
-        assert sigmoid(np.array([-1e4, -2.0, 0.0, 1e4])).tolist() == pytest.approx([0, 1 / (1 + np.e**2), 0.5, 1])
+        assert calibrated(np.array([-1e4, -2.0, 0.0, 1e4]), *UNCHANGED).tolist() == pytest.approx(
+            [0, 1 / (1 + np.e**2), 0.5, 1]
+        )

@@ -27,6 +27,7 @@ def test_ages_are_found(text, expected):
         ("She was 72 years old.", "She"),
         ("He became king at the age of 21.", "He"),
         ("The victim, aged 81, died in hospital.", "victim"),
+        ("The boy who was 15 years old left.", "boy"),
         ("The 90-year-old abbey burned down.", None),
         ("The company is 30 years old.", None),
     ],

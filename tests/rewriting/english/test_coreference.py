@@ -26,6 +26,8 @@ def chain(text, word):
         ("A woman saw a man. The woman waved.", "woman", ["woman", "woman"]),
         ("Smith won a prize, because the Bunte had printed an interview with her.", "Smith", ["her"]),
         ("Smith, who was born in November, said that she was glad.", "Smith", ["she"]),
+        ("John was there. The driver lost his keys.", "John", ["John"]),
+        ("Mary wrote. The singer lost her voice.", "Mary", ["Mary"]),
     ],
 )
 def test_chains(text, word, expected):

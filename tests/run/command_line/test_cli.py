@@ -3,6 +3,7 @@
 import pytest
 
 from fairlab.run.command_line import console
+from fairlab.run.command_line.cli import asks_for_plan
 
 
 @pytest.mark.parametrize("command", ["score", "view", "compare", "drift"])
@@ -20,3 +21,17 @@ def test_scripts_of_an_earlier_installation_find_the_console():
     from fairlab.run import console as former
 
     assert former.main is console.main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asks"),
+    [
+        (["dry_run=true"], True),
+        (["+dry_run=ON"], True),
+        (["dry_run=true", "seed=1", "dry_run=false"], False),
+        (["dry_run=false", "dry_run=false", "dry_run=1"], True),
+        (["seed=1"], False),
+    ],
+)
+def test_the_last_value_decides_whether_a_command_asks_for_its_plan(arguments, asks):
+    assert asks_for_plan(arguments) is asks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from fairlab.run.command_line.options import as_settings, with_quoted_addresses
+from fairlab.run.command_line.options import as_settings, with_quotes
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,16 @@ def test_named_options_become_settings_and_no_others(given, expected):
     ],
 )
 def test_addresses_that_name_a_model_are_quoted_as_hydra_reads_them(given, expected):
-    assert with_quoted_addresses([given]) == [expected]
+    assert with_quotes([given]) == [expected]
     read = OverridesParser.create().parse_override(expected).value()
     assert str(read).replace("'", "") == given.partition("=")[2].strip("'").replace(",", ", ")
+
+
+def test_words_of_other_languages_need_no_quotes():
+    given = "data.columns.labels=[Grob unhöflich,spam]"
+    quoted = with_quotes([given])[0]
+    assert OverridesParser.create().parse_override(quoted).value() == ["Grob unhöflich", "spam"]
+    assert with_quotes(["method.target={precision: 0.8}", "größe", "a='größe'"])[:2] == [
+        "method.target={precision: 0.8}",
+        "größe",
+    ]

@@ -8,7 +8,7 @@ from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Matrix, read_matrix
 from fairlab.run.config.composing import composed
 from fairlab.run.folders import plain_config
-from fairlab.run.launch.matrix_jobs import command_of, commands_of, data_of, folder_of, places, run_missing
+from fairlab.run.launch.matrix_jobs import command_of, data_of, folder_of, making_of, places, run_missing
 from fairlab.types import FairlabError
 
 RUNS = {
@@ -58,8 +58,7 @@ CHAIN = {"third": ["input=made/second"], "second": ["input=made/first"], "first"
 def test_data_that_other_data_is_made_of_is_made_before_it(tmp_path, monkeypatch):
     matrix = of_data(**CHAIN)
     assert data_of("a", matrix) == ["first", "second", "third"]
-    commands = commands_of("a", 1, matrix, tmp_path)
-    assert [command[3:] for command in commands[:3]] == [
+    assert [making_of(name, matrix, tmp_path)[3:] for name in data_of("a", matrix)] == [
         ["input=x.jsonl", f"output={tmp_path}/made/first"],
         [f"input={tmp_path}/made/first", f"output={tmp_path}/made/second"],
         [f"input={tmp_path}/made/second", f"output={tmp_path}/made/third"],

@@ -4,38 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, TypeVar
 
 from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
 from fairlab.types import FairlabError
 
-CHUNK = 1_000  # number of texts sent to a process at a time
-
 T = TypeVar("T")
 Scores = dict[str, Any]  # values of one text: its score by harm, and further values on request
 Scorer = Callable[[list[str]], list[Scores]]
 _scorer: Scorer | None = None
-
-
-def score_stream(
-    items: Iterable[T], text: Callable[[T], str], load: Callable[[], Scorer], *, num_proc: int
-) -> Iterator[tuple[T, Scores]]:
-    """Yield every item with its scores by harm, in order.
-
-    Args:
-        items: Any number of items; memory use stays constant.
-        text: Function from an item to its text.
-        load: Function that makes the scorer, see :func:`score_batches`.
-        num_proc: Number of processes; 1 for this process only.
-
-    Raises:
-        FairlabError: See :func:`score_batches`.
-    """
-    for chunk, scores in score_batches(
-        _chunks(items), lambda chunk: [text(item) for item in chunk], load, num_proc=num_proc
-    ):
-        yield from zip(chunk, scores, strict=True)
 
 
 def score_batches(
@@ -64,12 +41,6 @@ def score_batches(
         begun = ((batch, pool.submit(_score, texts(batch))) for batch in batches)
         for batch, future in drawn_ahead(begun, num_proc):
             yield batch, future.result()
-
-
-def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk
 
 
 def _start(load: Callable[[], Scorer]) -> None:

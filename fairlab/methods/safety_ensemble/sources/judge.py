@@ -78,6 +78,8 @@ class FirstTokens(Server):
     counts as an answer too, because only its beginning matters.
     """
 
+    whose = "the source's "
+
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
         attempt = super()._read(answer, request, payload, form, seconds)
         if attempt.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED) or not attempt.text.strip():

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
-from fairlab.files import save_arrays
 from fairlab.types import DataUnavailable, FairlabError
 
 Array = NDArray[np.float64]
@@ -74,13 +73,6 @@ def read_linear(file: Path, encoder: str) -> LinearScores:
     if metadata.get("encoder") != encoder:
         raise FairlabError(f"{file} was made for another encoder; {REMEDY} for this one, or set linear=null")
     return LinearScores(outputs, weights.astype(np.float64), intercepts.astype(np.float64), encoder)
-
-
-def write_linear(scores: LinearScores, file: Path) -> None:
-    """Write linear scores to a safetensors file, with 32-bit numbers."""
-    tensors = {"weights": scores.weights.astype(np.float32), "intercepts": scores.intercepts.astype(np.float32)}
-    metadata = {"outputs": json.dumps(scores.outputs), "encoder": scores.encoder}
-    save_arrays(tensors, file, metadata)
 
 
 def _names(written: str | None) -> tuple[str, ...]:

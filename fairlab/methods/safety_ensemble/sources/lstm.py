@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.methods.safety_ensemble.calibration import sigmoid
+
 Floats = NDArray[np.float32]
 STILL = 1e-7  # largest change of a state's unit between two steps at which the state has converged
 
@@ -122,7 +124,7 @@ class Network:
         for matrix, bias in self.dense[:-1]:
             pooled = np.maximum(matrix @ pooled + bias[:, None], 0)
         matrix, bias = self.dense[-1]
-        return np.asarray(1 / (1 + np.exp(-(matrix @ pooled + bias[:, None])))).T
+        return sigmoid(matrix @ pooled + bias[:, None]).T
 
     def _forwards(self, words_TNW: Floats, zeros: int) -> Floats:
         """Return the highest state of each unit (H, N), with the zeros first."""

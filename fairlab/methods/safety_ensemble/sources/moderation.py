@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
-import os
+import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
-import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.checks.redaction import is_variable_name
+from fairlab.llm.endpoint import Endpoint
+from fairlab.llm.event_loop import run_coroutine
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
+from fairlab.llm.pending import RETRIED, PendingCall, settled
+from fairlab.llm.text_endpoints import text_request
 from fairlab.methods.safety_ensemble.sources.base import Source
-from fairlab.types import FairlabError, Natural
+from fairlab.types import FairlabError, Natural, need_extra
 
-FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
 AT_ONCE = 32  # texts in a request
-RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}
+
+
+class ModerationEndpoint(Endpoint):
+    """Client of ``/moderations``; the text of an attempt holds the scores of a text's categories as JSON."""
+
+    path = "/moderations"
+    whose = "the source's "
+
+    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
+        """Send the texts in one request, and return one attempt per text.
+
+        Raises:
+            FairlabError: If no attempt can succeed: wrong address or key, no such model, or a reply without scores.
+        """
+        texts = [request.prompt for request in requests]
+        found = await self.exchange({"model": self.name, "input": texts})
+        if found.answer is None:
+            return [found.failure(request) for request in requests]
+        if found.answer.status != 200:
+            attempt = self.refusal(found.answer, found.seconds)
+            if attempt.outcome == ExchangeOutcome.REJECTED and found.answer.status != 400:
+                raise FairlabError(f"{self.url} returned {attempt.reason}; check the source's base_url and model")
+            return [attempt] * len(texts)
+        scores = _category_scores(found.answer.body)
+        if scores is None:
+            raise FairlabError(f"{self.url} returns no category_scores; check the source's base_url and model")
+        if len(scores) != len(texts):
+            raise FairlabError(f"{self.url} returned {len(scores)} results for {len(texts)} texts; check the server")
+        return [Attempt(ExchangeOutcome.OK, json.dumps(one)) for one in scores]
+
+
+def _category_scores(body: Any) -> list[dict[str, float]] | None:
+    """Return the scores of each text by category, or None if a response does not hold them."""
+    try:
+        return [
+            {name: float(score) for name, score in result["category_scores"].items() if score is not None}
+            for result in body["results"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 class Moderation(Source):
     """Source of an endpoint's category scores.
 
-    The key is read from the environment for each request and is not stored anywhere else.
+    The key is read from the environment when texts are sent, and is not stored anywhere else.
 
     Args:
         base_url: Address of the endpoint up to and including the version.
@@ -32,7 +74,8 @@ class Moderation(Source):
         retries: Maximum number of retries of a request while the server is busy or unavailable.
 
     Raises:
-        FairlabError: The key is missing; in ``score``, if the server refuses a request or is unavailable.
+        FairlabError: The address is invalid or the key is missing; in ``score``, if the server refuses the key or the
+            model, or is unavailable.
     """
 
     title = "moderation endpoint"
@@ -52,66 +95,46 @@ class Moderation(Source):
     def __init__(
         self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None, retries: Natural = 4
     ) -> None:
-        if api_key_env is not None and not os.environ.get(api_key_env):
-            if not is_variable_name(api_key_env):
-                raise FairlabError(
-                    "api_key_env must be the name of a variable, not the key itself; export the key, and give the name"
-                )
-            raise FairlabError(f"{api_key_env} is not set; export the key of {base_url}, or set api_key_env=null")
-        self.url = base_url.rstrip("/") + "/moderations"
-        self.model = model
+        need_extra("llm", "source=moderation", "httpx2")
+        self.endpoint = ModerationEndpoint(base_url, model, api_key_env=api_key_env, total_timeout=60.0)
+        self.endpoint.key()
         self.outputs = tuple(outputs)
-        self.api_key_env = api_key_env
         self.retries = retries
-        self.version = f"{self.url} {model}"
+        self.version = f"{self.endpoint.url} {model}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return scores (N, F) in [0, 1], with nan for texts that the server refuses."""
-        with httpx2.Client(timeout=60.0) as client:
-            parts = [
-                self._part(client, list(texts[start : start + AT_ONCE])) for start in range(0, len(texts), AT_ONCE)
-            ]
-        return np.concatenate(parts) if parts else np.empty((0, len(self.outputs)))
+        found = run_coroutine(self._replies(texts))
+        scores = [json.loads(reply.text) if reply.ok else {} for reply in found]
+        rows = [[float(one.get(name, np.nan)) for name in self.outputs] for one in scores]
+        return np.array(rows).reshape(len(texts), len(self.outputs))
 
-    def _part(self, client: httpx2.Client, texts: list[str]) -> NDArray[np.float64]:
-        reply = self._sent(client, texts)
-        if reply.status_code == 400 and len(texts) > 1:  # perhaps only one text caused the failure
-            return np.concatenate([self._part(client, [text]) for text in texts])
-        if reply.status_code == 400:
-            return np.full((1, len(self.outputs)), np.nan)
-        if reply.status_code != 200:
-            raise FairlabError(f"{self.url} answers {reply.status_code}; check the address, the key and the model")
-        try:
-            results = [result["category_scores"] for result in reply.json()["results"]]
-            rows = [[float(found.get(name, np.nan)) for name in self.outputs] for found in results]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FairlabError(
-                f"{self.url} returns no category_scores ({type(error).__name__}); check model"
-            ) from error
-        if len(rows) != len(texts):
-            raise FairlabError(f"{self.url} returned {len(rows)} results for {len(texts)} texts; check the server")
-        return np.array(rows)
+    async def _replies(self, texts: Sequence[str]) -> list[Reply]:
+        async with self.endpoint:
+            parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
+            return [reply for part in parts for reply in await self._part(part)]
 
-    def _sent(self, client: httpx2.Client, texts: list[str]) -> httpx2.Response:
-        """Return the reply to a request, with retries while the server is busy or unavailable.
+    async def _part(self, texts: Sequence[str]) -> list[Reply]:
+        """Return the replies to a request of several texts; if it is refused, to a request for each text.
 
         Raises:
             FairlabError: The last retry failed too.
         """
-        began, said = time.monotonic(), ""
-        headers = {"Authorization": f"Bearer {os.environ[self.api_key_env]}"} if self.api_key_env else {}
-        for retry in range(self.retries + 1):
-            if retry:
-                time.sleep(FIRST_WAIT * 2 ** (retry - 1))
-            try:
-                reply = client.post(self.url, json={"model": self.model, "input": texts}, headers=headers)
-            except httpx2.TransportError as error:
-                said = type(error).__name__
-                continue
-            if reply.status_code not in RETRIED:
-                return reply
-            said = str(reply.status_code)
-        raise FairlabError(
-            f"{self.url} answered nothing for {time.monotonic() - began:.0f} s, with {self.retries} retries ({said}); "
-            "try later, since the cache keeps the scores so far, or raise the source's retries"
-        )
+        began, requests = time.monotonic(), [text_request(text) for text in texts]
+        calls = [PendingCall("", request, request, self.retries, repairs=0) for request in requests]
+
+        async def attempt(pending: Sequence[PendingCall]) -> None:
+            sent = await self.endpoint.send([call.request for call in pending])
+            for call, one in zip(pending, sent, strict=True):
+                call.attempts.append(one)
+
+        replies = [call.reply() async for call in settled(calls, attempt)]
+        if replies[0].outcome in RETRIED:
+            raise FairlabError(
+                f"{self.endpoint.url} answered nothing for {time.monotonic() - began:.0f} s, with "
+                f"{replies[0].attempts - 1} retries ({replies[0].reason}); try later, since the cache keeps the scores "
+                "so far, or raise the source's retries"
+            )
+        if replies[0].ok or len(texts) == 1:
+            return replies
+        return [reply for text in texts for reply in await self._part([text])]  # perhaps only one text is refused

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairlab.types import FairlabError
 
 AT_ONCE = 500  # keys per query
+IN_MEMORY = ":memory:"  # SQLite's name of a file that exists only in memory
 
 
 class Named(Protocol):
@@ -29,7 +30,7 @@ class ScoreCache:
     """File of scores that several processes can read and write; it stores hashes of the texts, not the texts.
 
     Args:
-        path: Path of the file, which is created if missing.
+        path: Path of the file, which is created if missing; or :data:`IN_MEMORY`.
 
     Raises:
         FairlabError: The file is not a cache of scores.

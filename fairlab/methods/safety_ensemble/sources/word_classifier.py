@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -65,7 +66,7 @@ class WordClassifier:
             self.weights, self.intercepts, self.slopes, self.shifts, strict=True
         ):
             margins = np.bincount(text_P, values_P * weights_V[word_P], minlength=len(texts)) + intercept
-            found += 1 / (1 + np.exp(slope * margins + shift))
+            found += sigmoid(-(slope * margins + shift))
         return found / len(self.weights)
 
     def _counts(self, text: str) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from fairlab.methods.safety_ensemble.sources import combined as module
 from fairlab.methods.safety_ensemble.sources.base import LONGEST, Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.profanity import Profanity
+from fairlab.methods.safety_ensemble.sources.score_cache import IN_MEMORY
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.sources.word_list import WordList
@@ -51,6 +52,16 @@ def test_batches_change_nothing(monkeypatch):
     whole = Sources([Sentiment(), Profanity()]).score(texts)
     monkeypatch.setattr(module, "BATCH", 2)
     np.testing.assert_array_equal(Sources([Sentiment(), Profanity()]).score(texts), whole)
+
+
+def test_a_cache_in_memory_serves_later_calls_and_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lengths = Lengths()
+    both = Sources([lengths], cache=IN_MEMORY)
+    both.score(["a", "bb"])
+    assert both.score(["bb", "ccc"])[:, 0].tolist() == [2, 3]
+    assert lengths.asked == ["a", "bb", "ccc"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_cache_is_read_by_content_and_version(tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pytest
 
+from fairlab.llm import pending
 from fairlab.methods.safety_ensemble.sources import moderation
 from fairlab.methods.safety_ensemble.sources.moderation import Moderation
 from fairlab.types import FairlabError
@@ -19,6 +21,7 @@ KEY = "sk-not-a-real-key"
 class Stub(BaseHTTPRequestHandler):
     busy = 0
     status = 200
+    retry_after = ""
     asked: list[list[str]] = []  # noqa: RUF012
 
     def do_POST(self):
@@ -35,6 +38,8 @@ class Stub(BaseHTTPRequestHandler):
         reply = json.dumps({"results": results}).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(reply)))
+        if status == 429 and Stub.retry_after:
+            self.send_header("Retry-After", Stub.retry_after)
         self.end_headers()
         self.wfile.write(reply)
 
@@ -45,8 +50,8 @@ class Stub(BaseHTTPRequestHandler):
 @pytest.fixture
 def source(monkeypatch):
     monkeypatch.setenv("STUB_KEY", KEY)
-    monkeypatch.setattr(moderation, "FIRST_WAIT", 0.0)
-    Stub.busy, Stub.status, Stub.asked = 0, 200, []
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.0)
+    Stub.busy, Stub.status, Stub.retry_after, Stub.asked = 0, 200, "", []
     server = HTTPServer(("127.0.0.1", 0), Stub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
@@ -73,16 +78,37 @@ def test_a_busy_server_is_asked_again_and_an_absent_one_given_up(source):
     assert source.score(["a"])[0, 0] == 0.01
     Stub.status = 503
     with pytest.raises(
-        FairlabError, match=r"answered nothing for \d+ s, with 4 retries \(503\); try .*the source's retries"
+        FairlabError, match=r"answered nothing for \d+ s, with 4 retries \(503: .*\); try .*the source's retries"
     ):
         source.score(["a"])
 
 
 def test_a_wrong_key_is_said_without_it(source, monkeypatch):
     monkeypatch.setenv("STUB_KEY", "wrong")
-    with pytest.raises(FairlabError, match="answers 401") as caught:
+    with pytest.raises(FairlabError, match="refuses the key in STUB_KEY \\(401\\)") as caught:
         source.score(["a"])
     assert "wrong" not in str(caught.value)
     monkeypatch.delenv("STUB_KEY")
-    with pytest.raises(FairlabError, match="STUB_KEY is not set"):
+    with pytest.raises(FairlabError, match="STUB_KEY, which is not set"):
         Moderation(base_url="http://127.0.0.1:1", model="m", outputs=["hate"], api_key_env="STUB_KEY")
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (404, "check the source's model, the source's base_url"),
+        (302, "302: the address redirects; .* the source's"),
+    ],
+)
+def test_another_address_is_said_at_once(source, status, words):
+    Stub.status = status
+    with pytest.raises(FairlabError, match=words):
+        source.score(["a", "b"])
+    assert len(Stub.asked) == 1
+
+
+def test_a_wait_that_the_server_asks_for_is_obeyed(source):
+    Stub.busy, Stub.retry_after = 1, "0.2"
+    began = time.monotonic()
+    assert source.score(["a"])[0, 0] == 0.01
+    assert time.monotonic() - began >= 0.2

@@ -9,10 +9,11 @@ import pytest
 import yaml
 from safetensors.numpy import save_file
 
+from experiments.ensemble.teach import write_linear
 from fairlab.backbones.adapters import LoRA, add_adapters, save_adapters
 from fairlab.methods.safety_ensemble.exported.portable import write_sources
 from fairlab.methods.safety_ensemble.exported.trust import read_sources
-from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
+from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores
 from fairlab.methods.safety_ensemble.sources.policy import LISTS, PolicySimilarity, read_policy
 from fairlab.rewriting.identities import Identities
 from fairlab.types import DataUnavailable, FairlabError

@@ -1,0 +1,8 @@
+"""Number of cores that this process may use."""
+
+import os
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use, as schedulers such as Slurm limit them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
