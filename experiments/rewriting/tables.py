@@ -20,6 +20,7 @@ LABELLED = Path(__file__).parent / "labelled"
 METAMORPHIC = Path(__file__).parent / "metamorphic.json"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
+FORMER_SCORES = Path(__file__).parent / "former_scores.json"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
 TRAINING = MENTIONS.with_name("training.json")
 NEW_NAMES = Path(__file__).parent / "new_names.csv.gz"
@@ -192,6 +193,19 @@ def former_shares(*, uses: bool) -> str:
     return markdown(["what is made" if uses else "way", "texts turned by either", "in another way"], rows)
 
 
+def former_runs() -> str:
+    """Return the measures of runs with data of the former and of the present rules."""
+    rows = []
+    for measure, found in json.loads(FORMER_SCORES.read_text(encoding="utf-8")).items():
+        cells = [found.get("both", found.get(name)) for name in ("former", "present")]
+        rows.append([measure, *(_measure(cell) if "value" in cell else _share(cell) for cell in cells)])
+    return markdown(["measure", "former rules", "present rules"], rows)
+
+
+def _measure(found: dict[str, float]) -> str:
+    return f"{found['value']:.1f} [{found['low']:.1f}, {found['high']:.1f}], n = {found['n']}"
+
+
 def new_name_uses() -> str:
     """Return what the uses of first names without counts that were read are, with their shares."""
     read = Counter(row["verdict"] for row in read_sheet(NEW_NAMES))
@@ -229,5 +243,6 @@ PAGES = {
         "rewriting_quality": rewriting_quality,
         "name_recall": name_recall,
         "former_uses": lambda: former_shares(uses=True),
+        "former_runs": former_runs,
     },
 }

@@ -115,11 +115,11 @@ _MARKS = ((_EMPHASIS, "*_~"), (_LINK, "["), (_WIKI, ("''", "[[")), (_QUOTED_LETT
 _BOTH = re.compile(
     r"(?<!\w)(?:(?P<three>(?:he/she|she/he|s/he)/they)|(?P<stroke>s/he|\(s\)he|\[s\]he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
     r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
-    r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n)|(?P<friend>boy/girlfriends?|girl/boyfriends?)"
+    r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n|\(fe\)males?|fe/males?)|(?P<friend>boy/girlfriends?|girl/boyfriends?)"
     r"|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
     re.IGNORECASE,
 )
-_MAY_BE_BOTH = re.compile(r"/|[(\[][eEhHiIsSwW]")  # part of every match of the pattern before
+_MAY_BE_BOTH = re.compile(r"/|[(\[][eEfFhHiIsSwW]")  # part of every match of the pattern before
 _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
@@ -381,7 +381,8 @@ def _both(match: re.Match[str]) -> str:
         stem, ending = found.rstrip(")").split("(")
         made = f"{stem}{'s' if ending.endswith('es') else ''}/{stem}{ending}"
     elif match["woman"]:
-        made = f"wo{found[-3:]}/{found[-3:]}"
+        prefix, rest = found.replace("(", "").replace(")", "/").split("/")
+        made = f"{prefix}{rest}/{rest}"
     else:
         made = "/".join(found.removesuffix("/they").replace("s/he", "she/he").split("/"))
     letters = [sign for sign in match[0] if sign.isalpha()]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.text.cleaning import PARAGRAPH, clean
-from fairlab.text.view import Edit, read_view
+from fairlab.text.view import _UNUSUAL, Edit, is_plain, read_view
 
 PIECES = [*"ab e'\"-_*<>&;#/()\n\r\t", "<b>", "&amp;", "\u200b", "é", "\u0301", "he"]
 SIGNS = st.lists(st.sampled_from(PIECES)).map("".join)
@@ -142,3 +142,8 @@ def test_composed_and_decomposed_text_is_read_alike():
 @pytest.mark.parametrize("text", ["Later L*wenthal won.", "Schr*der said it.", "The Folies Berg*re closed."])
 def test_a_star_for_a_letter_stays_within_its_word(text):
     assert read_view(text).text == text
+
+
+@given(st.text(alphabet="Aa1 .,'-\"!?$&@/#(s)%_é", max_size=9))
+def test_classes_of_characters_judge_as_the_pattern_does(text):
+    assert is_plain(text) == (_UNUSUAL.search(text) is None and "  " not in text and text == text.strip(" "))

@@ -175,10 +175,19 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
     return beside.precedes_name or not other_sense
 
 
-def is_plainly_first_name(beside: Neighbours, *, other_sense: bool) -> bool | None:
-    """Return the result of :func:`is_first_name` for usual neighbours of a name, at little cost; None for others."""
-    before, gap_before, after, gap_after = beside
-    named = after[:1].isupper() and gap_after == " "
+def is_plainly_first_name(pieces: Sequence[str], place: int, *, other_sense: bool) -> bool | None:
+    """Return the result of :func:`is_first_name` for usual neighbours of a name, at little cost; None for others.
+
+    Args:
+        pieces: Words of the text at even places, and the separators between them at odd ones.
+        place: Place of the name.
+        other_sense: Whether the word usually has another sense.
+    """
+    before, gap_before = (pieces[place - 2], pieces[place - 1]) if place else ("", "")
+    gap_after, after = (pieces[place + 1], pieces[place + 2]) if place + 2 < len(pieces) else ("", "")
+    if (place and not gap_before) or (after and not gap_after):  # beside a part that has been joined to another one
+        return None
+    named = gap_after == " " and after[:1].isupper()
     if before and gap_before in (" ", ". ", "."):
         if before[:1].isupper():  # a surname, perhaps
             special = gap_before != " " or named or after in PARTICLES or before.casefold() in _NOT_BEFORE_SURNAMES

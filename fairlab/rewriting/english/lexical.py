@@ -6,7 +6,7 @@ shows that they are verbs, and words with several senses change only if a neighb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -25,28 +25,30 @@ from fairlab.rewriting.english.given_names import (
 from fairlab.rewriting.english.lexical_actions import (
     Action,
     Actions,
+    ActionTable,
     TextWords,
     WithAccents,
     join_alternatives,
     join_name,
     longer_terms,
     say_alternatives_once,
+    surfaces,
 )
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
-from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
+from fairlab.rewriting.english.pieces import is_in_compound, piece_spans, split_words, with_gaps
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
 from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans, things_by_word
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, is_part_of_age, match_case, word_pieces
+from fairlab.text.view import Edit, View, is_plain, may_join_words
+from fairlab.text.words import is_part_of_age, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-_Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
+_APOSTROPHES = frozenset("'’")
 _ARTICLES = frozenset(("a", "an", "A", "An"))
 _SUBJECTS = frozenset("he she they i you we who".split())
 _BE = frozenset("is was are were be been being am s re".split())
@@ -63,10 +65,11 @@ class LexicalRules:
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
-        self.tables: dict[tuple[str, str | None], _Table] = {}
+        self.tables: dict[tuple[str, str | None], ActionTable] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
-        self.things = things_by_word()
+        # Words that are no mention of a person in some contexts, before their sense is asked for.
+        self.doubtful = frozenset(things_by_word()) | surfaces("old")
         self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
         capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
@@ -84,28 +87,34 @@ class LexicalRules:
         table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
-    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
+    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
         """Return the actions for a target and the words that change, and cache them for the next text."""
-        actions = self.actions.table(goal)
-        changing = frozenset(word for word, action in actions.items() if action.kind != "same")
-        self.tables[target, source] = actions, changing
-        return actions, changing
+        self.tables[target, source] = table = self.actions.table(goal)
+        return table
 
-    def _run(self, text: str, actions: _Table, target: str, source: str | None = None) -> str:
+    def _is_idle(self, words: list[str], table: ActionTable) -> bool:
+        """Return whether none of the listed words changes, because longer terms that begin with them do not occur."""
+        found = table.actions.keys() & words
+        if not found <= table.idle:
+            return False
+        folded = set(map(fold, words))
+        return not any(folded.issuperset(term) for word in found for term, _ in self.longer.get(fold(word), ()))
+
+    def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        words, (table, changing) = split_words(text), actions
+        words = split_words(text)
         if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = self.folded.isdisjoint(map(str.casefold, words))
         else:
-            idle = changing.isdisjoint(words)
+            idle = table.actions.keys().isdisjoint(words) or self._is_idle(words, table)
         if idle and not may_join_words(text):
             return text
-        small = text.islower() and text.isascii() and is_plain(text)
+        plain = is_plain(text)
+        small = plain and text.islower() and text.isascii()
         if small and (self.capitalised.isdisjoint(words) or not may_gain_capitals(text, self.capitalised)):
             return self._run_read(text, words, None, table, target, source).lower()
-        bare = is_bare(text)
-        if (bare or is_plain(text)) and not may_be_read_in_another_case(text):
-            return self._run_read(text, words, None, table, target, source, bare)
+        if plain and not may_be_read_in_another_case(text):
+            return self._run_read(text, words, None, table, target, source)
         view = read_cased(text)
         return self._run_read(view.text, split_words(view.text), view, table, target, source)
 
@@ -114,26 +123,26 @@ class LexicalRules:
         text: str,
         words: list[str],
         view: View | None,
-        listed: Mapping[str, Action],
+        listed: ActionTable,
         target: str,
         source: str | None,
-        bare: bool = False,
     ) -> str:
         """Return the rewritten text in its original form; without a view, the text was not converted."""
-        table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
+        plain = text.isascii() or all(map(str.isascii, words))
+        table = listed.actions if plain else WithAccents(listed.actions)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
             return view.original if view else text
         pieces = with_gaps(text, words)
-        work = _Work(self, pieces, target, source)
-        if target and target != NEUTRAL:
+        work = _Work(self, text, pieces, target, source)
+        if target and target != NEUTRAL and not (plain and listed.neutral.isdisjoint(words)):
             others = [place for place in hits if not table[pieces[place]].neutral]
             if len(others) < len(hits) and (
                 any(work.shows(place, table[pieces[place]]) for place in others)
-                or any(is_people(word.lower()) for word in pieces[: hits[0] : 2])
+                or any(map(is_people, map(str.lower, pieces[: hits[0] : 2])))
             ):
                 hits = others
-        kept = [] if bare else protected_spans(text, quotations=self.keep_quotations)
+        kept = protected_spans(text, quotations=self.keep_quotations)
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
@@ -141,27 +150,29 @@ class LexicalRules:
         if alternatives:
             hits = join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
-        for place, action in [(place, table[pieces[place]]) for place in hits]:
-            if action.kind == "plain" and not hyphens:
+        found = [(place, pieces[place], table[pieces[place]]) for place in hits]
+        for place, _, action in found:
+            if action.kind == "plain" and not (hyphens or action.longer):
                 pieces[place] = action.new
-            elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that has been rewritten
+            elif pieces[place]:  # empty: part of a longer term that has been rewritten
                 work.turn(place, action)
         if alternatives:
-            say_alternatives_once(pieces, hits)
+            say_alternatives_once(pieces, [place for place, word, _ in found if pieces[place] != word])
         if view is None or view.is_unchanged:
             return "".join(pieces)
         return view.write(
-            Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
+            Edit(start, end, new) for (start, end), new in zip(spans, pieces, strict=True) if new != text[start:end]
         )
 
 
 class _Work:
     """State of a text that is being rewritten in place."""
 
-    def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
-        self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
-        self.taken: TextWords | None = None  # words that no new name may equal; collected at the first name
-        self.coordinated: CoordinatedPieces | None = None  # made at the first word of several senses
+    taken: TextWords | None = None  # words that no new name may equal; read at the first name
+    coordinated: CoordinatedPieces | None = None  # made at the first word of several senses
+
+    def __init__(self, rules: LexicalRules, text: str, pieces: list[str], target: str, source: str | None) -> None:
+        self.rules, self.text, self.pieces, self.target, self.source = rules, text, pieces, target, source
 
     def word(self, place: int) -> str:
         """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
@@ -169,41 +180,27 @@ class _Work:
 
     gap = word
 
-    def in_compound(self, place: int) -> bool:
-        """Return whether a hyphen, or the ending of *don't*, joins the word to another word."""
-        before, after = self.gap(place - 1), self.gap(place + 1)
-        if before == "'" and self.word(place - 2):  # D'Angelo
-            return True
-        if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
-            return True
-        if before == "-" and self.word(place - 2) and self.word(place - 2).casefold() not in JOINED_AFTER:
-            return True
-        following = self.word(place + 2).casefold()
-        return after == "-" and following != "" and following not in JOINED_BEFORE
-
     def shows(self, place: int, action: Action) -> bool:
         """Return whether a listed word has its listed sense; the first word of a longer term needs the other words."""
-        if action.kind == "longer":
+        if not action.kind:
             return self._longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
-        return action.kind != "name" or joined or self._is_first_name(place, action)
+        return action.kind != "name" or action.longer or joined or self._is_first_name(place, action)
 
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
         kind, pieces = action.kind, self.pieces
-        if place and is_part_of_age(pieces[place], pieces[place - 2]):
+        if pieces[place] in self.rules.doubtful and (
+            is_within_thing_name(pieces, place) or (place and is_part_of_age(pieces[place], pieces[place - 2]))
+        ):
             return
-        if pieces[place] in self.rules.things and is_within_thing_name(pieces, place):
+        if action.longer and self._turn_longer(place):
             return
-        if kind.startswith("longer"):
-            if self._turn_longer(place):
-                return
-            kind = kind.removeprefix("longer").strip()
-        if not kind or kind == "same":
+        if kind in ("", "same"):
             return
         if (place and pieces[place - 1] in _JOINING) or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
             joined = kind == "name" and join_name(pieces, place)
-            if not joined and self.in_compound(place):
+            if not joined and is_in_compound(pieces, place):
                 return
         if kind == "name":
             self._turn_name(place, action)
@@ -298,22 +295,24 @@ class _Work:
     def _turn_name(self, place: int, action: Action) -> None:
         if not self._is_first_name(place, action):
             return
-        found, vocabulary = self.pieces[place], self.rules.vocabulary
+        pieces, sense, last = self.pieces, action.sense, place
+        found, target = pieces[place], self.target or self._goal(sense.attribute)
         if self.taken is None:
-            self.taken = TextWords(self.pieces)
-        target = self._goal(action.sense.attribute)
-        taken = self.taken if action.sense.entry is None else ()  # a row of the lexicon is reversible
-        new = vocabulary.name(found, action.sense, target, taken)
-        second = self.word(place + 2) if self.gap(place + 1) == " " else ""
-        last = place + 2 if second[:1].isupper() and is_double_name(found, second) else place
-        self._put(place, last, new.upper() if len(found) > 1 and found.isupper() else new)
+            self.taken = TextWords(self.text)
+        taken = self.taken if sense.entry is None else ()  # a row of the lexicon is reversible
+        new = self.rules.vocabulary.name(found, sense, target, taken)
+        if place + 2 < len(pieces) and pieces[place + 1] == " ":
+            second = pieces[place + 2]
+            last = place + 2 if second[:1].isupper() and is_double_name(found, second) else place
+        self._put(place, last, new.upper() if found.isupper() and len(found) > 1 else new)
 
     def _is_first_name(self, place: int, action: Action) -> bool:
         """Return whether a listed name is a first name here."""
+        if "-" not in self.pieces[place]:
+            plainly = is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)
+            if plainly is not None:
+                return plainly
         beside, vocabulary = piece_neighbours(self.pieces, place), self.rules.vocabulary
-        plainly = None if "-" in self.pieces[place] else is_plainly_first_name(beside, other_sense=action.other_sense)
-        if plainly is not None:
-            return plainly
         if beside.precedes_place:
             return False
         known = vocabulary.names.get(fold(self.pieces[place]))
@@ -366,17 +365,20 @@ class _Work:
         if first != last:
             pieces[first : last + 1] = [""] * (last + 1 - first)
         pieces[first] = new
-        after = pieces[last + 1] if last + 1 < len(pieces) else ""
-        if after[:1] in ("'", "’") and new:
-            if after in ("'", "’") and self.word(last + 2) == "s":
-                ending = possessive(new, after + "s")
-                if len(ending) == 1:
-                    pieces[last + 2] = ""
-            elif found.endswith("s") and not new.endswith("s") and after[1:2] in ("", " "):
-                pieces[last + 1] = after[0] + "s" + after[1:]
-        if first >= 2 and pieces[first - 2] in _ARTICLES and pieces[first - 1] == " ":
+        if last + 1 < len(pieces) and pieces[last + 1][:1] in _APOSTROPHES and new:
+            self._put_ending(last, found, new)
+        if first and pieces[first - 1] == " " and pieces[first - 2] in _ARTICLES:
             sounding = new.split(" ")[0].split("-")[0] or self.word(last + 2)
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
+
+    def _put_ending(self, last: int, found: str, new: str) -> None:
+        """Correct the ending of a possessive after the word at an index has been replaced."""
+        pieces, after = self.pieces, self.pieces[last + 1]
+        if after in _APOSTROPHES and self.word(last + 2) == "s":
+            if len(possessive(new, after + "s")) == 1:
+                pieces[last + 2] = ""
+        elif found.endswith("s") and not new.endswith("s") and after[1:2] in ("", " "):
+            pieces[last + 1] = after[0] + "s" + after[1:]
 
     def _dropped(self, first: int, last: int) -> str:
         """Return an empty string before a noun (dropping the next space), else the lexicon's standalone phrase."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES, recase
 from fairlab.rewriting.english.everybody import ALTERNATIVE
 from fairlab.rewriting.english.given_names import whole_name
+from fairlab.rewriting.english.pieces import split_words
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.folding import unaccented
@@ -18,11 +19,20 @@ from fairlab.types import NEUTRAL
 class Action(NamedTuple):
     """Action for one surface form when rewriting to a target."""
 
-    kind: str  # plain, ambiguous, subject, word, name, title, longer, same
+    kind: str  # plain, ambiguous, subject, word, name, title, same; empty for a word that is not listed on its own
     new: str
     sense: Sense
+    longer: bool = False  # the first word of a longer term as well
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
     other_sense: bool = False  # a first name that is more often another word
+
+
+class ActionTable(NamedTuple):
+    """Actions for a target by word, and which of the words need no change on their own or are neutral forms."""
+
+    actions: dict[str, Action]
+    idle: frozenset[str]
+    neutral: frozenset[str]
 
 
 class Actions:
@@ -46,12 +56,12 @@ class Actions:
             for surface in surfaces(term)
         }
 
-    def table(self, goal: Callable[[str], str]) -> dict[str, Action]:
+    def table(self, goal: Callable[[str], str]) -> ActionTable:
         """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
         names: dict[Action, Action] = {}
         for first in self.longer:
-            table |= dict.fromkeys(surfaces(first), Action("longer", "", Sense(NEUTRAL, None)))
+            table |= dict.fromkeys(surfaces(first), Action("", "", Sense(NEUTRAL, None), longer=True))
         for term, senses in self.vocabulary.senses.items():
             if len(word_pieces(term)) != 1:
                 continue
@@ -60,14 +70,16 @@ class Actions:
             form = listed_form(self.vocabulary, sense, term)
             for surface in surfaces(form) | surfaces(unaccented(form)):
                 action = self._action(surface, sense, target)
-                if action is not None and (surface not in table or table[surface].kind == "longer"):
-                    kind = f"longer {action.kind}" if term in self.longer else action.kind
+                if action is not None and (surface not in table or not table[surface].kind):
                     known = self.vocabulary.names.get(term) if sense.pos == "name" else None
                     other = bool(known and known.other_sense)
-                    action = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL, other_sense=other)
+                    action = action._replace(
+                        longer=term in self.longer, neutral=sense.attribute == NEUTRAL, other_sense=other
+                    )
                     # Names share a few actions, so that those of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
-        return table
+        idle = frozenset(word for word, action in table.items() if action.kind in ("", "same"))
+        return ActionTable(table, idle, frozenset(word for word, action in table.items() if action.neutral))
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
         if sense.attribute == target:
@@ -119,13 +131,13 @@ class WithAccents:
 
 
 class TextWords:
-    """Case-folded words of a text, in one string, which is faster to build than a set and only searched a few times."""
+    """Case-folded words of a text, which are split only when a search of the whole text finds one of them."""
 
-    def __init__(self, pieces: list[str]) -> None:
-        self.words = "\0".join(("", *pieces[::2], "")).casefold()
+    def __init__(self, text: str) -> None:
+        self.text = text.casefold()
 
     def __contains__(self, word: object) -> bool:
-        return f"\0{word}\0" in self.words
+        return isinstance(word, str) and word in self.text and word in split_words(self.text)
 
 
 def longer_terms(vocabulary: Vocabulary) -> dict[str, list[tuple[tuple[str, ...], str]]]:

@@ -113,6 +113,7 @@ ANIMALS_AND_THINGS = frozenset(
     insects career careers bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
     """.split()
 )
+_GROUPS = frozenset("people men women children folks police parents couple members".split())
 
 
 def is_role(word: str) -> bool:
@@ -149,6 +150,6 @@ def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
 
 def is_people(word: str) -> bool:
     """Return whether a noun names several people: ``nurses``, ``people``."""
-    if word in ("people", "men", "women", "children", "folks", "police", "parents", "couple", "members"):
-        return True
-    return word.endswith("s") and not word.endswith("ss") and word not in ("boss", "s") and is_person(word)
+    if word[-1:] != "s":
+        return word in _GROUPS
+    return word in _GROUPS or (word[-2:] not in ("ss", "s") and is_person(word))

@@ -6,12 +6,24 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE
+
 _split = re.compile(r"(\W+)").split
 # Translation tables for printable ASCII texts, which split them several times as fast as the pattern.
 _WORD_BYTES = frozenset(byte for byte in range(128) if chr(byte).isalnum() or chr(byte) == "_")
-_BLANK, _END = "\x01", "\x02"  # represent a space and the end of a separator while a text is split
+_BLANK = "\x01"  # represents a space of a separator while a text is split
 _WORDS = bytes(byte if byte in _WORD_BYTES else 32 for byte in range(256))
 _GAPS = bytes(32 if byte in _WORD_BYTES else 1 if byte == 32 else byte for byte in range(256))
+
+
+class _Separators(dict[str, str]):
+    """Separators by the form that they have while a text is split; only the frequent ones are stored."""
+
+    def __missing__(self, form: str) -> str:
+        return form.replace(_BLANK, " ")
+
+
+_separator = _Separators({form.replace(" ", _BLANK): form for form in (" ", ", ", ". ", ".", "'", "-")}).__getitem__
 
 
 def split_words(text: str) -> list[str]:
@@ -21,7 +33,7 @@ def split_words(text: str) -> list[str]:
         >>> split_words("(She's here)")
         ['', 'She', 's', 'here', '']
     """
-    if not (text.isascii() and text.isprintable()):
+    if not text.isascii():
         return _split(text)[::2]
     words = text.encode().translate(_WORDS).decode().split()
     if text and words:
@@ -44,7 +56,7 @@ def with_gaps(text: str, words: list[str]) -> list[str]:
         return _split(text)
     pieces = [""] * (2 * len(words) - 1)
     pieces[::2] = words
-    pieces[1::2] = _END.join(text.encode().translate(_GAPS).decode().split()).replace(_BLANK, " ").split(_END)
+    pieces[1::2] = map(_separator, text.encode().translate(_GAPS).decode().split())
     return pieces
 
 
@@ -57,3 +69,16 @@ def piece_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
 def piece(pieces: Sequence[str], place: int) -> str:
     """Return the piece at an index, or an empty string beyond the ends."""
     return pieces[place] if 0 <= place < len(pieces) else ""
+
+
+def is_in_compound(pieces: Sequence[str], place: int) -> bool:
+    """Return whether a hyphen, or the ending of *don't*, joins the word at an index to another word."""
+    before, after = piece(pieces, place - 1), piece(pieces, place + 1)
+    preceding, following = piece(pieces, place - 2), piece(pieces, place + 2).casefold()
+    if before == "'" and preceding:  # D'Angelo
+        return True
+    if after in ("'", "’") and following == "t":
+        return True
+    if before == "-" and preceding and preceding.casefold() not in JOINED_AFTER:
+        return True
+    return after == "-" and following != "" and following not in JOINED_BEFORE

@@ -25,7 +25,10 @@ _PATTERNS = (
     (("()",), r"\b\w+\(\)"),
 )
 _MARKS = tuple(dict.fromkeys(mark for marks, _ in _PATTERNS for mark in marks))
-_QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|(?<!\w)\"[^\"]{1,2000}\"(?!\w)")
+# ASCII characters that occur in no mark of one or two characters but parentheses; most texts have no other ones.
+_UNMARKED = bytes(byte for byte in range(128) if chr(byte) not in "`</@#_")
+# Every alternative begins with its mark, which a search finds at once.
+_QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|\"(?<!\w\")[^\"]{1,2000}\"(?!\w)")
 # A pronoun in quotation marks is mentioned, not used.
 _MENTIONED = frozenset("he she him her his hers himself herself they them their theirs themself".split())
 _SMALL_WORDS = frozenset("a an the and or but of in on at to for from with by as".split())
@@ -49,6 +52,8 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
 
 def protected_addresses(text: str) -> list[tuple[int, int]]:
     """Return the start and end of every address, handle, path, and piece of code or markup, from left to right."""
+    if text.isascii() and not text.encode().translate(None, _UNMARKED) and "www." not in text and "()" not in text:
+        return []
     marks = tuple(filter(text.__contains__, _MARKS))
     return [match.span() for match in _pattern(marks).finditer(text)] if marks else []
 

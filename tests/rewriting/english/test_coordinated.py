@@ -45,3 +45,9 @@ def test_words_beside_each_other_are_exchanged(mode: Literal["syntax", "lexical"
 
 def test_miss_in_small_letters_is_a_title_only_before_a_name() -> None:
     assert read_cased("it was hit and miss for miss marple .").text == "It was hit and miss for Miss Marple ."
+
+
+def test_equal_words_that_stay_are_not_said_once() -> None:
+    assert (
+        RuleRewriter(load_lexicon("gender"), mode="lexical")("half or half, she said", "man") == "half or half, he said"
+    )

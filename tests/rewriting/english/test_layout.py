@@ -95,6 +95,7 @@ def test_a_subgroup_is_turned_behind_markup():
         ("Every boy or girl", "woman", "Every girl"),
         ("his or her turn", "neutral", "their turn"),
         ("The (wo)man left.", "man", "The man left."),
+        ("A fe/male nurse and a (fe)male clerk left.", "man", "A male nurse and a male clerk left."),
         ("himself / herself", "woman", "herself"),
         ("she/they", "man", "he/they"),
     ],
