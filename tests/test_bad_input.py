@@ -202,7 +202,8 @@ def write_outside(folder: Path) -> None:
     for name, value in lines.items():
         (folder / f"{name}.yaml").write_text(lexicon + more.get(name, f"{name}: {value}\n"))
     entries = {"number": {"file": 5, "sha256": "x"}, "climbs": {"file": "../texts.txt", "sha256": "x"}}
-    for name in (*entries, "list", "linked"):
+    entries["linked"] = {"file": "data-00000.jsonl", "sha256": "x"}
+    for name in (*entries, "list"):
         (folder / f"manifest_{name}").mkdir()
         content = {"shards": [{"data": entries.get(name, {})}]} if name in entries else []
         (folder / f"manifest_{name}" / "manifest.json").write_text(json.dumps(content))
