@@ -29,6 +29,7 @@ def test_texts_are_parsed_by_the_chosen_pipeline():
         fairlab.rewrite("She left.", to="man", settings={"spacy": "en_nowhere"})
 
 
+@pytest.mark.slow
 def test_without_a_model_of_spacy_texts_are_rewritten_by_words_with_a_warning(monkeypatch):
     monkeypatch.setattr("fairlab.text.pipeline.MODELS", ("en_nowhere",))
     _load.cache_clear()
@@ -59,6 +60,7 @@ def test_groups_are_made_of_texts_and_of_a_data_set(tmp_path):
     assert record.provenance["spacy"] == record.config["spacy"] == MODELS[0]
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_told(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Syntax, "part", lambda syntax, spans: None)  # words stay joined to signs
     texts = ["He is a nurse.", "The rain fell all day.", "She said that ¬he left."]

@@ -88,6 +88,7 @@ def test_a_transformers_pipeline_whose_labels_are_numbered(tiny_folders, form):
     assert 0 <= found["audit/all/model_accuracy"] <= 100
 
 
+@pytest.mark.slow
 def test_several_labels_at_once_of_a_transformer(tiny_folders):
     names = {0: "toxic", 1: "insult"}
     model = AutoModelForSequenceClassification.from_pretrained(
@@ -100,6 +101,7 @@ def test_several_labels_at_once_of_a_transformer(tiny_folders):
     assert {"people_gender_toxic", "people_gender_insult"} <= set(found.to_pandas()["subset"])
 
 
+@pytest.mark.slow
 def test_pairs_of_texts_of_a_transformer(run_folder):
     rows = [{"a": one["text"], "b": "Who is it?", "label": ("bad", "good")[k % 2]} for k, one in enumerate(ROWS)]
     found = audit(str(run_folder / "model"), rows, field=["a", "b"])

@@ -56,6 +56,7 @@ def test_a_column_of_groups_that_is_not_used_is_named(biased):
     assert not any("group=sex" in note.text for note in biased.record.notes)
 
 
+@pytest.mark.slow
 def test_a_control_that_moves_one_way_is_no_shift_of_people():
     """Synonyms of the word that decides are unknown to this function; nobody's gender moves it."""
     people = ["He", "My uncle", "The boy", "She"]
@@ -102,6 +103,7 @@ def test_an_unstable_function_is_not_biased():
     assert "changing gender changes more" not in found.sentence
 
 
+@pytest.mark.slow
 def test_equality_needs_a_margin():
     of_number = lambda texts: [0.1 + 0.8 * (int(re.search(r"\d+", text)[0]) % 2) for text in texts]  # noqa: E731
     rows = [{"text": f"{who} sang {k}.", "label": k % 2} for k in range(150) for who in ("He", "She")]
@@ -109,6 +111,7 @@ def test_equality_needs_a_margin():
     assert audit(of_number, rows, margin=14).sentence.startswith("Yes, within the margin")
 
 
+@pytest.mark.slow
 def test_a_pipeline_of_three_labels():
     rows = [one | {"label": "abc"[k % 3]} for k, one in enumerate(ROWS * 2)]
     texts, labels = [one["text"] for one in rows], [one["label"] for one in rows]
@@ -118,6 +121,7 @@ def test_a_pipeline_of_three_labels():
     assert {"sex", "sex_a", "sex_a_f", "sex*region", "gender_label_a"} <= subsets
 
 
+@pytest.mark.slow
 def test_several_labels_in_columns():
     rows = [one | {"toxic": k % 2, "insult": k // 2 % 2} for k, one in enumerate(ROWS)]
     model = lambda texts: np.array([[0.9 * ("He" in text), 0.3] for text in texts])  # noqa: E731
@@ -149,6 +153,7 @@ def test_a_function_of_scores_says_so_by_empty_labels():
         audit(as_scores, rows, label="score")
 
 
+@pytest.mark.slow
 def test_spellings_of_a_label_are_one_label():
     rows = [one | {"label": ("Yes", "no", "yes", "No")[k % 4]} for k, one in enumerate(ROWS)]
     plain = audit(of_words("He"), [one | {"label": ("yes", "no")[k % 2]} for k, one in enumerate(ROWS)])
@@ -172,6 +177,7 @@ def test_data_in_memory_is_read_in_every_form():
         assert audit(of_words("He"), data)["audit/gender/flips"] == expected
 
 
+@pytest.mark.slow
 def test_cells_of_nested_rows_are_named_by_dots(tmp_path):
     lines = [{"input": {"text": one["text"], "n": 1}, "gold": {"label": one["label"]}} for one in ROWS]
     path = tmp_path / "nested.jsonl"
@@ -197,6 +203,7 @@ def test_pairs_of_texts_and_tables():
     assert found["audit/gender/flips"] > 50
 
 
+@pytest.mark.slow
 def test_two_versions_are_paired():
     found = audit({"old": of_words("He"), "new": of_words("song")}, group="sex")
     (change,) = (one for one in found.comparisons if one.quantity == "excess_flips" and one.subset == "gender")

@@ -87,6 +87,7 @@ def test_data_that_no_probe_can_be_trained_on(rows, sentence):
         Balanced().decide(rows)
 
 
+@pytest.mark.slow
 def test_a_run_writes_what_is_kept_and_an_x_ray_tries_its_probe_on_other_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, seed in (("train", 0), ("other", 1)):

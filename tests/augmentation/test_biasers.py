@@ -122,6 +122,7 @@ def test_all_morphs_the_entries_too(language_model):
     assert "biaser" not in everything.rows[1]
 
 
+@pytest.mark.slow
 def test_every_row_is_counted(language_model):
     texts = [case["entry"] for case in json.loads(ENTRIES.read_text(encoding="utf-8"))]
     outcomes = made(texts, language_model, morph="all", mentions="each")

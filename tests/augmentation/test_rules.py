@@ -30,6 +30,7 @@ def test_it_starts_from_the_same_texts_as_word_swapping_in_the_same_order():
         assert made.versions[group.source] == group.versions[group.source]
 
 
+@pytest.mark.slow
 def test_groups_of_wrong_polarity_are_dropped():
     river = Group("plain", "gender", {"neutral": "a river", "man": "the river", "woman": "one river"})
     rules = Rules(mode="lexical")

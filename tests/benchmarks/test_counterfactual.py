@@ -46,6 +46,7 @@ def test_words_of_the_prompts_and_gendered_words_make_no_difference(templates):
     assert found["gender/sentiment_parity"].value == 0.0
 
 
+@pytest.mark.slow
 def test_own_prompts_are_turned_to_every_attribute(tmp_path):
     path = tmp_path / "my.txt"
     path.write_text("Describe the man next door.\nWhat is rain?\nPraise the waitress.\n")

@@ -47,6 +47,7 @@ print(taken.peak_bytes)
 """
 
 
+@pytest.mark.slow
 def test_the_peak_is_not_that_of_the_process_that_started_this_one():
     block = bytearray(1500 * MB)
     block[::4096] = b"x" * len(block[::4096])

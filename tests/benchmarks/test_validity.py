@@ -207,6 +207,7 @@ def test_another_token_than_the_mask_is_told():
     )
 
 
+@pytest.mark.slow
 def test_a_folder_that_pools_sentences_and_does_not_separate_them_is_not_judged():
     backbone = load_trainable(find_weights(**MINILM))
     with torch.no_grad():

@@ -213,6 +213,7 @@ def interrupt():
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_stopped_preparation_goes_on_after_its_finished_shards(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
     monkeypatch.setattr(preparing, "PART", 700)
     whole = make(tiny, file, prepared=str(tmp_path / "whole"), augmentation=everybody)

@@ -316,6 +316,7 @@ def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):
     assert content(tmp_path / "again") == content(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_half_way_is_not_asked_again(tmp_path, capsys):
     write_texts(tmp_path / "texts.jsonl", [f"She saw {k} ships." for k in range(12)])
     first = Stub(by_model)
@@ -411,6 +412,7 @@ def careless_at_first(payload, nth):
 SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out", "search.samples=0"]
 
 
+@pytest.mark.slow
 def test_prompt_search_by_rules_unattended(tmp_path):
     with Stub(careless_at_first) as stub:
         assert augment_here(*SEARCH, *of_stub(stub, tmp_path), "search.corrector=rules") == 0

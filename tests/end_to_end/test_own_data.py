@@ -91,6 +91,7 @@ def test_what_was_made_is_augmented_again_with_its_types(own, tmp_path):
     assert DatasetCard.load(tmp_path / "twice" / "README.md").data.license == "mit"
 
 
+@pytest.mark.slow
 def test_one_split_and_groups_that_are_trained_on(own, tmp_path):
     own.save_to_disk("own")
     groups = ["+augmentation=counterfactual_groups", "rewriter.mode=lexical"]

@@ -80,6 +80,7 @@ def test_choosing_alone(tmp_path):
     assert Record.load(tmp_path / "out").status == "finished"
 
 
+@pytest.mark.slow
 def test_several_fields_come_back_under_their_names(tmp_path):
     (tmp_path / "p.csv").write_text("a,b,label\nThe queen left.,The queen is gone.,1\nIt rained.,It is wet.,0\n")
     assert augment_here(*PERTURB, "input=p.csv", "field=[a,b]", "output=out", "augmentation.axes=[gender]") == 0

@@ -190,6 +190,7 @@ def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, smal
     assert "before=nowhere holds no run with its items" in missing.stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     matrix(options={"quickstart": ["method.epochs=0"]})
     done = run("paper=mini", "seeds=1", entry="reproduce")

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from experiments.judge.coverage import FILE, means, seeds
 from experiments.judge.tables import coverage
 
@@ -40,6 +42,7 @@ def test_what_covers_too_rarely_has_no_interval():
     assert all(share < 0.93 for share in shares("mean", "coverage, percentiles", 8))
 
 
+@pytest.mark.slow
 def test_a_simulation_of_a_few_repeats_has_rows_of_every_kind():
     rows = [*means(20), *seeds(5)]
     assert {one["n"] for one in rows} == {8, 20, 30, 120}

@@ -84,6 +84,7 @@ def test_a_server_is_started_once_and_ended(serving, tmp_path):
     assert not runs(pid)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_is_started_again_once(serving, tmp_path):
     model = serving(die_at=[2])
     assert all(reply.ok for reply in asked(model, tmp_path, 3))

@@ -337,6 +337,7 @@ def test_validation_reports_both_parts_and_their_sum(tiny, tmp_path, make, make_
 
 
 @pytest.mark.parametrize("make", METHODS)
+@pytest.mark.slow
 def test_the_randomness_of_a_step_depends_on_seed_and_step_alone(tiny, tmp_path, make):
     def losses(seed, noise):
         encoder = copy.deepcopy(tiny)

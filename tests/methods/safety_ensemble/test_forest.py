@@ -192,6 +192,7 @@ def test_what_cannot_train_is_told_without_scoring(tmp_path):
     ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)
 
 
+@pytest.mark.slow
 def test_texts_that_are_always_trained_on_change_the_models_and_are_never_measured(fitted):
     method = ensemble(penalty=[1, 3])
     method.fit(data(always_trained=["embedded/safety"]))

@@ -53,6 +53,7 @@ def test_targets_that_cannot_be():
     assert read_target(None) is None
 
 
+@pytest.mark.slow
 def test_a_threshold_is_chosen_on_validation_measured_and_exported(tmp_path):
     method = ensemble(target={"false_positive_rate": 0.2})
     method.fit(data())

@@ -87,6 +87,7 @@ def test_the_table_is_sorted_by_a_click_on_a_heading(opened):
 
 
 @needs_chromium
+@pytest.mark.slow
 def test_the_table_is_filtered_by_words(opened):
     typed = "box.value = 'seed=1 beta=10'; box.dispatchEvent(new Event('input'))"
     page = opened(f"const box = document.getElementById('filter'); {typed}")
@@ -95,6 +96,7 @@ def test_the_table_is_filtered_by_words(opened):
 
 
 @needs_chromium
+@pytest.mark.slow
 def test_two_runs_are_set_against_one_another(opened):
     tick = "for (const place of [0, 2]) document.querySelector(`tr[data-run='${place}'] input`).click()"
     page = opened(f"{tick}; document.querySelector('[data-tab=compare]').click()")
@@ -204,6 +206,7 @@ def test_an_item_is_opened_and_a_page_holds_no_text_that_may_not_be_passed_on(wi
 
 
 @needs_chromium
+@pytest.mark.slow
 def test_a_server_reads_texts_from_the_files_of_the_user(with_items, tmp_path):
     with server(browse([with_items.folder.parent]), 0) as serving:
         threading.Thread(target=serving.serve_forever, daemon=True).start()

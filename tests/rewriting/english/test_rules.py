@@ -227,6 +227,7 @@ def test_a_lexicon_of_ones_own_rewrites(mode, tmp_path):
     assert rewriter("He saw her cat.", "cat") == "He saw her cat."
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_names_and_no_name_of_the_text():
     text = "Shaquille met Keith."
     assert RuleRewriter(GENDER, seed=3)(text, "woman") == RuleRewriter(GENDER, seed=3)(text, "woman")

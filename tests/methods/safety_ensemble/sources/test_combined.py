@@ -188,6 +188,7 @@ def test_a_source_that_breaks_on_one_text_scores_the_others(tmp_path):
         Sources([Stumbling()]).score(many)
 
 
+@pytest.mark.slow
 def test_weights_that_take_long_to_read_are_not_called_damaged():
     """On a busy machine the first text waits for the weights; the time limit goes on from there."""
     waits = [1.0, 0.0, 0.0]
