@@ -423,6 +423,8 @@ def faults(write: Any, place: Path, model: Any, count: int) -> Iterator[str]:
         found[name](file)
         if fault := fault_of(read):
             yield f"{name} | {fault}"
+        for spoilt in (file, *file.parent.glob(f"{file.name}-*")):  # and what sqlite kept of it
+            spoilt.unlink(missing_ok=True)
         file.write_bytes(whole)
 
 

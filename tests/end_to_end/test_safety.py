@@ -39,7 +39,8 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert record.status == "finished"
     assert record.provenance["processor_seconds"] > 0
     metrics = record.metrics()
-    assert {"before/safety/toxicity/acv", "after/safety/toxicity/acv_change"} <= set(metrics)
+    assert metrics["before/safety/toxicity/acv"] == 0, "the lexicon of sentiment has no word for a group"
+    assert "after/safety/toxicity/acv_change" not in metrics, "a variance of 0 has no change in per cent"
     assert record.provenance["sources"]["sources"] == {"sentiment": "3.3.2"}
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "ensemble paper, table 3" in report
