@@ -202,7 +202,7 @@ def table(result: dict) -> str:
     """Return the figures as Markdown."""
     machine, settings = result["machine"], result["settings"]
     lines = [
-        f"{machine['processor']}, {machine['threads']} threads, torch {machine['torch']}, transformers "
+        f"{machine['processor']}, threads: {machine['threads']}, torch {machine['torch']}, transformers "
         f"{machine['transformers']}; {settings['groups']} groups of three texts in batches of {settings['batch']} "
         f"groups, of which {settings['sample']} are timed, medians of {settings['repeats']} interleaved repeats; "
         f"measured matmul peak "

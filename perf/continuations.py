@@ -93,7 +93,7 @@ def table(result: dict) -> str:
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [
-            f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "
+            f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}, transformers "
             f"{machine_['transformers']}; SmolLM2-135M-Instruct in float32, {settings['contexts']} contexts, medians "
             f"of {settings['repeats']} interleaved repeats.",
             "",

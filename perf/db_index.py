@@ -89,9 +89,9 @@ def table(result: dict) -> str:
     """Return the figures as Markdown."""
     settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
     lines = [
-        f"{machine_['processor']}, {machine_['threads']} threads; {settings['entries']:,} x {settings['entries']:,} "
-        f"vectors of {settings['width']}, medians of {settings['repeats']} interleaved repeats; on the part the loop "
-        f"takes {result['values']['loop']:.9f} by it, {result['values']['ours']:.9f} by ours.",
+        f"{machine_['processor']}, threads: {machine_['threads']}; {settings['entries']:,} x {settings['entries']:,} "
+        f"vectors of {settings['width']}, medians of {settings['repeats']} interleaved repeats. On the entries that "
+        f"the loop uses, it gives {result['values']['loop']:.9f}, and ours {result['values']['ours']:.9f}.",
         "",
         "| way | s | times the loop |",
         "|---|---|---|",

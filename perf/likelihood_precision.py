@@ -81,7 +81,7 @@ def table(result: dict) -> str:
     """Return the figures as Markdown."""
     machine_ = result["machine"]
     lines = [
-        f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; differences in nats.",
+        f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; differences in nats.",
         "",
         "| model | benchmark | items | mean difference | largest | distance of the two compared | verdicts changed "
         "| times as fast |",

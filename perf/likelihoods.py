@@ -155,7 +155,7 @@ def table(result: dict) -> str:
     """Return the figures as Markdown."""
     machine_ = result["machine"]
     lines = [
-        f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "
+        f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}, transformers "
         f"{machine_['transformers']}; `minilm_mlm` (6 layers of 384), medians of {result['settings']['repeats']} "
         f"interleaved repeats; measured matmul peak {machine_['matmul_peak'] / 1e9:.0f} GFLOP/s.",
         "",

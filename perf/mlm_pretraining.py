@@ -158,7 +158,7 @@ def table(result: dict) -> str:
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [
-            f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; `minilm_mlm`, "
+            f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; `minilm_mlm`, "
             f"bfloat16 autocast, about {settings['tokens']} tokens a step, medians of {settings['repeats']} "
             f"interleaved repeats of {settings['steps']} steps.",
             "",

@@ -94,7 +94,7 @@ def table(result: dict) -> str:
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [
-            f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "
+            f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}, transformers "
             f"{machine_['transformers']}; medians of {settings['repeats']} interleaved repeats.",
             "",
             "| texts | tokens | one by one, texts/s | ours, texts/s | times plain | equal |",

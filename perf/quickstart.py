@@ -103,7 +103,7 @@ def table(result: dict) -> str:
     least = result["flops"] / machine_["matmul_peak"]
     names = list(next(iter(ways.values()))["parts"])
     lines = [
-        f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; measured matmul peak "
+        f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; measured matmul peak "
         f"{machine_['matmul_peak'] / 1e9:.0f} GFLOP/s in float32, at which the {result['flops'] / 1e12:.1f} TFLOP of a "
         f"run's matrix products would take {least:.0f} s.",
         "",

@@ -65,9 +65,9 @@ def table(result: dict) -> str:
     cost = result["microseconds_per_split"]
     return "\n".join(
         [
-            f"{machine_['processor']}, {machine_['threads']} threads; {settings['targets']} + {settings['targets']} "
-            f"targets, medians of {settings['repeats']} interleaved repeats; p {p['loop']:.3f} by the loop (fewer "
-            f"splits), {p['ours']:.3f} by ours.",
+            f"{machine_['processor']}, threads: {machine_['threads']}; {settings['targets']} + {settings['targets']} "
+            f"targets, medians of {settings['repeats']} interleaved repeats. The loop, with fewer splits, gives "
+            f"p = {p['loop']:.3f}; ours gives p = {p['ours']:.3f}.",
             "",
             "| way | µs a split | times the loop |",
             "|---|---|---|",

@@ -99,7 +99,7 @@ def table(result: dict) -> str:
     """Return the figures as Markdown."""
     settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
     lines = [
-        f"{machine_['processor']}, {machine_['threads']} threads; {settings['documents']:,} documents of "
+        f"{machine_['processor']}, threads: {machine_['threads']}; {settings['documents']:,} documents of "
         f"{settings['tokens']} tokens, medians of {settings['repeats']} interleaved repeats; scores differ by at most "
         f"{result['difference']:.1e}.",
         "",

@@ -125,7 +125,7 @@ def test_the_overview_says_whose_loss_did_not_fall(folder):
 def test_before_has_intervals_and_says_what_does_not_fit(folder):
     table = tables.before("a", folder)
     assert lines(table) == [
-        ["CCED gap, embedded sentences", "0.2 [0.1, 0.3]", "0", "", "9"],
+        ["CCED gap, bundled sentences", "0.2 [0.1, 0.3]", "0", "", "9"],
         ["Winogender male first", "0.8 [0.7, 0.9]", "0.5", "**yes**", "60"],
         ["STS-B Spearman correlation, development set", "80 [79, 81]", "100", "", "1,500"],
     ]
@@ -136,7 +136,7 @@ def test_before_has_intervals_and_says_what_does_not_fit(folder):
 def test_changes_are_marked_where_they_are_beyond_chance(folder):
     table = tables.changes("a", folder)
     assert lines(table) == [
-        ["CCED gap, embedded sentences", "-0.1 [-0.3, 0.1]"],
+        ["CCED gap, bundled sentences", "-0.1 [-0.3, 0.1]"],
         ["Winogender male first", "-0.2 [-0.25, -0.15] ▲"],
         ["STS-B Spearman correlation, development set", "-2 [-2.5, -1.5] ▼"],
     ]
@@ -189,7 +189,7 @@ def test_what_the_page_says_of_gaps(runs, moved):
     assert {run: GAPS - one[BETTER] for run, one in moved.items() if not one[BETTER] >= GAPS} == {
         ("distilbert", "INLP"): GAPS,
         ("smollm2", "INLP"): GAPS,
-        ("smollm2", "biasers"): GAPS,  # that of embedded sentences fell by collapse alone
+        ("smollm2", "biasers"): GAPS,  # that of bundled sentences fell by collapse alone
     }
     left = {run: values(record)["after/cced/winogender/gap_kept"] for run, record in runs.items()}
     own = {method: value for (model, method), value in left.items() if model == "minilm_mlm"}

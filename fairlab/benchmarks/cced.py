@@ -108,7 +108,7 @@ class CCED(OfGroups):
         "Do embeddings keep the versions of a text equally far from the neutral one?",
         QUANTITIES,
         topic=EQUAL,
-        subsets={"embedded": "embedded sentences", "winogender": "Winogender sentences"},
+        subsets={"embedded": "bundled sentences", "winogender": "Winogender sentences"},
         citation=DENG_2024,
         needs=("embeddings",),
         sources=("winogender/all_sentences.tsv",),

@@ -95,7 +95,7 @@ class Leakage(OfGroups):
         "Can the attribute of a person be predicted from the embedding of a text?",
         _described(),
         topic=EQUAL,
-        subsets={"embedded": "embedded sentences", "winogender": "Winogender sentences"},
+        subsets={"embedded": "bundled sentences", "winogender": "Winogender sentences"},
         citation=CITATION,
         needs=("embeddings",),
         sources=("winogender/all_sentences.tsv",),

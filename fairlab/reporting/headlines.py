@@ -20,7 +20,7 @@ def title(named: Named) -> str:
 
     Example:
         >>> title(Reading("cced", "embedded", "gap", 0.1, "", 0.0, 9, 0.0, 0.2))
-        'CCED gap, embedded sentences'
+        'CCED gap, bundled sentences'
         >>> title(Reading("crows_pairs@meade", "race_color", "ties", 0.1, "", None, 9, 0.0, 0.2))
         'CrowS-Pairs (meade) ties, race color'
     """

@@ -55,7 +55,7 @@ def line(record: Record, row: Mapping[str, Reading]) -> str:
 
 
 def change_line(record: Record, before: Reading, after: Reading) -> str:
-    """Format a line like ``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``.
+    """Format a line like ``CCED gap, bundled sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``.
 
     The key follows. The change is relative if the ideal is 0, and a difference otherwise.
     """

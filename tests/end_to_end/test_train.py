@@ -32,7 +32,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     )
     assert lines[1] == "trained on 120 counterfactual groups, 16 items per step"
     headlines = (
-        "CCED gap, embedded sentences: ",
+        "CCED gap, bundled sentences: ",
         "CCED gap, Winogender sentences: ",
         "SEAT mean absolute effect size, all tests: ",
         "Bias-IR distance from an even choice, all categories: ",

@@ -17,7 +17,7 @@ def reading(name):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("cced/embedded/gap", "CCED gap, embedded sentences"),
+        ("cced/embedded/gap", "CCED gap, bundled sentences"),
         ("cced/mine/distance_woman", "CCED distance of 'woman' to neutral, mine"),
         ("cced/mine/distance_kept", "CCED distance kept, mine"),
         ("seat/6b/effect_size", "SEAT effect size, test 6b"),
@@ -48,7 +48,7 @@ def test_a_meaning_says_which_value_is_fair():
 
 def test_a_comparison_is_called_as_its_readings_are():
     change = Comparison("cced", "embedded", "gap", -0.1, "u", -0.2, 0.0, 0.04, 9, phase="change")
-    assert title(change) == "CCED gap, embedded sentences"
+    assert title(change) == "CCED gap, bundled sentences"
     assert key(change) == "cced/embedded/gap"
 
 

@@ -126,7 +126,7 @@ def test_an_offline_run_is_read_back_and_asks_for_no_network(tmp_path, asked, mo
     for path in (record.folder / "wandb").rglob("*.table.json"):
         tables |= {path.name.split("_")[0]: json.loads(path.read_text())}
     assert tables["readings"]["data"][0][2:7] == ["after", "cced", "embedded", "gap", 0.5]
-    assert tables["readings"]["data"][0][0] == "CCED gap, embedded sentences"
+    assert tables["readings"]["data"][0][0] == "CCED gap, bundled sentences"
     assert tables["differences"]["data"][0][6:9] == [-0.5, -0.6, -0.4]
     assert any(e.request.HasField("log_artifact") or e.HasField("artifact") for e in found), "the model on request"
     assert wandb.run is None

@@ -94,7 +94,7 @@ def test_every_choice_has_its_line(kind):
 
 def test_lines_are_those_of_the_files():
     lines = dict(line.split(maxsplit=1) for line in listed(["backbones"]))
-    assert lines["minilm"] == "The embedded encoder: its weights are an ordinary Python package"
+    assert lines["minilm"] == "The bundled encoder: its weights are an ordinary Python package"
     assert lines["quickstart/bert"] == lines["minilm_mlm"]
     methods = dict(line.split(maxsplit=1) for line in listed(["methods"]))
     assert methods["inlp"] == "INLP (Ravfogel et al. 2020) as in bias-bench (Meade et al. 2022)"
