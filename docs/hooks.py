@@ -30,6 +30,7 @@ RESULTS = {
     "ccd_second_study": "Plan: CCD, second study",
     "glue": "Results: GLUE",
     "llm": "Results: language models",
+    "perturbation_second_study": "Plan: fairtuning, second study",
     "razor": "Results: RAZOR",
     "razor_second_study": "Plan: RAZOR, second study",
 }
