@@ -1,4 +1,4 @@
-"""Rewriting of every listed identity to the same few groups, which makes texts about different groups alike.
+"""Rewriting of every listed identity to a few reference groups, so that texts about different groups become alike.
 
 The groups, and words that other lexicons do not list, are in ``fairlab/lexicons/subgroups/references.yaml``.
 """
@@ -27,16 +27,16 @@ ADJECTIVE_FORM, PERSON_FORM, PEOPLE_FORM = range(3)  # places of a group's forms
 
 
 class References:
-    """Rewriter of the identities in a text: each becomes the adjective, the person or the people of a reference group.
+    """Rewriter that replaces the identities in a text by the adjective or nouns of a reference group.
 
-    An adjective before a noun for persons is rewritten together with it (*deaf women*). A word with another common
-    sense is rewritten only next to such a noun, or if no noun follows.
+    An adjective before a noun for persons is rewritten together with the noun (*deaf women*). A word with another
+    common sense is rewritten only next to such a noun, or if no noun follows.
 
     Args:
         names: Names of lexicons of identities, see :func:`fairlab.rewriting.identities.identity_lexicons`.
 
     Attributes:
-        groups: Adjective, noun for one person, and noun for several, of each reference group.
+        groups: Adjective, singular noun and plural noun of each reference group.
 
     Example:
         >>> References().versions("I like deaf women")
@@ -64,7 +64,7 @@ class References:
 
     @cached_property
     def sha256(self) -> str:
-        """Return a hash of the words and groups."""
+        """Return a hash of the listed words and the reference groups."""
         return hashlib.sha256(repr((self.pattern.pattern, self.groups)).encode()).hexdigest()
 
     def versions(self, text: str) -> list[str]:
@@ -75,7 +75,7 @@ class References:
         return list(dict.fromkeys(_turned(text, found, group) for group in self.groups))
 
     def _form(self, found: re.Match[str]) -> int:
-        """Return which form of a group replaces a match: the adjective, the person or the people."""
+        """Return the index of the group's form that replaces a match: adjective, person or people."""
         if found["several"] or found["people"]:
             return PEOPLE_FORM
         if found["single"] or (found["person"] and self._is_noun(found)):
@@ -83,14 +83,14 @@ class References:
         return ADJECTIVE_FORM
 
     def _is_noun(self, found: re.Match[str]) -> bool:
-        """Return whether a word for a person is not an adjective here: *a Mexican*, but not *a Mexican car*."""
+        """Return whether a matched word for a person is used as a noun: *a Mexican*, but not *a Mexican car*."""
         if BLANKS.sub(" ", found["person"].casefold()) not in self.also_adjectives:
             return True
         return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None
 
 
 def _turned(text: str, found: Sequence[tuple[re.Match[str], int]], group: Sequence[str]) -> str:
-    """Return a text with each match replaced by its form of a group."""
+    """Replace each match in a text by the corresponding form of a group."""
     pieces, end = [], 0
     for match, form in found:
         pieces += [text[end : match.start()], _written(group[form], match)]
@@ -99,13 +99,16 @@ def _turned(text: str, found: Sequence[tuple[re.Match[str], int]], group: Sequen
 
 
 def _written(form: str, found: re.Match[str]) -> str:
-    """Return a form with the article of its match, and with its capital at the start of the text."""
+    """Return a form as the replacement of a match.
+
+    The form gets an article if the match has one, and a capital if the match begins the text with one.
+    """
     written = f"{article(form)} {form}" if found["article"] else form
     return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
 
 
 def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
-    """Yield each form of a lexicon that is rewritten, case-folded, with its kind."""
+    """Yield the kind and the case-folded text of each form in a lexicon that is rewritten."""
     for entry in lexicon.entries:
         for form in filter(None, entry.forms[1:]):
             if entry.section in ADJECTIVES:
@@ -115,11 +118,11 @@ def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
 
 
 def _any(forms: Iterable[str]) -> str:
-    """Return a pattern that matches any of the forms, the longest first."""
+    """Return a pattern that matches any of the forms and prefers the longest."""
     ordered = sorted(forms, key=lambda form: (-len(form), form))
     return "|".join(map(_spaced, ordered))
 
 
 def _spaced(form: str) -> str:
-    """Return a pattern for a form in which spaces and hyphens are interchangeable."""
+    """Return a pattern for a form, in which spaces and hyphens are interchangeable."""
     return r"[\s-]+".join(map(re.escape, BLANKS.split(form)))

@@ -1,4 +1,4 @@
-"""Versions of a text as lists of changed words, each with its replacement in every version."""
+"""Versions of a text as lines, each with changed words and their replacement in every version."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ CONTRACTED = ("s", "re", "ve")
 
 
 def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[str]]:
-    """Return the spans of a text that change in any version, in order, without repetitions of an earlier line.
+    """Return the words of a text that change in any version, with their replacements.
 
     Args:
         text: Original text.
         versions: Versions of the text, by name.
 
     Returns:
-        Lines with words of the text and their replacement in each version, in order.
+        Lines in the order of the text, each with words of the text and their replacement in every version. A line that
+        repeats an earlier one is omitted.
 
     Example:
         >>> replacements_between("She saw her.", {"neutral": "They saw them.", "man": "He saw him."})
@@ -43,7 +44,7 @@ def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[st
 
 
 def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, str]:
-    """Return the versions of a text that result from lines of words and replacements.
+    """Apply lines of replacements to a text and return the versions.
 
     Lines are in the order of the text. A line also applies to further occurrences of its words, up to the next line
     that begins with the same words. Capitals are those of the text. *a*, *an*, extra spaces, and the verbs of *he* or
@@ -55,7 +56,7 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
         names: Names of the versions, in the order of the lines.
 
     Returns:
-        Every version by its name.
+        Text of each version, by name.
 
     Raises:
         ValueError: The words of a line are not in the text.
@@ -84,14 +85,14 @@ def _occurrences(text: str, word: str) -> list[re.Match[str]]:
 
 
 def _fitted(found: str, listed: str, new: str) -> str:
-    """Return ``new`` with the capitals of ``found``, the form of ``listed`` in the text."""
+    """Return ``new`` with the capitals of ``found``, which is the occurrence of ``listed`` in the text."""
     if found != listed and found == listed.lower():
         return new[:1].lower() + new[1:]
     return recase(found, listed, new)
 
 
 def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
-    """Return additional edits for the verbs whose subject pronoun changes its number."""
+    """Return the edits of verbs that must agree with a subject pronoun whose number changes."""
     pieces = re.split(r"(\W+)", text)
     starts = [sum(map(len, pieces[:place])) for place in range(len(pieces))]
     before = list(pieces)
@@ -112,15 +113,15 @@ def _words(text: str) -> list[str]:
 
 
 def _between(text: str, start: int, end: int) -> str:
-    """Return the text from one word to another, given by number."""
+    """Return the part of a text from word number ``start`` up to, but excluding, word number ``end``."""
     spans = [match.span() for match in PIECE.finditer(text) if not match.group().isspace()]
     return text[spans[start][0] : spans[end - 1][1]] if start < end else ""
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the differences of two sequences: start and end in the old one, and the change in length.
+    """Return the differences between two sequences: start and end in the old one, and the change in length.
 
-    A pure insertion includes the word after it, or the last word.
+    A pure insertion includes the word after it, or the last word if there is none after it.
     """
     found: list[tuple[int, int, int]] = []
     place = 0

@@ -1,4 +1,4 @@
-"""Cleaning of a text before it is read: markup, layout, invisible characters, variants of letters and quotes."""
+"""Cleaning of texts for rules: removes markup, layout and invisible characters, and unifies letters and quotes."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S
 
 
 class Draft:
-    """A text during cleaning, with the position of every character in the original."""
+    """Text during cleaning, with the position of every character in the original."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -187,7 +187,7 @@ class Draft:
 
 
 def clean(text: str) -> tuple[str, array[int], array[int]]:
-    """Return the cleaned text, and the start and end in the original for each of its characters.
+    """Return the cleaned text, and the start and end in the original of each of its characters.
 
     White space becomes one blank, or :data:`PARAGRAPH` between paragraphs. HTML tags, Markdown emphasis and links,
     markers of quoted mail and of lists, and invisible characters are removed. Entities, ligatures and similar
@@ -246,7 +246,7 @@ def _parted(text: str) -> Iterator[Change]:
 
 
 def _clean_letters(draft: Draft) -> None:
-    """Compose letters with their marks, normalize letter variants and quotes, and remove invisible characters."""
+    """Compose letters with their accents, normalize letter variants and quotes, and remove invisible characters."""
     draft.replace(_SOFT_BREAK, "")
     draft.replace(_CIRCLED, lambda match: unicodedata.normalize("NFKC", match[0]))
     draft.replace(_PICTURE, " ")
@@ -259,7 +259,7 @@ def _clean_letters(draft: Draft) -> None:
 
 
 def _clean_marks(draft: Draft) -> None:
-    """Remove Markdown's and wikis' marks around words, stars beside words, and TeX's ties."""
+    """Remove Markdown and wiki markup around words, asterisks next to words, and TeX ties (``~``)."""
     for pattern, signs in _MARKS:
         if any(sign in draft.text for sign in signs):
             draft.change(_marks(pattern, draft.text))
@@ -270,7 +270,7 @@ def _clean_marks(draft: Draft) -> None:
 
 
 def _clean_code(draft: Draft) -> None:
-    """Remove commands of TeX, and convert escaped white space, quotes and letters of program code."""
+    """Remove TeX commands, and convert escaped white space, quotes and letters from program code."""
     draft.replace(_TEX_SILENT, "")
     draft.replace(_TEX_BLOCK, "\n\n")
     draft.change(_marks(_TEX_HEADING, draft.text, "\n\n"))
@@ -280,12 +280,12 @@ def _clean_code(draft: Draft) -> None:
 
 
 def _accented(mark: str, letter: str) -> str:
-    """Return a letter with the accent that a sign of TeX means."""
+    """Return a letter with the accent that a TeX sign denotes."""
     return unicodedata.normalize("NFC", letter + _ACCENTS[mark])
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """Return the white space, the sign or the letter that follows a backslash."""
+    """Return the white space, sign or letter that an escape sequence denotes."""
     code = match[0][1:]
     if len(code) == 5:
         return chr(int(code[1:], 16))
@@ -309,7 +309,7 @@ def _composed(match: re.Match[str]) -> str:
 
 
 def _line_starts(text: str) -> Iterator[Change]:
-    """Yield changes that remove markers at the starts of lines, and begin a paragraph if a marker implies one."""
+    """Yield changes that remove the markers at the starts of lines, and begin a paragraph if a marker implies one."""
     depth, before, start, titled = 0, "", 0, False
     lines = text.splitlines(keepends=True)
     longest = max(map(len, lines), default=0) - 1
@@ -339,7 +339,7 @@ def _line_starts(text: str) -> Iterator[Change]:
 
 
 def _is_dash(lines: list[str], number: int, longest: int) -> bool:
-    """Return whether the dash that begins a line belongs to a sentence: the line before is full and not an item."""
+    """Return whether the dash that begins a line belongs to a sentence: the line before is full and not a list item."""
     before, after = lines[number - 1], "".join(lines[number + 1 : number + 2])
     if longest < _NARROWEST or _BULLET.match(before) or _BULLET.match(after):
         return False
@@ -347,7 +347,7 @@ def _is_dash(lines: list[str], number: int, longest: int) -> bool:
 
 
 def _next_is_cue(text: str, start: int) -> bool:
-    """Return whether a line with a subtitle's times follows."""
+    """Return whether the next line has the times of a subtitle."""
     return bool(re.compile(r".*-->").match(text, start))
 
 
@@ -366,7 +366,7 @@ def _marks(pattern: re.Pattern[str], text: str, new: str = "") -> Iterator[Chang
 
 
 def _both(match: re.Match[str]) -> str:
-    """Return the two pronouns or nouns joined by a slash, in the case of the matched short form."""
+    """Expand a short form, such as *s/he*, to both words joined by a slash, in the case of the short form."""
     found = match[0].lower()
     if match["stroke"]:
         made = "she/he"
@@ -392,7 +392,7 @@ def _both(match: re.Match[str]) -> str:
 
 
 def _space(match: re.Match[str], length: int) -> str:
-    """Return an empty string at the ends of a text, a paragraph sign between paragraphs, otherwise a blank."""
+    """Return the replacement of white space: nothing at the ends of a text, a paragraph sign or a blank within it."""
     if match.start() == 0 or match.end() == length:
         return ""
     return PARAGRAPH if PARAGRAPH in match[0] or len(_LINE_END.findall(match[0])) > 1 else " "

@@ -1,4 +1,4 @@
-"""The spaCy pipeline: tags and dependencies of texts, in batches."""
+"""Tagging and parsing of texts in batches with a spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ OF_PEOPLE = ("PERSON", "NORP")
 
 @contextmanager
 def parsing_with(name: str | None) -> Iterator[None]:
-    """Parse with another pipeline within the context, also in processes that are started there.
+    """Use another pipeline for parsing within the context, also in processes that are started there.
 
     Args:
-        name: installed spaCy pipeline or its folder; None changes nothing.
+        name: Installed spaCy pipeline or its folder; None changes nothing.
     """
     earlier = os.environ.get(SPACY)
     if name is not None:
@@ -50,10 +50,10 @@ def parsing_with(name: str | None) -> Iterator[None]:
 
 
 def refuse_unknown_pipeline(name: str) -> None:
-    """Raise unless a spaCy pipeline is installed, or ``name`` is the folder of one.
+    """Raise an error unless ``name`` is an installed spaCy pipeline or the folder of one.
 
     Raises:
-        FairlabError: there is no such pipeline, or spaCy is not installed.
+        FairlabError: There is no such pipeline, or spaCy is not installed.
     """
     need_extra("offline", f"spacy={name}", "spacy")
     from spacy.util import is_package
@@ -70,16 +70,16 @@ def _unknown_pipeline(name: str) -> FairlabError:
 
 
 def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
-    """Load tagger and parser, without lemmas.
+    """Load a pipeline with tagger and parser but without lemmatizer.
 
-    Named entities are included only on request, as they cost more than both.
+    Named-entity recognition is included only on request, because it costs more than tagging and parsing together.
 
     Args:
-        syntax: whether to tag and parse.
-        entities: whether to recognise named entities.
+        syntax: Whether to tag and parse.
+        entities: Whether to recognise named entities.
 
     Raises:
-        FairlabError: spaCy's English model, or the one that ``FAIRLAB_SPACY`` names, is not installed.
+        FairlabError: The English model of spaCy, or the one that ``FAIRLAB_SPACY`` names, is not installed.
     """
     return _load(os.environ.get(SPACY, ""), syntax, entities)
 
@@ -119,17 +119,17 @@ def _multiply_with_numpy(pipeline: Any) -> None:
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Return a controller that limits matrix libraries to one thread, as more threads slow down small matrices."""
+    """Return a controller that can limit matrix libraries to one thread, because more slow down small matrices."""
     return ThreadpoolController()
 
 
 def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
-    """Yield documents of the texts, in order.
+    """Parse texts, and yield their documents in order.
 
     Args:
-        texts: texts to parse.
-        entities: whether to find named entities: for every text, or for texts selected by a function. For other texts,
-            :func:`name_entities` finds them later.
+        texts: Texts to parse.
+        entities: Whether to find named entities: for every text, or for the texts that a function selects. For other
+            texts, :func:`name_entities` can find them later.
     """
     pipeline = load_pipeline()
     for some in _lots(texts):
@@ -147,19 +147,19 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the paragraphs of the texts, which are parsed separately so that they do not affect each other."""
+    """Yield the paragraphs of texts, which are parsed separately so that they do not affect each other."""
     for text in texts:
         yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
 
 
 def _by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
-    """Return the documents of the paragraphs of each text."""
+    """Group the documents of paragraphs by the text that they belong to."""
     parsed = iter(parsed)
     return [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
 
 
 def _joined(docs: Sequence[Any]) -> Any:
-    """Return one document for the paragraphs of a text."""
+    """Combine the documents of a text's paragraphs into one document."""
     from spacy.tokens import Doc
 
     if len(docs) == 1:
@@ -170,7 +170,7 @@ def _joined(docs: Sequence[Any]) -> Any:
 
 
 def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the texts in lots that are parsed together."""
+    """Yield the texts in batches that are parsed together."""
     lot: list[str] = []
     length = 0
     for text in texts:
@@ -184,7 +184,10 @@ def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def name_entities(doc: Any) -> Any:
-    """Return a parsed document with its named entities, which :func:`parse` omits since few texts need them."""
+    """Find the named entities of a parsed document, and return the document.
+
+    :func:`parse` omits entities, because few texts need them.
+    """
     from spacy.tokens import Span
 
     parts = doc.user_data.get(_PARTS)
@@ -201,7 +204,7 @@ def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
     """Parse a document again so that a token begins at each of the given offsets.
 
     Args:
-        doc: Document of :func:`parse`.
+        doc: Document returned by :func:`parse`.
         offsets: Character offsets, for example of a word that the tokenizer did not separate from punctuation.
     """
     parts, start = [], 0
@@ -213,7 +216,7 @@ def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
 
 
 def _parted(doc: Any, offsets: Collection[int]) -> Any:
-    """Return the document of one paragraph with more tokens."""
+    """Parse one paragraph again, with tokens that begin at the given offsets."""
     from spacy.tokens import Doc
 
     words: list[str] = []
@@ -230,6 +233,6 @@ def _parted(doc: Any, offsets: Collection[int]) -> Any:
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:
-    """Return the number of named entities for people in each text."""
+    """Count the named entities for people in each text."""
     docs = load_pipeline(syntax=False, entities=True).pipe(texts, batch_size=64)
     return [sum(entity.label_ in OF_PEOPLE for entity in doc.ents) for doc in docs]

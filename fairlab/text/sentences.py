@@ -1,4 +1,4 @@
-"""Sentences of running text, found by punctuation and capitals alone."""
+"""Sentences of running text, found only by punctuation and capitals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["'”’)\]]\s)){_TIT
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and end of every sentence, without the blanks between sentences.
+    """Return the start and end of every sentence, without the blanks between sentences.
 
     Example:
         >>> [text[a:b] for text in ["Mr. Lee left. Who knew?"] for a, b in sentence_spans(text)]

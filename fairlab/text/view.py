@@ -63,15 +63,15 @@ class Edit:
 
 @dataclass(slots=True)
 class View:
-    """A text as rules read it.
+    """Text in the form that rules read, with its positions in the original.
 
     Attributes:
-        original: the text as given.
-        text: the text to read: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
-        starts: start in the original for every character of ``text``; empty if all positions are unchanged.
-        ends: end in the original for every character of ``text``; empty likewise.
-        cased: function of new words and their offset in ``text`` that restores the case of a paragraph whose case was
-            removed; None if no case was removed.
+        original: Original text.
+        text: Text for rules: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
+        starts: Start in the original of every character of ``text``; empty if all positions are unchanged.
+        ends: End in the original of every character of ``text``; empty if all positions are unchanged.
+        cased: Function that restores the case of a converted paragraph in new words, given the words and their offset
+            in ``text``; None if no case was converted.
     """
 
     original: str
@@ -82,16 +82,16 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether text and original are the same, except for case."""
+        """Return whether the text and the original are the same, except for case."""
         return not self.starts
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether text and original are the same."""
+        """Return whether the text and the original are the same."""
         return not self.starts and self.cased is None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return start and end in the original of a span of the text."""
+        """Convert a span of the text to a span of the original."""
         if self.is_plain:
             return start, end
         if start >= len(self.text):
@@ -100,14 +100,17 @@ class View:
         return first, max(first, self.ends[end - 1]) if end > start else first
 
     def place(self, offset: int) -> int:
-        """Return the offset in the text of a character of the original, or of the next character that is read."""
+        """Convert an offset in the original to one in the text.
+
+        A character that is not in the text gets the offset of the next one that is.
+        """
         return offset if self.is_plain else bisect_right(self.ends, offset)
 
     def write(self, edits: Iterable[Edit]) -> str:
-        """Return the original with edits of the text applied to it.
+        """Apply edits of the text to the original, and return the result.
 
         Args:
-            edits: non-overlapping edits of :attr:`text`, from left to right.
+            edits: Non-overlapping edits of :attr:`text`, from left to right.
         """
         pieces, position = [], 0
         for edit in edits if self.is_plain else self._whole(edits):
@@ -117,7 +120,7 @@ class View:
         return "".join([*pieces, self.original[position:]])
 
     def _whole(self, edits: Iterable[Edit]) -> Iterator[Edit]:
-        """Yield the edits, widened to whole spans of the original: *he/she* for *(s)he*."""
+        """Yield the edits, extended to whole spans of the original: *he/she* for *(s)he*."""
         last: Edit | None = None
         for edit in edits:
             start, end = edit.start, edit.end
@@ -155,14 +158,17 @@ class View:
         return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
     def _apostrophe(self, edit: Edit) -> str:
-        """Return the form of apostrophe in the original: within the edit, otherwise anywhere."""
+        """Return the apostrophe that the original uses, if possible within the edit."""
         place = self.text.find("'", edit.start, edit.end)
         if place >= 0:
             return self.original[self.starts[place] : self.ends[place]]
         return "’" if "’" in self.original and "'" not in self.original else "'"
 
     def _inner(self, place: int, first: int) -> str:
-        """Return the original's text before a character within an edit, or for a blank, but no parts of words."""
+        """Return the original text that is hidden before a character within an edit, without invisible parts of words.
+
+        For a blank, the original blank is appended.
+        """
         hidden = self.original[self.ends[place - 1] : self.starts[place]] if place > first else ""
         blank = self.original[self.starts[place] : self.ends[place]] if self.text[place].isspace() else ""
         return _UNSEEN.sub("", hidden) + blank
@@ -192,7 +198,7 @@ def may_join_words(text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def read_view(text: str) -> View:
-    r"""Return the view of a text.
+    r"""Return the view of a text, which is cleaned if necessary.
 
     Example:
         >>> view = read_view("We kept <b>her</b>\nold photographs.")

@@ -1,4 +1,4 @@
-"""Counterfactual injection by a language model: rewriting for another subgroup, correction, and flagging.
+"""Counterfactual injection by a language model: rewriting to another subgroup, correction, and flagging.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
 appendix A.2.2.
@@ -22,7 +22,7 @@ VERDICT: dict[str, Any] = {"flagged": {"type": "boolean"}, "why": {"type": "stri
 
 @dataclass(frozen=True)
 class Version:
-    """Text that is being rewritten for another subgroup.
+    """Text that is being rewritten to another subgroup.
 
     Attributes:
         original: Text of the seed example.
@@ -31,7 +31,7 @@ class Version:
         text: Current text; empty before the first step.
         corrected: Whether the first pass changed the text.
         flagged: Reason why the second pass would exclude the text, or empty if it would not.
-        failed: Reason why the text or the verdict is missing; empty if neither is.
+        failed: Reason why there is no text or no verdict; empty if both are available.
     """
 
     original: str
@@ -45,7 +45,7 @@ class Version:
 
 
 class Injection:
-    """Counterfactual injection with a language model; equal requests are answered from its ledger.
+    """Counterfactual injection with a language model, whose ledger answers repeated requests.
 
     Args:
         llm: Language model with its ledger.
@@ -66,7 +66,10 @@ class Injection:
         ]
 
     def judged(self, versions: Sequence[Version]) -> list[Version]:
-        """Run both passes, which correct and then flag the texts; a text without a verdict counts as failed."""
+        """Correct the texts in a first pass and flag them in a second one.
+
+        A text without a verdict counts as failed.
+        """
         replies = self.llm.ask(
             [_request(self.correction, _of(one), TEXT, one.text) for one in versions], stage="correction"
         )
@@ -95,7 +98,7 @@ def _of(one: Version) -> dict[str, str]:
 
 
 def _request(prompt: Prompt, asked: dict[str, str], properties: dict[str, Any], text: str) -> Request:
-    """Return the request: the task, the examples as earlier turns, then the question."""
+    """Build a request from the task, the examples as earlier turns, and the question."""
     messages = [{"role": "system", "content": prompt.task.strip()}]
     for example in prompt.examples:
         shown = {key: example[key] for key in asked}

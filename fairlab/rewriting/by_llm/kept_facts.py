@@ -1,4 +1,4 @@
-"""Numbers and names of a text that a language model must keep when it changes an attribute."""
+"""Check that a language model keeps the numbers and names of a text when it changes an attribute."""
 
 from __future__ import annotations
 

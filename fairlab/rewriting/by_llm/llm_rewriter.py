@@ -1,4 +1,4 @@
-"""Rewriting by a language model: all versions of a text, or one person rewritten to a target."""
+"""Rewriting by a language model: all counterfactual versions of a text, or one person rewritten to a target."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ LENGTH_FACTOR, LENGTH_EXTRA = 2, 100
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of a text.
+    """Counterfactual versions of a text.
 
     Attributes:
         versions: Text of each version by its name, neutral first.
         confidence: Confidence in [0, 1], or None for versions made by rules.
-        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (share of
-            additional answers that agree), or ``stated`` (the model's statement); empty without a confidence.
+        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (proportion
+            of additional answers that agree), or ``stated`` (number stated by the model); empty without a confidence.
     """
 
     versions: dict[str, str]
@@ -76,7 +76,7 @@ class Target:
 
 
 class LLMRewriter:
-    """Rewriter that requests counterfactuals from a language model; equal requests are answered from its ledger.
+    """Rewriter that requests counterfactuals from a language model, whose ledger answers repeated requests.
 
     Args:
         llm: Language model with its ledger.
@@ -85,13 +85,14 @@ class LLMRewriter:
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         polarity: Words of the axis by attribute, for a prompt with marked words; None for other prompts.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
-        log_probabilities: Whether to request the log-probabilities of answers with versions, as their confidence.
+        log_probabilities: Whether to request the log-probabilities of the answers for :meth:`groups`, which then
+            determine their confidence.
 
     Attributes:
         group_prompt, target_prompt: Both prompts as read from their files, with version and SHA-256 for the record.
 
-    Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
-    section 2, for single targets.
+    Source: Deng et al. 2024 (CCD), section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation
+    for Fairer NLP", section 2, for single targets.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class LLMRewriter:
 
     @cached_property
     def _encoder(self) -> Backbone:
-        """Return the encoder that measures the similarity of texts; loaded once, when examples are chosen."""
+        """Return the encoder that measures the similarity of texts. It is loaded when first used."""
         return embedded_encoder()
 
     def groups(
@@ -135,15 +136,15 @@ class LLMRewriter:
         """Return the neutral version, one version per attribute and a confidence for each text, in order.
 
         Args:
-            texts: Any number of texts; equal texts share one request.
+            texts: Texts to rewrite; equal texts share one request.
             axis: Name of the axis, e.g. ``gender``.
             attributes: Names of the attributes, e.g. ``("man", "woman")``.
-            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None for
+            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None uses
                 those of the prompt file.
             stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
+            FairlabError: An example lacks a version, or a request fails as in :meth:`fairlab.llm.client.LLM.ask`.
         """
         requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         replies = self.llm.ask(requests, stage=stage)
@@ -164,9 +165,9 @@ class LLMRewriter:
         Args:
             texts: Texts of an earlier call of :meth:`groups`.
             faults: Description of the fault in the answer to each text.
-            axis: Name of the axis in the first request; the arguments below must also be those of the first request.
-            attributes: Names of the attributes.
-            examples: Examples shown to the model.
+            axis: Name of the axis, as in the earlier call.
+            attributes: Names of the attributes, as in the earlier call.
+            examples: Examples shown to the model, as in the earlier call.
             stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:
@@ -198,7 +199,7 @@ class LLMRewriter:
         attributes: Sequence[str],
         examples: Sequence[dict[str, str]] | None = None,
     ) -> list[Request]:
-        """Return the requests of :meth:`groups`, for a forecast."""
+        """Return the requests that :meth:`groups` sends, which also serve to forecast its cost."""
         names = (NEUTRAL, *attributes)
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
@@ -232,7 +233,7 @@ class LLMRewriter:
         return dict(zip(span_names(text, spans), spans, strict=True))
 
     def _own(self, span: Span) -> str:
-        """Return the attribute of a marked word; in that attribute's version, the word stays unchanged."""
+        """Return the attribute of a marked word. The word stays unchanged in this attribute's version."""
         return self.polarity.marks[span.term] if self.polarity is not None else ""
 
     def _asked(self, text: str) -> str:
@@ -256,7 +257,7 @@ class LLMRewriter:
         }
 
     def _wanted(self, text: str, names: Sequence[str]) -> dict[str, Any]:
-        """Return the schema of an answer in the prompt's format, without the confidence."""
+        """Return the JSON schema of each field in an answer of the prompt's format, without the confidence."""
         if self.form == TEXTS:
             return {name: {"type": "string"} for name in names}
         if self.form == WORDS:
@@ -268,7 +269,7 @@ class LLMRewriter:
         return {WORDS: _schema(lines)}
 
     def read(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
-        """Return the versions of a text that a reply contains."""
+        """Return the versions of a text that a reply contains, or the reason why it contains none."""
         names = (NEUTRAL, *attributes)
         if self.form == TEXTS:
             if failure := _nonempty(reply, names):
@@ -286,7 +287,7 @@ class LLMRewriter:
         return Versions(versions, math.exp(reply.log_probability), TOKENS)
 
     def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
-        """Return the words and their replacements in every version, from a reply in either format."""
+        """Convert the words of a reply to lines, each with a word and its replacement in every version."""
         if self.form == WORDS:
             return list(words)
         return [
@@ -295,7 +296,7 @@ class LLMRewriter:
         ]
 
     def target_requests(self, asked: Sequence[Target]) -> list[Request]:
-        """Return the requests of :meth:`targets`, for a forecast."""
+        """Return the requests that :meth:`targets` sends, which also serve to forecast its cost."""
         turns = [
             (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
             for example in self.target_prompt.examples
@@ -321,7 +322,7 @@ class LLMRewriter:
         room: int,
         log_probabilities: bool = False,
     ) -> Request:
-        """Return the request: the task, the examples as earlier turns, then the text."""
+        """Build a request from the task, the examples as earlier turns, and the text."""
         messages = [{"role": "system", "content": task.strip()}]
         for asked, answered in turns:
             messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
@@ -342,18 +343,21 @@ def _schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dumps(value: dict[str, Any]) -> str:
-    """Return JSON without spaces; the model imitates it, which saves a third of the tokens if words are short."""
+    """Return JSON without spaces.
+
+    The model imitates this form, which saves a third of the tokens if words are short.
+    """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _lines_schema(columns: int) -> dict[str, Any]:
-    """Return the schema for lists of a word and its replacement in every version."""
+    """Return the JSON schema for a list of lines, each with a word and its replacement in every version."""
     line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
     return {"type": "array", "items": line}
 
 
 def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the turns that show a model its answer and the fault in it."""
+    """Return the chat turns that show a model its answer and ask it to correct the fault."""
     asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
     return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
 

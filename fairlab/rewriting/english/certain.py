@@ -27,7 +27,7 @@ def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mappin
 
     Args:
         text: Text to search.
-        listed: Listed words of the text.
+        listed: Words of the text that the lexicon lists.
         polysemous: Other sense of each word that has one.
     """
     found = []
@@ -58,6 +58,6 @@ def _certain(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Menti
 
 
 def _is_plain(text: str, one: ListedWord, other: str | None) -> bool:
-    """Return whether a noun names people and is not part of a compound, as before *in* or a comma."""
+    """Return whether a noun names people and its neighbours show that it is not part of a compound."""
     before = one.beside.before.casefold() in _ARTICLES and one.beside.gap_before == " "
     return other in (None, "verb") and one.word.islower() and before and bool(_END_OF_PHRASE.match(text, one.end))

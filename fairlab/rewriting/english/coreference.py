@@ -55,7 +55,7 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Mentions of one person: tokens in text order, their attribute, and the first of several names, if any.
+    """Person mentioned in a text: their attribute, their tokens in text order, and the first of their names if several.
 
     The attribute is doubtful if it is only shown by a first name without counts of its bearers.
     """
@@ -67,11 +67,11 @@ class Person:
 
 
 class Coreference:
-    """People of a parsed text.
+    """People mentioned in a parsed text, with the words that refer to each person.
 
     Args:
-        doc: spaCy document.
-        marked: Start, end and attribute of the words that show an attribute: names, nouns and pronouns.
+        doc: SpaCy document.
+        marked: Start, end and attribute of each word that marks an attribute: a name, a noun or a pronoun.
         weights: Weights for choosing an antecedent.
         adjectives: Offsets of marked words that are adjectives; these are never names, even if capitalised.
     """
@@ -230,7 +230,7 @@ class Coreference:
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
     def _bars(self, pronoun: Any, token: Any) -> bool:
-        """Return whether syntax excludes coreference, as in *she saw her*, but not in *she saw herself*."""
+        """Return whether syntax excludes a person as referent: in *she saw her*, but not in *she saw herself*."""
         if pronoun.lower_ in _REFLEXIVE:
             return False
         mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
@@ -307,7 +307,7 @@ class Coreference:
 
 
 def _is_uncounted(token: Any) -> bool:
-    """Return whether a word is a first name without counts, whose gender is less certain; *Lady* is also a title."""
+    """Return whether a word is a first name without counts of its bearers and not a common word, such as *Lady*."""
     known = find_name(token.text)
     return known is not None and not known.is_counted and known.other_sense != "word"
 
@@ -347,7 +347,7 @@ def _said_of(token: Any) -> Any:
 
 
 def _tells_of(token: Any, pronoun: Any) -> bool:
-    """Return whether a pronoun is in a relative clause with *who* about a person: *a man who sold his house*."""
+    """Return whether ``pronoun`` is in a *who* clause that modifies ``token``, as in *a man who sold his house*."""
     if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
         return False
     clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
@@ -357,7 +357,7 @@ def _tells_of(token: Any, pronoun: Any) -> bool:
 
 
 def _first_name(words: list[str]) -> str:
-    """Return the first of several words of a name if it is not a title, else an empty string."""
+    """Return the first word of a name with several words, or an empty string if that is a title."""
     return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
 
 
@@ -368,7 +368,7 @@ def _is_definite(token: Any) -> bool:
 
 
 def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
-    """Return uninterrupted runs of proper nouns, including titles, except dates."""
+    """Return the uninterrupted runs of proper nouns. They include titles but not dates."""
     runs: list[list[Any]] = []
     for token in (one for one in doc if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
         if runs and runs[-1][-1].i == token.i - 1:

@@ -22,7 +22,10 @@ _SENTENCE_END = re.compile(rf"(?:^|[.!?:]\s*[\"'”’)]?|\n|{PARAGRAPH})\s*[\"'
 
 
 def recase(found: str, listed: str, new: str) -> str:
-    """Return ``new`` in the capitalisation of ``found``; unchanged if ``found`` is capitalised as listed."""
+    """Return ``new`` in the capitalisation of ``found``.
+
+    If ``found`` is capitalised as listed, ``new`` stays unchanged.
+    """
     return new if found == listed else match_case(found, new)
 
 
@@ -32,7 +35,7 @@ def starts_sentence(text: str, start: int) -> bool:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits applied, and the articles, possessives and capitals around them corrected."""
+    """Apply all edits to a text, and correct the articles, possessives and capitals around them."""
     pieces, position = [], 0
     for edit in fitted_edits(text, edits):
         pieces += [text[position : edit.start], edit.new]
@@ -97,7 +100,7 @@ def _alternatives_once(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _with_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
-    """Return an edit extended to the adjacent word ``text[first:last]`` if this is the alternative that it becomes."""
+    """Extend an edit to an adjacent alternative in ``text[first:last]`` that equals the edit's new word."""
     if not edit.new[:1].isalpha():
         return edit
     same = re.escape(edit.new)
@@ -111,7 +114,7 @@ def _with_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
 
 
 def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:
-    """Return whether the mark after a word closes a quotation that began before it and is not a possessive."""
+    """Return whether the mark after a word closes a quotation, instead of marking a possessive."""
     if len(ending.group()) > 1:
         return False
     opened = text[max(0, edit.start - 1) : edit.start] in ("'", "‘")

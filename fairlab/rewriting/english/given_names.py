@@ -81,7 +81,7 @@ _AFTER = re.compile(r"(\W*)(\w+)")
 
 
 class Neighbours(NamedTuple):
-    """Words before and after a word, with the text between; empty at the ends of the text."""
+    """Words before and after a word, with the text between them; empty at the ends of the text."""
 
     before: str
     gap_before: str
@@ -118,7 +118,7 @@ class Neighbours(NamedTuple):
 
     @property
     def follows_thing(self) -> bool:
-        """Return whether the preceding word makes both the name of a place or thing: *San Juan*, *the Oscar*."""
+        """Return whether the preceding word shows that the name is a place's or a thing's: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
             self.before.casefold() in _ARTICLES
             or self.before in _STORMS
@@ -127,7 +127,7 @@ class Neighbours(NamedTuple):
 
     @property
     def precedes_place(self) -> bool:
-        """Return whether the following word makes this one part of a place name."""
+        """Return whether the following word shows that the name is part of a place's: *Charlotte Street*."""
         return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in PLACES
 
 
@@ -141,7 +141,7 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
 
 
 def piece_neighbours(pieces: Sequence[str], place: int) -> Neighbours:
-    """Return the neighbours of a word of a text that is split into pieces, with words at even indices."""
+    """Return the neighbours of a word in a text that is split into pieces, with words at even indices."""
     before, gap_before = pieces[place - 2 : place] if place else ("", "")
     if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
         before, gap_before = pieces[place - 4 : place - 2]
@@ -176,12 +176,15 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
 
 
 def is_plainly_first_name(pieces: Sequence[str], place: int, *, other_sense: bool) -> bool | None:
-    """Return the result of :func:`is_first_name` for usual neighbours of a name, at little cost; None for others.
+    """Return the result of :func:`is_first_name` at little cost if a name has ordinary neighbours.
 
     Args:
-        pieces: Words of the text at even places, and the separators between them at odd ones.
-        place: Place of the name.
+        pieces: Words of the text at even indices, and the separators between them at odd ones.
+        place: Index of the name.
         other_sense: Whether the word usually has another sense.
+
+    Returns:
+        Whether the word is used as a first name, or None if its neighbours are not ordinary.
     """
     before, gap_before = (pieces[place - 2], pieces[place - 1]) if place else ("", "")
     gap_after, after = (pieces[place + 1], pieces[place + 2]) if place + 2 < len(pieces) else ("", "")
@@ -231,12 +234,12 @@ def is_double_name(first: str, second: str) -> bool:
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:
-    """Return the words that follow a first name anywhere in a text, so are not first names elsewhere in it.
+    """Return the words that follow a first name anywhere in a text, and so are not first names elsewhere in the text.
 
     Args:
         text: Text to search.
-        whole: Whether the words must be the last of their name; they are then not first names before another word
-            either, as in *Jackson Arrives*.
+        whole: Whether to return only words that end a name. Such words are not first names before another capitalised
+            word either, as in *Jackson Arrives*.
     """
     return {
         pair[2]

@@ -83,17 +83,17 @@ class LexicalRules:
         return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
-        """Return ``text`` with every attribute replaced by its value in ``other``."""
+        """Return ``text`` with every mention rewritten to the attribute that ``other`` gives for its own."""
         table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
     def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
-        """Return the actions for a target and the words that change, and cache them for the next text."""
+        """Build the action table for a target and cache it for the next text."""
         self.tables[target, source] = table = self.actions.table(goal)
         return table
 
     def _is_idle(self, words: list[str], table: ActionTable) -> bool:
-        """Return whether none of the listed words changes, because longer terms that begin with them do not occur."""
+        """Return whether no listed word changes, including as the beginning of a longer term."""
         found = table.actions.keys() & words
         if not found <= table.idle:
             return False
@@ -101,7 +101,7 @@ class LexicalRules:
         return not any(folded.issuperset(term) for word in found for term, _ in self.longer.get(fold(word), ()))
 
     def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
-        """Return a text rewritten with a table."""
+        """Rewrite a text with an action table."""
         words = split_words(text)
         if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = self.folded.isdisjoint(map(str.casefold, words))
@@ -127,7 +127,7 @@ class LexicalRules:
         target: str,
         source: str | None,
     ) -> str:
-        """Return the rewritten text in its original form; without a view, the text was not converted."""
+        """Rewrite a text in sentence case and return it in its original form. Without a view, it was not converted."""
         plain = text.isascii() or all(map(str.isascii, words))
         table = listed.actions if plain else WithAccents(listed.actions)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
@@ -175,13 +175,13 @@ class _Work:
         self.rules, self.text, self.pieces, self.target, self.source = rules, text, pieces, target, source
 
     def word(self, place: int) -> str:
-        """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
+        """Return the word at an even index or the separator at an odd one, or "" if the index is out of range."""
         return self.pieces[place] if 0 <= place < len(self.pieces) else ""
 
     gap = word
 
     def shows(self, place: int, action: Action) -> bool:
-        """Return whether a listed word has its listed sense; the first word of a longer term needs the other words."""
+        """Return whether a word has its listed sense. If only longer terms are listed, one of them must follow."""
         if not action.kind:
             return self._longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
@@ -222,13 +222,13 @@ class _Work:
             self._put(place, place, self._in_context(place, action))
 
     def _shown_sense(self, place: int, attribute: str) -> Sense | None:
-        """Return the sense of a coordinated noun or title, or of a title before a name; None for other words."""
+        """Return the sense of a coordinated noun or title, or of a title before a name, and None for other words."""
         self.coordinated = self.coordinated or CoordinatedPieces(self.rules.vocabulary.senses, self.pieces)
         last = self.coordinated.last(place, attribute)
         return self.coordinated.sense(place, attribute, titled=piece_neighbours(self.pieces, last).precedes_name)
 
     def _form_of(self, place: int, sense: Sense) -> str:
-        """Return the target's form of a word whose sense has an entry."""
+        """Return the target form of a word in a sense that has an entry."""
         vocabulary = self.rules.vocabulary
         assert sense.entry is not None
         new = vocabulary.form(sense.entry, self._goal(sense.attribute))
@@ -239,7 +239,7 @@ class _Work:
         return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
 
     def _in_context(self, place: int, action: Action) -> str:
-        """Return the new form; if neutral forms depend on the context, return the form that fits the following word."""
+        """Return the new form of a word. Among several neutral forms, choose the one that fits the following word."""
         entry, vocabulary = action.sense.entry, self.rules.vocabulary
         if entry is None or len(entry.neutral_forms) == 1 or not self.target:
             return action.new
@@ -247,7 +247,7 @@ class _Work:
         return recase(self.pieces[place], listed, vocabulary.form(entry, self.target, self._noun_after(place)))
 
     def _noun_after(self, place: int) -> str:
-        """Return the kind of noun after a word, ``person`` or ``noun``; empty if the next word does not show it."""
+        """Return the kind of noun after a word, ``person`` or ``noun``, or "" if the next word does not show it."""
         following = self.word(place + 2).lower()
         if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
             return ""
@@ -263,7 +263,7 @@ class _Work:
         self.pieces[place] = match_case(found, self.rules.vocabulary.form(row, goal))
 
     def _turn_longer(self, place: int) -> bool:
-        """Rewrite the multi-word term that begins here, if there is one."""
+        """Rewrite the multi-word term that begins at ``place``, and return whether there is one."""
         vocabulary = self.rules.vocabulary
         longer = self._longer(place)
         if longer is None:
@@ -283,7 +283,7 @@ class _Work:
         return True
 
     def _longer(self, place: int) -> tuple[int, Sense] | None:
-        """Return the last position and the sense of the multi-word term that begins here, or None."""
+        """Return the last index and the sense of the multi-word term that begins at ``place``, or None."""
         following = fold(self.word(place + 2))
         for words, term in self.rules.longer[fold(self.pieces[place])]:
             if words[1] == following and all(
@@ -307,7 +307,7 @@ class _Work:
         self._put(place, last, new.upper() if found.isupper() and len(found) > 1 else new)
 
     def _is_first_name(self, place: int, action: Action) -> bool:
-        """Return whether a listed name is a first name here."""
+        """Return whether a listed name is used as a first name."""
         if "-" not in self.pieces[place]:
             plainly = is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)
             if plainly is not None:
@@ -324,12 +324,12 @@ class _Work:
         return is_first_name(beside, other_sense=other != "", before_is_first=listed)
 
     def _is_listed_name(self, word: str) -> bool:
-        """Return whether a word is listed as a first name of the axis, or used before one."""
+        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
         named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
         return named or word.casefold() in BEFORE_FIRST_NAMES
 
     def _stands(self, place: int, sense: Sense) -> bool:
-        """Return whether a noun or adjective is used in the relevant sense here."""
+        """Return whether a noun or adjective at ``place`` is used in the relevant sense."""
         found = self.pieces[place]
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
         if found[:1].isupper() and found[1:].islower():
@@ -357,7 +357,7 @@ class _Work:
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
-        """Replace everything from one word index to another, and correct the article, ending and spaces."""
+        """Replace the pieces from ``first`` to ``last``, and correct the article, the ending and the spaces."""
         pieces = self.pieces
         found = pieces[last]
         if not new:
@@ -372,7 +372,7 @@ class _Work:
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 
     def _put_ending(self, last: int, found: str, new: str) -> None:
-        """Correct the ending of a possessive after the word at an index has been replaced."""
+        """Correct the possessive ending after the word at ``last`` has been replaced."""
         pieces, after = self.pieces, self.pieces[last + 1]
         if after in _APOSTROPHES and self.word(last + 2) == "s":
             if len(possessive(new, after + "s")) == 1:
@@ -381,7 +381,10 @@ class _Work:
             pieces[last + 1] = after[0] + "s" + after[1:]
 
     def _dropped(self, first: int, last: int) -> str:
-        """Return an empty string before a noun (dropping the next space), else the lexicon's standalone phrase."""
+        """Return the replacement for words without a new form: the standalone phrase or, before a noun, "".
+
+        Before a noun, the space after the words is removed as well.
+        """
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone

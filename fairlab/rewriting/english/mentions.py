@@ -43,7 +43,7 @@ UNALIGNED = "a word is joined to others"  # name of the following error in count
 
 
 class Unaligned(FairlabError):
-    """A listed word that the parser does not separate from its neighbours."""
+    """Error about a listed word that the parser does not separate from its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Possible:
     """Possible attributes of a text, judged from the text alone.
 
     Attributes:
-        attributes: Attributes that its words may show, which can include ``neutral``.
+        attributes: Attributes that the text's words may show, which can include ``neutral``.
         certain: Attributes shown by a pronoun, which always counts.
         returns: Whether the text may contain a neutral form that can be converted back to an attribute.
     """
@@ -133,7 +133,7 @@ class MentionFinder:
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def asks_entities(self, text: str) -> bool:
-        """Return whether the text has a name that needs named entities to distinguish it from a thing."""
+        """Return whether named entities are needed to tell whether a name in the text is a person's or a thing's."""
         return any(
             sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
             for one in self.listed(text)
@@ -150,7 +150,7 @@ class MentionFinder:
         return found
 
     def _look_up(self, text: str) -> list[ListedWord]:
-        """Return the result of :meth:`listed` for a text that is not cached."""
+        """Find the words that :meth:`listed` returns in a text that is not cached."""
         spans = list(self.finder.find_read(text))
         if not spans:
             return []
@@ -172,7 +172,7 @@ class MentionFinder:
         return found
 
     def _whole(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
-        """Yield the spans, extended to hyphenated names: *Mary-Jane* is one span."""
+        """Yield the spans, extended to whole hyphenated names: *Mary-Jane* is one span."""
         last = 0
         for span in spans:
             if span.start >= last:
@@ -181,7 +181,7 @@ class MentionFinder:
                 yield Span(start, last, span.term)
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans in which words do not count: addresses, works, idioms, and names of things."""
+        """Return the spans whose words do not count: addresses, titles of works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
@@ -190,7 +190,8 @@ class MentionFinder:
         """Return the mentions from left to right.
 
         Raises:
-            Unaligned: A listed word is joined to others, so the text would be rewritten only in part.
+            Unaligned: The parser does not separate a listed word from its neighbours, so the text would be rewritten
+                only in part.
         """
         syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
@@ -223,7 +224,8 @@ class MentionFinder:
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
         """Return capitalised listed words in names that are not mentions, such as a name mistaken for a title.
 
-        A pronoun that refers to it shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
+        A pronoun that refers to such a word shows that it names a person: *“Rosalind Russell gives a handling to her
+        scenes”*.
         """
         known = {mention.start for mention in mentions}
         found = []
@@ -253,7 +255,7 @@ class MentionFinder:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Return whether a word has a possible sense here, judged from its neighbours."""
+        """Return whether a word is used in the given sense, judged from its neighbours."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
             return True
@@ -277,7 +279,7 @@ class MentionFinder:
         return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Return whether a word has a possible sense here."""
+        """Return whether a word is used in the given sense, judged from the parse."""
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
@@ -315,13 +317,13 @@ class MentionFinder:
                 yield start, end, sense
 
     def is_listed_name(self, word: str) -> bool:
-        """Return whether a word is listed as a first name of the axis."""
+        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
 
 
 def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
-    """Return whether a word may have a sense, judged only from the text."""
+    """Return whether a word may be used in the given sense, judged only from the text."""
     if sense.pos == "pronoun":
         return word != "US" and not _is_in_title(word, beside)
     if sense.pos != "name":
@@ -330,7 +332,10 @@ def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[
 
 
 def _is_in_title(word: str, beside: Neighbours) -> bool:
-    """Return whether a pronoun and a word after it are capitalised within a sentence: *the comedy His Girl Friday*."""
+    """Return whether a pronoun is part of a title, as in *the comedy His Girl Friday*.
+
+    It is if both the pronoun and the word after it are capitalised within a sentence.
+    """
     if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
         return False
     means_named = beside.before == "and"  # Jane Austen and Her Art
@@ -349,7 +354,7 @@ def _precedes_place(token: Any, syntax: Syntax) -> bool:
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:
-    """Return whether the previous word is capitalised only because it begins a sentence: *Unlike Helga*."""
+    """Return whether the word before a name does not belong to it, even if it begins a sentence: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
     if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
@@ -367,6 +372,6 @@ def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
 
 
 def _is_said_of_subject(token: Any) -> bool:
-    """Return whether a word tagged as a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
+    """Return whether a word tagged as a singular noun is a predicate adjective: *is Muslim*, but not *is a Muslim*."""
     bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
     return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare

@@ -60,7 +60,7 @@ def protected_addresses(text: str) -> list[tuple[int, int]]:
 
 @cache
 def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of protected parts for the characters present in a text."""
+    """Return the pattern of the protected spans that a text with the given marks can have."""
     patterns = [pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)]
     return re.compile("|".join(patterns), re.DOTALL)
 
@@ -91,7 +91,7 @@ def is_within_thing_name(pieces: list[str], place: int) -> bool:
 
 @cache
 def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
-    """Return, by word, the names of things that contain it: their pieces, and the index of the word among them."""
+    """Return, for each word, the names of things that contain it: their pieces, and the index of the word."""
     found: dict[str, list[tuple[list[str], int]]] = {}
     for name in load_not_people():
         pieces = re.split(r"(\W+)", name.strip(string.punctuation))
@@ -102,6 +102,6 @@ def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
 
 @cache
 def not_people_pattern() -> re.Pattern[str]:
-    """Return the pattern of names that do not belong to people, longest first."""
+    """Return a pattern that matches the names of things other than people and prefers the longest."""
     names = sorted(load_not_people(), key=lambda name: (-len(name), name))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")

@@ -1,4 +1,4 @@
-"""Rule-based counterfactual rewriter for words, names and pronouns of an axis and the grammar around them."""
+"""Rule-based counterfactual rewriter of the words, names and pronouns of an axis and the grammar around them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class RuleRewriter:
         mode: Search method: ``syntax`` parses every text; ``lexical`` uses only neighbouring words, is about a hundred
             times as fast, and has no coreference (for its limits see :mod:`fairlab.rewriting.english.lexical`).
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
-        quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, which is about the same
-            people; ``keep`` leaves everything in quotation marks unchanged.
+        quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, because it is usually about
+            the same people; ``keep`` leaves everything in quotation marks unchanged.
         seed: Seed for choosing among equally suitable first names.
 
     Attributes:
-        unaligned: Number of texts returned unchanged so far because one of their words is joined to others and cannot
-            be resolved; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` return the reason instead.
+        unaligned: Number of texts returned unchanged so far because the parser did not separate one of their words from
+            its neighbours; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` return the reason instead.
     """
 
     def __init__(
@@ -78,7 +78,10 @@ class RuleRewriter:
         return self.rewrite_all([text], [target])[0]
 
     def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """Return every text rewritten to its own target, parsing in batches and only texts with a listed word."""
+        """Return every text rewritten to its own target.
+
+        Only texts with a listed word are parsed, in batches.
+        """
         for target in set(targets):
             self.vocabulary.column(target)
         if self.mode == "lexical":
@@ -87,7 +90,7 @@ class RuleRewriter:
         return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
     def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
-        """Return every text rewritten to each of the targets, or the reason for failure, parsing each text once."""
+        """Return every text rewritten to each target, or the reason for failure. Each text is parsed once at most."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
@@ -121,7 +124,7 @@ class RuleRewriter:
         return [one if isinstance(one, Unaligned) else one[0] for one in made]
 
     def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
-        """Return the rewritten texts; texts that could not be rewritten are counted and returned unchanged."""
+        """Return the rewritten texts. Texts that could not be rewritten are counted and stay unchanged."""
         self.unaligned += sum(isinstance(one, Unaligned) for one in made)
         return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
 
@@ -161,7 +164,7 @@ class RuleRewriter:
         return rewritten
 
     def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return the original form of a view after rewriting some mentions of its text."""
+        """Rewrite some mentions in the text of a view, and return the original with these changes."""
         return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
     def _certain(self, text: str) -> list[Mention]:
@@ -209,7 +212,7 @@ class RuleRewriter:
         Args:
             texts: Texts to rewrite.
             selections: Selected words with their targets, for each text.
-            docs: Parsed texts, in the form returned by :func:`read_cased`, if already available.
+            docs: Parses of the texts in the form returned by :func:`read_cased`; None parses the texts.
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical cannot rewrite one person of a text; use mode=syntax")
@@ -230,7 +233,7 @@ class RuleRewriter:
         return [one for one in rewritten if one is not None]
 
     def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str | Unaligned:
-        """Return a parsed text in which the people that its selected words refer to are rewritten to their targets."""
+        """Rewrite the people to whom the selected words of a parsed text refer, each to their target."""
         text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
         try:
             mentions = self.finder.find(text, syntax)
@@ -256,7 +259,7 @@ class RuleRewriter:
         return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return a cased text with some of its mentions rewritten; the arguments are those of :meth:`edits`."""
+        """Return a text in sentence case with some mentions rewritten. The arguments are those of :meth:`edits`."""
         return apply_edits(text, self.edits(text, syntax, turned))
 
     def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:
@@ -264,7 +267,7 @@ class RuleRewriter:
 
         Args:
             text: Text in the form returned by :func:`read_cased`.
-            syntax: Parsed text, or None if the mentions are certain without a parse.
+            syntax: Parse of the text, or None if the mentions are certain without a parse.
             turned: Mentions with their targets.
         """
         any_name = any(mention.sense.pos == "name" for mention, _ in turned)
@@ -309,7 +312,7 @@ class RuleRewriter:
         return Edit(mention.start, mention.end, recase(mention.found, listed, new))
 
     def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax | None) -> list[Edit]:
-        """Return the edits for the pronoun in its case and for the verbs that must agree with it."""
+        """Return the edits for a pronoun, in its grammatical case, and for the verbs that must agree with it."""
         case = self.case(mention)
         new = self.vocabulary.form(self.vocabulary.pronouns[case], target)
         edits = [Edit(mention.start, mention.end, match_case(mention.found, new))]
@@ -323,7 +326,7 @@ class RuleRewriter:
         return edits
 
     def case(self, mention: Mention) -> str:
-        """Return the case of a pronoun: from its form, or from syntax if the form has two cases."""
+        """Return the grammatical case of a pronoun. Syntax decides if its form has two cases."""
         folded = mention.found.casefold()
         if mention.case:
             return mention.case
@@ -347,7 +350,7 @@ def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Men
 def _in_other_fields(
     text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
 ) -> list[int]:
-    """Return the offsets of nouns and names in other fields that match a rewritten one and refer to the same person."""
+    """Return the offsets of words in other fields that equal a rewritten noun or name and refer to the same person."""
     if SEPARATOR not in text:
         return []
     own = text.count(SEPARATOR, 0, start)
@@ -360,7 +363,7 @@ def _in_other_fields(
 
 
 def _offset(view: View, word: str | int) -> int:
-    """Return the start of the selected word in a cased text."""
+    """Return the start of the selected word in a view's text."""
     if isinstance(word, int):
         return view.place(word)
     match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", view.text)

@@ -1,4 +1,4 @@
-"""Distinction of words in names of things, places and works from words for people, with a parsed text."""
+"""Recognition of words that belong to the name of a thing, place or work, and not to a person's, in a parsed text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def is_in_title(token: Any) -> bool:
 
 
 def is_named_with_capital(token: Any) -> bool:
-    """Return whether a noun is capitalised within a sentence and is not an address: *the series Monk*, *the Lady*."""
+    """Return whether a noun within a sentence is capitalised but no form of address: *the series Monk*, *the Lady*."""
     word = token.text
     if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
         return False
@@ -122,7 +122,7 @@ def _is_acronym(token: Any) -> bool:
 
 
 def _is_only_name(word: str) -> bool:
-    """Return whether a word is a frequent first name that is seldom anything else."""
+    """Return whether a word is a frequent first name without another common sense."""
     known = find_name(word)
     return known is not None and known.is_counted and not known.other_sense
 
@@ -133,7 +133,7 @@ def _beside(token: Any) -> list[Any]:
 
 
 def _has_by_name(token: Any) -> bool:
-    """Return whether *the* and a capitalised word follow, as after rulers and figures: *Catherine the Great*."""
+    """Return whether *the* and a capitalised word follow a name, as in *Catherine the Great*."""
     after = token.doc[token.i + 1 : token.i + 3]
     return len(after) == 2 and after[0].text == "the" and after[1].text[:1].isupper()
 
@@ -154,12 +154,12 @@ def has_article(token: Any) -> bool:
 
 
 def is_date(token: Any) -> bool:
-    """Return whether a word is a month or a day; *April* and *June* may also be people."""
+    """Return whether a word is a month or a day. *April* and *June* count, although they may be people."""
     return token.lower_ in DATES
 
 
 def is_told_a_thing(token: Any) -> bool:
-    """Return whether the name that begins here is a work, a firm or a place: *Fred Meyer is a chain of stores*."""
+    """Return whether the text calls the named subject a work, a firm or a place: *Fred Meyer is a chain of stores*."""
     head = token
     while head.dep_ in ("compound", "nmod") and head.head.i > head.i:
         head = head.head

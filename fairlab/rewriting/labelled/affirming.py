@@ -1,7 +1,7 @@
 """Removal of negations: *did not book* becomes *refrained from booking*, *had no lift* becomes *lacked any lift*.
 
-These are rules over spaCy's tags. The results are often weaker or stronger (*hardly*, *far from*) and sometimes
-clumsy; they keep the polarity of a sentence, not its exact sense.
+The rules use spaCy's tags. Results are often weaker or stronger than the original (*hardly*, *far from*) and sometimes
+clumsy. They keep the polarity of a sentence, not its exact sense.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PARTICLES = frozenset({"up", "out", "off", "in", "down", "over", "away", "back"}
 
 
 class Affirming:
-    """Rewriter that removes negations from sentences, or adds one to other sentences.
+    """Rewriter that removes the negations of a sentence, or adds a negation to a sentence without one.
 
     Args:
-        complements: Verbs in base form, with a single verb that expresses their negation.
-        negations: Verbs, with verbs whose negation expresses the same.
-        opposites: Words after a form of *be*, with their opposites.
+        complements: Single verb that expresses the negation of each verb, both in base form.
+        negations: For each verb, another verb whose negation has the same meaning.
+        opposites: Opposite of each word or phrase that may follow a form of *be*.
     """
 
     def __init__(
@@ -47,14 +47,17 @@ class Affirming:
         self.opposites = dict(opposites) | {new: old for old, new in opposites.items()}
 
     def __call__(self, texts: Sequence[str], variants: int) -> list[list[str]]:
-        """Return, per text, at most ``variants`` texts without the negations that rules cover, or none."""
+        """Return at most ``variants`` rewrites of every text, without the negations that the rules cover.
+
+        A text to which no rule applies has no rewrites.
+        """
         return [
             list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
             for text, doc in zip(texts, parse(texts), strict=True)
         ]
 
     def negating(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return, per text, the variants in which a verb or predicate is replaced by the negation of its opposite.
+        """Return the variants of every text in which one verb or predicate is replaced by the negation of its opposite.
 
         *She forgot it* becomes *she did not remember it*, and *it was closed* becomes *it was not open*.
         """
@@ -76,7 +79,10 @@ class Affirming:
         return None
 
     def _opposite(self, doc: Any, start: int) -> tuple[Any, str]:
-        """Return the last token and the opposite of the phrase that begins at a token, or None if it is not listed."""
+        """Return the last token of the phrase that begins at ``start``, and its opposite.
+
+        The token is None if the phrase is not listed.
+        """
         for words in (2, 1):
             said = [token.lower_ for token in doc[start : start + words]]
             if len(said) == words and (opposite := self.opposites.get(" ".join(said))):
@@ -88,7 +94,7 @@ class Affirming:
             yield apply_edits(text, [site[k % len(site)] for site in sites])
 
     def _sites(self, doc: Any) -> Iterator[list[Edit]]:
-        """Yield the alternative edits for each negation, of which one must be applied."""
+        """Yield, for each negation, the alternative edits that remove it."""
         for token in doc:
             word = token.lower_.replace("’", "'")
             if word in ("not", "n't"):
@@ -184,7 +190,7 @@ class Affirming:
         return [_edit(token, token, "hardly any")]
 
     def _fail(self, doc: Any, token: Any) -> list[Edit]:
-        """Return the edits from *failed to catch* to *missed*, from *failed to open* to *stopped short of opening*."""
+        """Return the edits for *fail*: *failed to catch* to *missed*, *failed to open* to *stopped short of opening*"""
         if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
             return []
         verb = doc[token.i + 2]
@@ -198,13 +204,13 @@ class Affirming:
 
 
 def _helped(doc: Any, verb: Any) -> bool:
-    """Return whether a verb has a helper or a negation, judged from the three words before it."""
+    """Return whether one of the three words before a verb is an auxiliary, a negation or *to*."""
     before = {token.lower_ for token in doc[max(0, verb.i - 3) : verb.i]}
     return bool(before & (BE | HAVE | DO.keys() | {"not", "n't", "never", "to"}))
 
 
 def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
-    """Return the next verb, skipping adverbs, or None if another word comes first."""
+    """Return the first verb at or after ``start``, skipping adverbs, or None if another word comes first."""
     for token in doc[start : start + 3]:
         if token.tag_ in tags and token.is_alpha:
             return token
@@ -214,7 +220,10 @@ def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
 
 
 def _edit(first: Any, last: Any, new: str, *, glued: bool = False) -> Edit:
-    """Return an edit from one token to another; ``glued`` omits the space before it, for words that end in *n't*."""
+    """Return an edit that replaces the tokens from ``first`` to ``last``.
+
+    With ``glued``, the space at the start of ``new`` is kept if none precedes the first token, as before *n't*.
+    """
     blank = glued and first.i > 0 and not first.nbor(-1).whitespace_
     return Edit(first.idx, last.idx + len(last.text), new if blank else new.lstrip())
 
@@ -225,7 +234,7 @@ def _lemma(verb: Any) -> str:
 
 
 def _finite(phrase: str, tag: str) -> str:
-    """Return a verb phrase with its verb inflected."""
+    """Inflect the verb at the beginning of a verb phrase."""
     head, _, rest = phrase.partition(" ")
     return f"{_inflected(head, tag)} {rest}".rstrip()
 

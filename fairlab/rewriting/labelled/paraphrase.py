@@ -1,6 +1,6 @@
-"""Offline rewrites of labelled texts: removed negations, openers, and synonyms that a masked LM finds likely.
+"""Offline rewriter of labelled texts, which removes negations, adds openers, and replaces words by likely synonyms.
 
-They replace the language model of RAZOR if none is available; the vocabulary is in ``paraphrases.yaml``.
+It replaces the language model of RAZOR if none is available. The vocabulary is in ``paraphrases.yaml``.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ FUNCTION = frozenset(
 class Paraphrase:
     """Offline rewriter of labelled texts that does not use the label or the context.
 
-    Negations are removed if a rule of :mod:`fairlab.rewriting.labelled.affirming` applies; other texts are unchanged
-    at first. Then words are replaced by listed synonyms, those that the masked LM finds likeliest in context, and every
-    second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
+    Negations are removed if a rule of :mod:`fairlab.rewriting.labelled.affirming` applies. Every second rewrite gets an
+    opener (*In fact, ...*). Then one word is replaced by a listed synonym, the likeliest one in context according to
+    the masked LM.
 
     Args:
         language_model: Masked LM; None leaves words unchanged.
-        omit: Whether to first offer texts without one of their statements. They say less than the original, so only a
+        omit: Whether to first offer texts without one of their statements. These say less than the original, so only a
             check that reads labels can accept them: ``llm`` or a classifier.
-        negate: Whether the second half of the rewrites of a text without negations replaces a word by the negation of
-            its opposite (*closed*: *not open*), if the list has one. This is meant for a score that depends on words;
-            other scores accept such rewrites blindly.
+        negate: Whether to replace a word by the negation of its opposite (*closed* by *not open*), if the opposite is
+            listed, in the second half of the rewrites of a text without negations. This is meant for a score that
+            depends on words; other scores accept such rewrites blindly.
         seed: Seed that, together with the text, determines the openers and the replaced words.
 
     Raises:
@@ -102,7 +102,7 @@ class Paraphrase:
         return made
 
     def _opened(self, text: str, place: int) -> str:
-        """Return the text, with an opener for every second rewrite."""
+        """Put an opener before the text of every second rewrite."""
         if place % 2 == 0:
             return text
         opener = _rng(self.seed, text, place).choice(lists()["openers"])
@@ -111,7 +111,7 @@ class Paraphrase:
         return f"{opener}, {text[0].lower() + text[1:] if small else text}"
 
     def _substituted(self, texts: Sequence[str]) -> list[str]:
-        """Return each text with one word replaced by its likeliest synonym, if there is one."""
+        """Replace one word of each text by its likeliest synonym, if there is one."""
         if self.model is None:
             return list(texts)
         known, places = synonyms(), list[tuple[int, re.Match[str]]]()
@@ -133,7 +133,9 @@ class Paraphrase:
 
 
 def omissions(text: str) -> list[str]:
-    """Return the variants of a text that leave out one statement; empty for a text with a single statement.
+    """Return the variants of a text that leave out one statement.
+
+    A text with a single statement has no variants.
 
     Example:
         >>> omissions("It was cold, and we ran; it rained.")
@@ -152,15 +154,16 @@ def omissions(text: str) -> list[str]:
 
 
 class LexicalEntailment:
-    """Check, only by words, that a rewrite means the same as its source.
+    """Check, based on words alone, that a rewrite has the meaning of its source.
 
     A fault is reported if numbers or capitalised names differ, if the number of words that reverse a sentence
     (``turning`` in ``paraphrases.yaml``) changes between odd and even, or if a content word is added or removed.
     Exceptions are inflections, listed synonyms, and parts of an opener or of a rule's replacement for a negation.
+
     The check uses neither label nor context: it accepts rewrites that seem to keep the meaning, and thus the label. It
     does not detect changes of word order, semantic role, tense or scope, or that *hardly* is weaker than *not*. It
-    rejects most good rewrites by a language model, because it does not know their words; these need the model's own
-    check.
+    rejects most good rewrites by a language model, because it does not know their words; such rewrites need the
+    language model's own check.
     """
 
     name = "lexical"
@@ -197,7 +200,7 @@ class LexicalEntailment:
         return contracted + sum(span.term != "n't" for span in inside)
 
     def _loose(self, before: Sequence[str], after: Sequence[str]) -> str:
-        """Return a content word on one side without a counterpart on the other."""
+        """Return a content word on one side without a counterpart on the other, or an empty string."""
         known = synonyms()
         for some, others in ((before, after), (after, before)):
             counterparts = {_lemma(token) for token in others}
@@ -210,7 +213,7 @@ class LexicalEntailment:
 
 @cache
 def lists() -> dict[str, Any]:
-    """Return the vocabulary of the rewriter."""
+    """Load the vocabulary of the rewriter."""
     found: dict[str, Any] = yaml.safe_load(LISTS.read_text(encoding="utf-8"))
     return found
 

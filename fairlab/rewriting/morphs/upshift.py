@@ -1,8 +1,8 @@
-"""Upshift: a tenth of a text's words is replaced or extended by words that a language model finds likely.
+"""Upshift of a text: a tenth of its words are replaced, or preceded by a new word, as a language model finds likely.
 
 Source: Mondal and Lipizzi 2024, section 3.1, "upshifted through contextual word embedding sentence augmentation". The
-paper does not give the share of the text that changes. Words are chosen by a rule of this project, which never chooses
-a biaser.
+paper does not state the proportion of words that change. Words are chosen by a rule of this project, which never
+chooses a biaser.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Place:
-    """Position in a text where a word may be replaced, or another inserted before it.
+    """Position in a text where a word may be replaced, or a new one inserted before it.
 
     Attributes:
         edit: Edit at the position, without its new text; of zero width for an insertion.
         word: Number of the word at the position.
         query: Sentence with the model's mask at the position and for every protected word.
         mask: Index of the position's mask among the masks of the query.
-        around: Sentence before and after the position, with :data:`HIDDEN` for every protected word.
+        around: Parts of the sentence before and after the position, with :data:`HIDDEN` for every protected word.
         old: Word to be replaced, or empty for an insertion.
     """
 
@@ -72,15 +72,15 @@ class Place:
 
     @property
     def unchanged(self) -> str:
-        """Return the original sentence."""
+        """Return the sentence without a change at the position."""
         return f"{self.around[0]}{self.old}{self.around[1]}"
 
     def inserted_as(self, word: str) -> str:
-        """Return a word as written at the position, with a space if it is inserted before another word."""
+        """Return a word as written at the position, followed by a space if it is inserted."""
         return word if self.old else f"{word} "
 
     def inserted(self, word: str) -> str:
-        """Return the sentence with a word at the position."""
+        """Return the sentence with the given word at the position."""
         return f"{self.around[0]}{self.inserted_as(word)}{self.around[1]}"
 
 
@@ -91,15 +91,16 @@ class WordUpshift:
     addresses and code, and capitalised and short words are not replaced. Words of the axis, short words, negations and
     similar words, and words that are already in the sentence are not inserted. A word agrees if it has the part of
     speech, number and tense of the word it replaces, or is an adverb or adjective that modifies the next word; in both
-    cases the parts of speech of all other words must not change. Positions are tried in random order until a tenth of
-    the words are changed, no two of them adjacent, or twice that number of positions has been tried. The three
-    likeliest words are tried, then twenty if none of them agrees with a text. Words of the axis are hidden from the
-    model, the parser and the choice of positions, so copies of a text that differ only in these words change in the
-    same way, and no member gets words that others do not get.
+    cases the parts of speech of all other words must not change.
+
+    Positions are tried in random order until a tenth of the words are changed, no two of them adjacent, or twice that
+    number of positions has been tried. The three likeliest words are tried, then twenty if none of them agrees with a
+    text. Words of the axis are hidden from the model, the parser and the choice of positions. Copies of a text that
+    differ only in these words therefore change in the same way, and no member gets words that others do not get.
 
     Args:
         backbone: Masked LM with its tokenizer.
-        held: Function from a text to the protected spans: the words of the axis.
+        held: Function that returns the protected spans of a text: the words of the axis.
         seed: Seed that, together with the text without words of the axis, determines which words change.
 
     Raises:
@@ -113,7 +114,7 @@ class WordUpshift:
         self.held, self.seed = held, seed
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return every text after the upshift; a text without a word that may change is unchanged."""
+        """Upshift every text. A text without a word that may change stays the same."""
         views = [read_view(text) for text in texts]
         places = [self._places(view.text) for view in views]
         asked = list(dict.fromkeys(place.query for some, _ in places for place in some))
@@ -127,7 +128,7 @@ class WordUpshift:
         return [view.write(fitted_edits(view.text, found[number])) for number, view in enumerate(views)]
 
     def _places(self, text: str) -> tuple[list[Place], int]:
-        """Return the positions to try, in order, and the number of them that may change."""
+        """Return the positions to try, in order, and the number of changes to make."""
         held = self.held(text)
         stay = [*held, *protected_spans(text)]
         words = [match.span() for match in WORD.finditer(text)]
@@ -184,7 +185,10 @@ class WordUpshift:
         return found
 
     def _fitting(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
-        """Return the likeliest words that may be used; empty for a position beyond the model's length."""
+        """Return the words that may be used, among the ``likeliest`` ones at a position.
+
+        The list is empty for a position beyond the model's maximum length.
+        """
         barred = {match.group().casefold() for match in WORD.finditer(place.unchanged)} | GRAMMAR
         words = likely[place.mask][:likeliest] if place.mask < len(likely) else []
         fitting = [word for word in words if len(word) >= SHORTEST and word.casefold() not in barred]
@@ -192,7 +196,7 @@ class WordUpshift:
 
 
 def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a part of a text with its spans replaced by a word."""
+    """Replace the spans in a part of a text by ``stand_in``."""
     pieces, position = list[str](), start
     for first, last in spans:
         pieces += [text[position:first], stand_in]
@@ -201,7 +205,7 @@ def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[
 
 
 def _chosen(places: Sequence[Place], words: Mapping[Place, str], number: int) -> list[Edit]:
-    """Return the first ``number`` edits that agree and are not adjacent."""
+    """Return the edits at the first ``number`` positions that have a word and are not adjacent."""
     found: list[Place] = []
     for place in places:
         if place in words and len(found) < number and all(_apart(place, one, words) for one in found):
@@ -214,7 +218,11 @@ def _apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
 
 
 def _agrees(place: Place, before: Any, after: Any) -> bool:
-    """Return whether the new word has the old tag or modifies the next word, and other words keep their parse."""
+    """Return whether the new word at a position fits the parse.
+
+    A replacement must keep the tag of the old word and the parse of the sentence. An inserted word must modify the next
+    word and leave the tags of all other words unchanged.
+    """
     tags, new_tags = ([token.tag_ for token in doc] for doc in (before, after))
     at = next((k for k, token in enumerate(after) if token.idx == len(place.around[0])), None)
     if at is None:
@@ -231,7 +239,7 @@ def _agrees(place: Place, before: Any, after: Any) -> bool:
 
 
 def _is_bound(old: Any) -> bool:
-    """Return whether the surrounding words allow only few words at a position, which the tag does not show.
+    """Return whether the neighbours of a word allow only few words in its place, which its tag does not show.
 
     Such words are a verb or adjective with its preposition (*accused of*), a passive participle (*were settled*), an
     adjective after another modifier of its noun (*American former actor*), a word before a number (*fiscal 2007*), and
@@ -249,7 +257,10 @@ def _is_bound(old: Any) -> bool:
 
 
 def _may_change(text: str, start: int, end: int) -> bool:
-    """Return whether a word may be replaced: long, lower case, neither a function word nor part of a compound."""
+    """Return whether a word may be replaced.
+
+    The word must be long and in lower case. It must not be a function word, part of a compound, or first in a sentence.
+    """
     return (
         text[start].islower()
         and end - start >= SHORTEST
@@ -265,8 +276,8 @@ class SentenceUpshift:
 
     Args:
         backbone: Causal LM with its tokenizer.
-        held: Unused, because the original text does not change; every upshift is built with it.
-        seed: Unused, because greedy decoding is deterministic; every upshift is built with a seed.
+        held: Unused, because the original text does not change; accepted because every upshift is built with it.
+        seed: Unused, because greedy decoding is deterministic; accepted because every upshift is built with a seed.
 
     Raises:
         CannotScore: The backbone is not a causal LM.
@@ -280,7 +291,7 @@ class SentenceUpshift:
         self.backbone = backbone
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return every text with one more sentence; a text is unchanged if the model has no continuation."""
+        """Append a sentence to every text. A text for which the model has no continuation stays the same."""
         return [f"{text} {self._sentence(text)}".rstrip() for text in texts]
 
     def _sentence(self, text: str) -> str:
