@@ -1,11 +1,12 @@
-"""Build the lexicon files that are facts from published lists: names.csv and nationality.yaml in fairlab/lexicons.
+"""Build the lexicon files that come from published lists: names.csv and nationality.yaml in fairlab/lexicons.
 
 Names: counts of the 1990 United States census (``names/dist.{male,female}.first.txt``, public domain) give the gender,
-Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) the race. Names that few people of those sources bear are given by
-hand below; further ones are of lists of packages (:mod:`experiments.lexicons.name_lists`): these are found in texts,
-but stand for no other name.
+and Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) gives the race. Names with few bearers in these sources are listed
+by hand below. Further names come from lists in packages (:mod:`experiments.lexicons.name_lists`); these names are
+recognised in texts, but never replace another name.
+
 Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2.0,
-``word_lists/unqover_subjects/country``), two misprints of which are mended, with the plurals made here by rule.
+``word_lists/unqover_subjects/country``), with corrected misprints and with plurals formed by rule.
 
     FAIRLAB_DATA=... python experiments/lexicons/build.py
 """
@@ -150,13 +151,13 @@ PERSONS = {
 
 
 def counts(sex: str) -> dict[str, float]:
-    """Per cent of the census sample of a sex that bears each name, by name in capitals."""
+    """Return the percentage of the census sample of one sex that bears each name, by name in capitals."""
     lines = (DATA / f"names/dist.{sex}.first.txt").read_text(encoding="utf-8").splitlines()
     return {fields[0]: float(fields[1]) for fields in map(str.split, lines) if fields}
 
 
 def races() -> dict[str, str]:
-    """Race of the names nearly all of whose bearers share one, by name in capitals."""
+    """Return the race of each name whose bearers nearly all have the same race, by name in capitals."""
     found = {}
     with (DATA / "names/firstnames.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -167,7 +168,7 @@ def races() -> dict[str, str]:
 
 
 def names() -> str:
-    """names.csv: name, gender, race, what it is more often than a name, sources."""
+    """Return the content of ``names.csv``: name, gender, race, more frequent other sense, and source."""
     men, women, race_of = counts("male"), counts("female"), races()
     rows: dict[str, list[str]] = {}
     for name in sorted(men | women, key=lambda name: -(men.get(name, 0) + women.get(name, 0))):
@@ -191,7 +192,10 @@ def names() -> str:
 
 
 def further(known: set[str]) -> list[list[str]]:
-    """Return the rows of names from packages that are not known; a row holds all names of which it says the same."""
+    """Return the rows of names from packages that are not known yet.
+
+    A row has up to :data:`A_ROW` names with the same gender, race, other sense and source.
+    """
     with (DATA / "names/Names_2010Census_Top1000.csv").open(encoding="utf-8", newline="") as file:
         frequent = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
     places = {fold(word) for line in subjects() for word in line.split()}
@@ -215,13 +219,13 @@ def further(known: set[str]) -> list[list[str]]:
 
 
 def subjects() -> list[str]:
-    """Return UnQover's countries and demonyms, misprints mended."""
+    """Return UnQover's countries and demonyms, with misprints corrected."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
     return [MENDED.get(line.split("] ", 1)[-1], line.split("] ", 1)[-1]).strip() for line in lines]
 
 
 def persons(demonym: str) -> tuple[str, str]:
-    """Noun for one person and for several of a nationality."""
+    """Return the nouns for one person and for several people of a nationality."""
     if demonym in PERSONS:
         return PERSONS[demonym]
     if demonym.endswith(("ese", "ish", "ss")):
@@ -230,7 +234,7 @@ def persons(demonym: str) -> tuple[str, str]:
 
 
 def nationalities() -> str:
-    """nationality.yaml: attributes are the demonyms in lower case."""
+    """Return the content of ``nationality.yaml``, whose attributes are the demonyms in lower case."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
     mended = subjects()
     countries = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj] ")]
@@ -262,7 +266,7 @@ def nationalities() -> str:
 
 
 def block(key: str, values: list[str], indent: str) -> list[str]:
-    """Return a YAML flow list over lines of at most 110 characters."""
+    """Return a YAML flow list in lines of at most 110 characters."""
     lines, line = [], f"{indent}{key}{'' if key == '-' else ':'} ["
     for number, value in enumerate(values):
         piece = value + ("]" if number == len(values) - 1 else ", ")

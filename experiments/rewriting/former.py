@@ -1,7 +1,9 @@
-"""How many texts the present rewriter turns in another way than a former one, by axis, target and way of rewriting.
+"""Compare the current rewriter with a former one: count the texts that they rewrite differently.
 
-FAIRLAB_DATA=... python -m experiments.rewriting.former made FILE       # in each checkout
-python -m experiments.rewriting.former compare FORMER_FILE PRESENT_FILE   # writes former.json
+    FAIRLAB_DATA=... python -m experiments.rewriting.former made FILE       # in each checkout
+    python -m experiments.rewriting.former compare FORMER_FILE PRESENT_FILE   # writes former.json
+
+Texts are counted by axis, target and way of rewriting.
 """
 
 from __future__ import annotations
@@ -40,12 +42,12 @@ Made = list[tuple[str, str]]  # texts, and what is made of each
 
 
 def made() -> dict[str, Made]:
-    """Return what each way of rewriting makes of its texts."""
+    """Rewrite the texts in each way, and return the texts with their rewrites."""
     return of_uses() | of_sentences()
 
 
 def of_sentences() -> dict[str, Made]:
-    """Return what the rewriters make of sentences drawn from the sources."""
+    """Rewrite sentences sampled from the sources with each rewriter."""
     texts = [text for source in SOURCES for _, text in random.Random(SEED).sample(sentences(source), EACH)]
     found = {}
     for axis, targets in GOALS.items():
@@ -65,7 +67,7 @@ def of_sentences() -> dict[str, Made]:
 
 
 def of_uses() -> dict[str, Made]:
-    """Return the groups of CCD by rules, the copies of fairscore, and the pairs of a perturber's training."""
+    """Make groups for CCD, copies for fairscore, and training pairs for a perturber."""
     groups = [group for name in ("people", "short") for group in read_groups(f"embedded/{name}")]
     rebuilt = {group.id: "\n".join(group.versions.values()) for group in Rules().groups(groups)}
     found = {"groups of CCD": [(group.versions[group.source], rebuilt.get(group.id, "")) for group in groups]}

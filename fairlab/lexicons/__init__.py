@@ -295,7 +295,7 @@ def _check_names(rows: list[list[str]], path: Path) -> None:
 
 
 def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
-    """Return the neutral form used without a noun, and the forms before nouns if a row names them by context."""
+    """Return the neutral form that is used without a noun, and the forms before nouns if a row lists them."""
     if not isinstance(neutral, dict):
         return neutral, {}
     said = f"{place} gives its neutral form by context; give"

@@ -156,7 +156,7 @@ class Draft:
         self.starts, self.ends = array("q"), array("q")  # empty until the first change
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Apply changes, given from left to right; an insertion between two characters maps to an empty span."""
+        """Apply changes, given from left to right. Text inserted between two characters maps to an empty span."""
         pieces: list[str] = []
         starts, ends = array("q"), array("q")
         position = 0

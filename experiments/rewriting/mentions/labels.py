@@ -17,7 +17,7 @@ TEST_SEEDS = (5702, PASSAGES)  # draws that no choice was made on
 
 
 class Labelled(NamedTuple):
-    """A mention with its label: whether it means or describes people of the axis."""
+    """Mention with its label, which says whether it refers to or describes people of the axis."""
 
     seed: int
     kind: str  # axis, and for gender the kind of word
@@ -31,15 +31,15 @@ class Labelled(NamedTuple):
 
     @property
     def axis(self) -> str:
-        """Return the axis."""
+        """Return the axis of the mention."""
         return self.kind.split()[0]
 
 
 def read_labels() -> list[Labelled]:
-    """Return all labelled mentions, in the order in which they were drawn.
+    """Return all labelled mentions, in the order in which they were sampled.
 
     Raises:
-        FairlabError: A source does not hold a labelled text.
+        FairlabError: A source does not contain a labelled text.
     """
     held = {
         (source, record, digest(text)): text

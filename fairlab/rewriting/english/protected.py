@@ -1,4 +1,4 @@
-"""Spans of a text that no rewriter may change: addresses, code, handles, titles of works, or all quotations."""
+"""Spans of a text that no rewriter may change: addresses, code, handles, titles of works and, if asked, quotations."""
 
 from __future__ import annotations
 
