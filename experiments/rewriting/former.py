@@ -84,7 +84,7 @@ def of_uses() -> dict[str, Made]:
 
 
 def compared(former: dict[str, Made], present: dict[str, Made]) -> dict[str, Any]:
-    """Return number of texts, of those that either turns, and of those that are turned in another way, by way."""
+    """Count the texts by way of rewriting: all, those that either rewriter changes, and those changed differently."""
     found = {}
     for way, before in former.items():
         texts = [text for text, _ in before]
