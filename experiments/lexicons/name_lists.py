@@ -1,7 +1,7 @@
 """Lists of first names from packages, for names that have few bearers in the census.
 
 :mod:`experiments.lexicons.build` adds these names. The packages must be installed: Faker 40.63 (MIT), indian-names 0.3
-(BSD-3-Clause), persian-names 1.5.1 (MIT), and arabic-name-romanizer 0.2.0 (MIT). The latter has Latin spellings of
+(BSD-3-Clause), persian-names 1.5.1 (MIT), and arabic-name-romanizer 0.2.0 (MIT). The last one has Latin spellings of
 Arabic and Persian names from Wikidata (CC0-1.0) and the Algerian Name Transcription Corpus (CC0-1.0). The gender of
 these names comes from Faker.
 """

@@ -53,7 +53,7 @@ def changed(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
 
 
 def in_the_hypothesis(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
-    """Return the entailment examples with such words in both texts, before and after replacement in the hypothesis."""
+    """Return the entailment examples with replaceable words in both texts, before and after changing the hypothesis."""
     entail = find_task(TASK).labels.index("entailment")
     fields = [[exchanged(field, partner) for field in example.fields] for example in examples]
     return [

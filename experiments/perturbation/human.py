@@ -8,8 +8,10 @@ Results are written to human.json; those of the development half are written onl
 ``references.py`` describes the references. Three rewriters need no further input: the rules, swapping of all listed
 words, and *57 pairs*, which swaps words by a fixed list as AugLy does with its own. A perturber is the ``model`` folder
 of a run. The language model's versions are the output folder of ``fairlab.augment`` on the sentences of
-:mod:`experiments.llm.human`, which are some of the references. AugLy runs in its own environment (``pip install
-augly==1.0.0 nlpaug==1.1.11``), whose Python is given. Earlier results of rewriters that are not given are kept.
+:mod:`experiments.llm.human`, which are some of the references. Earlier results of rewriters that are not given are
+kept. AugLy runs in its own environment, whose Python is given:
+
+    pip install augly==1.0.0 nlpaug==1.1.11
 
 The labelled sentences of ``experiments/rewriting/labelled`` (test half) were not written by people, but list every
 correct rewrite. Table 2 is that of Qian et al. 2022, "Perturbation Augmentation for Fairer NLP".
@@ -113,7 +115,7 @@ def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> di
 
 
 def beside_rules(right: Sequence[bool], by_rules: Sequence[bool], left_alone: Sequence[bool]) -> dict[str, Any]:
-    """Return on how many texts a rewriter and the rules are right, in all and where the rules change nothing."""
+    """Count the texts on which a rewriter and the rules are right, including those that the rules leave unchanged."""
     found = counted(list(zip(right, by_rules, strict=True)))
     alone = [one for one, left in zip(right, left_alone, strict=True) if left]
     return found | {"left_alone_by_rules": len(alone), "of_these_right": sum(alone)}

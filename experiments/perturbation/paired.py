@@ -58,7 +58,7 @@ def comparisons(runs: Path, one: str, other: str, task: str, seeds: list[int]) -
 
 
 def twins(runs: Path) -> Iterator[Comparison]:
-    """Yield perturbed minus original text for every quantity measured on both twins, paired by item."""
+    """Yield the differences between training on perturbed and on original text, in every quantity, paired by item."""
     for change in compare(runs / "roberta" / "seed_42", runs / "fairberta" / "seed_42").comparisons:
         yield replace(change, phase=TWINS)
 

@@ -73,7 +73,10 @@ FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standa
 
 
 def novels() -> str:
-    """Return the final perplexity and accuracy of both twins on masked words of unperturbed held-out novels."""
+    """Return the final perplexity and accuracy on masked words of held-out novels, which are not perturbed.
+
+    They are given for training on original text and for training on perturbed text.
+    """
     rows = []
     for run, name in TWINS.items():
         for file in sorted((FOLDER / "records" / run).glob("*/record.json*")):
@@ -213,7 +216,7 @@ def printed_fairscores(row: str) -> dict[str, float]:
 
 
 def of(models: str, task: str) -> list[Reading]:
-    """Return the readings of every finished seed of, for example, ``roberta_fair`` on a task, seed by seed."""
+    """Return the readings of all finished seeds of a classifier, such as ``roberta_fair``, on a task."""
     found = finished().get(f"{models}_{task}", {})
     return [reading for seed in sorted(found) for reading in found[seed].readings]
 
@@ -244,7 +247,8 @@ def spread(values: list[float]) -> str:
 def changes_of_fairtuning(*, axes: bool = True) -> str:
     """Return the differences in accuracy and fairscore, and the smallest detectable differences.
 
-    Fairtuned classifiers are compared with finetuned ones, and one twin with the other.
+    Fairtuned classifiers are compared with finetuned ones, and training on perturbed text with training on original
+    text.
     """
     found = Record.load(FOLDER / "records" / "paired")
     seeds, rows = found.provenance["seeds"], []
@@ -282,7 +286,7 @@ def controls() -> str:
 
 
 def sides() -> str:
-    """Return the fairscores of pair classifiers by which texts of a copy were rewritten."""
+    """Return the fairscores of pair classifiers, depending on which texts of a copy were rewritten."""
     found = Record.load(FOLDER / "records" / "sides")
     value = {(reading.benchmark, reading.subset, reading.phase): reading for reading in found.readings}
     rows = [
@@ -317,7 +321,7 @@ def twins_compared() -> str:
 
 
 def race_tests() -> str:
-    """Return the effect sizes of SEAT's tests on race, for the encoder before training and for both twins."""
+    """Return the effect sizes of SEAT's tests on race before training, and after training on either kind of text."""
     readings = [
         r for r in Record.load(FOLDER / "records" / "twins_seat_race").readings if r.quantity.endswith("effect_size")
     ]

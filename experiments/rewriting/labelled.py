@@ -1,9 +1,9 @@
 """Hand-labelled sentences about race, age and gender, and how well rewriters perturb one person in each.
 
-A line is ``target: text`` with slots ``[found|right/also right]``; the first slot contains the selected word. ``trap:
-text`` mentions nobody with an attribute of the axis and must stay unchanged. ``trap target: text`` may stay unchanged
-or be rewritten as in its slots. Further correct texts follow ``||``. The data card in ``labelled/README.md`` explains
-the words in capitals.
+A line is ``target: text`` with slots ``[found|right/also right]``; the first slot contains the selected word. A line
+``trap: text`` mentions nobody with an attribute of the axis and must stay unchanged. A line ``trap target: text`` may
+stay unchanged or be rewritten as in its slots. Further correct texts follow ``||``. The data card in
+``labelled/README.md`` explains the words in capitals.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def partners() -> dict[str, str]:
 
 
 def exchanged(text: str, partner: Mapping[str, str]) -> str:
-    """Replace every word of a text that has a counterpart by it, preserving case."""
+    """Replace every word of a text that has a counterpart by this counterpart, preserving case."""
 
     def other(match: re.Match[str]) -> str:
         new = partner.get(match[0].lower(), match[0])

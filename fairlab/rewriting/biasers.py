@@ -1,4 +1,4 @@
-"""Rewriter that replaces one biaser of a text, at every mention, by each other member of its set.
+"""Rewriter that replaces a group named in a text (a *biaser*), at every mention, by each other member of its set.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.1. The paper calls an axis a "bias producer" and an attribute of it a "biaser".
@@ -190,7 +190,7 @@ class BiaserRewriter:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
 
     def _as_noun(self, mention: Mention, syntax: Syntax) -> Mention:
-        """Return a mention, as a noun if it is an adjective for people (*the Chinese are*, *this German prefers*)."""
+        """Return a mention, converted to a noun if it is an adjective used for people, as in *the Chinese are*."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
         if mention.sense.pos == "adjective" and before in _ONE and _precedes_verb(token) and "person" in self.people:
@@ -222,7 +222,7 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Return whether a name tagged as a group is not an unlisted people: it is political, religious or listed."""
+        """Return whether a name that is tagged as a group is political, religious or listed, not an unlisted people."""
         last = found.split()[-1]
         one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
         named = one in _PEOPLES or one.endswith(_ENDINGS)

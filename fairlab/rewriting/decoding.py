@@ -49,7 +49,7 @@ def longest(backbone: Backbone) -> int:
 def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[int]]:
     """Return the token ids of rewrites, truncated to :func:`longest` and followed by the end token.
 
-    For a decoder-only model, a space is put before each text, because the text follows others in the sequence.
+    For a decoder-only model, each text is tokenized after a space, because it follows the input in the same sequence.
     """
     if not is_decoder_alone(backbone.model):
         return backbone.tokenize(texts)

@@ -31,9 +31,9 @@ class PerturbableWords:
     """Finder of the words that mark an attribute in texts, on several axes at once.
 
     The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
-    its gender. It also marks its race, unless that is white, the race of most names in the list, whoever bears them. A
-    neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a gendered word;
-    *they* never counts, because it usually refers to several people or things.
+    its gender. It also marks its race, unless that is white, the race of most names with a known race, whoever bears
+    them. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
+    gendered word; *they* never counts, because it usually refers to several people or things.
 
     Args:
         lexicons: Lexicons of the axes, one per axis.

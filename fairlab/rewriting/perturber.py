@@ -182,7 +182,7 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
         token_ids: Token ids of the inputs, including special tokens.
 
     Returns:
-        Generated token ids of every input, without the start token and including the end token.
+        Generated token ids of every input, up to and including the end token.
     """
     device, last = backbone.device, ends(backbone)
     forced = backbone.model.generation_config.forced_bos_token_id

@@ -233,7 +233,7 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
 
 
 def _parted(text: str) -> Iterator[Change]:
-    """Yield blanks between words and characters that a parser does not split off, except in addresses and code."""
+    """Yield changes that separate words by a blank from signs that a parser does not split off, except in addresses."""
     kept = (
         [match.span() for match in _ADDRESS.finditer(text)]
         if any(sign in text for sign in ("/", "www.", "@", "`"))

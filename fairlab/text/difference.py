@@ -23,8 +23,8 @@ def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item]
     Equal items are those of a longest common subsequence.
 
     Returns:
-        Pairs with a stretch of ``old`` and the corresponding stretch of ``new``. An equal stretch is the same list
-            twice. The stretches of each sequence concatenate to the sequence.
+        Stretches of ``old`` with the corresponding ones of ``new``. An equal stretch is the same list twice. The
+        stretches of each sequence concatenate to the sequence.
     """
     found: list[tuple[list[Item], list[Item]]] = []
     differs = False

@@ -119,7 +119,7 @@ class Fingerprints:
 
     @property
     def sampled(self) -> bool:
-        """Return whether there were more texts than hashes that are kept."""
+        """Return whether only some of the hashes are kept, because there were too many."""
         self._fold()
         return self.highest < EVERY
 

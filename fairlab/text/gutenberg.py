@@ -1,4 +1,4 @@
-"""Patterns of the lines between which the text of a Project Gutenberg book is enclosed."""
+"""Patterns of the lines that enclose the text of a Project Gutenberg book."""
 
 import re
 

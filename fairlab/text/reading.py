@@ -226,7 +226,7 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
 def _bounded_rows(file: TextIO, path: Path) -> Iterator[str]:
     """Yield the lines of a table, and raise an error for a line that is too long.
 
-    A truncated line of a table would be useless, unlike one of a text.
+    A truncated line of a table would be useless, unlike a truncated line of text.
     """
     while line := file.readline(LONGEST_ROW + 1):
         if len(line) > LONGEST_ROW:

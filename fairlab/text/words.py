@@ -34,7 +34,7 @@ def word_pieces(term: str) -> tuple[str, ...]:
 
 
 class TermFinder:
-    """Finder of listed terms in texts. It ignores case and accents, and prefers the longest term at a word boundary.
+    """Finder of listed terms in texts. It ignores case and accents, matches whole words, and prefers longer terms.
 
     Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and does not contain
     ``mother``. A possessive or a contraction counts as its word: ``father's`` and ``he'll`` contain ``father`` and

@@ -2,10 +2,10 @@
 
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.draw --seed 5703 --axis religion --rows 250
 
-Sentences of five words or more come from 32 published sources. In a random order, the first sixty sentences of each
-source with a word of ``candidates.yaml`` are used. One mention is sampled from a sentence, and up to four from a
-passage (``--passages``). Mentions are then taken from the sources in turn, at most a few of the same word.
-``labels.csv.gz`` contains the locations of mentions, not their text.
+Sentences of five words or more come from 32 published sources. Each source contributes its first sixty sentences with a
+word of ``candidates.yaml``, in random order. One mention is sampled from a sentence, and up to four from a passage
+(``--passages``). Mentions are then taken from the sources in turn, at most a few of the same word. ``labels.csv.gz``
+contains the locations of mentions, not their text.
 """
 
 from __future__ import annotations
@@ -64,8 +64,7 @@ def in_sentences(records: Iterable[str]) -> list[Placed]:
 def in_passages(records: Iterable[str]) -> list[Placed]:
     """Return consecutive passages of records, of two or more sentences each.
 
-    A passage ends with the first sentence at which it has :data:`SHORTEST` blanks. Longer ones than
-    :data:`LONGEST_PASSAGE` are dropped.
+    A passage ends as soon as it has :data:`SHORTEST` blanks. It is dropped if it has more than :data:`LONGEST_PASSAGE`.
     """
     found = []
     for number, text in enumerate(records):
@@ -119,7 +118,10 @@ def _olid() -> list[str]:
 
 
 def _records(source: str) -> list[str]:
-    """Return the records of a source that is not one of the natural sheets, with line breaks replaced by blanks."""
+    """Return the records of a source that :mod:`experiments.rewriting.natural` does not read.
+
+    Line breaks are replaced by blanks.
+    """
     if source.startswith("corpora/novels"):
         parts: Iterable[str] = re.split(r"\n\s*\n", published(source).read_text(encoding="utf-8", errors="replace"))
     else:

@@ -1,4 +1,4 @@
-"""Measure how many labelled mentions of people change when a text is rewritten, and how many other uses of the words.
+"""Measure how often rewriting a text changes its labelled mentions of people, and other uses of the same words.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.measure
 

@@ -1,4 +1,4 @@
-"""Check that a language model keeps the numbers and names of a text when it changes an attribute."""
+"""Fact check of rewrites by a language model: the numbers and names of the text must be kept."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class LLMMorph:
         return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
 
     def _asked(self, text: str) -> str:
-        """Return the text to send and, for a summary, the letters of hidden words that it must be about."""
+        """Return the text to send and, for a summary, the bracketed letters that it must be about."""
         if self.shift == "upshift":
             return text
         letters = " and ".join(dict.fromkeys(_PLACE.findall(text)))

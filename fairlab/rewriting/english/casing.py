@@ -46,7 +46,7 @@ class _Cases:
 
 @lru_cache(maxsize=64)
 def read_cased(text: str) -> View:
-    """Return the view of a text in which headlines and paragraphs in only one case are in sentence case.
+    """Return the view of a text in which headlines, and paragraphs in only one case, are converted to sentence case.
 
     First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised. In
     headlines, words that are not in the dictionary keep their capitals.
@@ -176,9 +176,9 @@ def _sentence_case(text: str) -> str:
 
 
 def may_gain_capitals(text: str, words: Container[str]) -> bool:
-    """Return whether sentence case may add a capital that matters to a lower-case text.
+    """Return whether sentence case may capitalise a name, a title or one of ``words`` in a lower-case text.
 
-    Such a capital begins a name, a title, or one of ``words`` at the start of a sentence.
+    One of ``words`` counts only at the start of a sentence.
     """
     known = capitalised()
     for match in _WORD.finditer(text):

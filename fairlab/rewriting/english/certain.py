@@ -28,7 +28,7 @@ def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mappin
     Args:
         text: Text to search.
         listed: Words of the text that the lexicon lists.
-        polysemous: Other sense of each word that has one.
+        polysemous: Other common sense of each word that has one.
     """
     found = []
     for one in listed:

@@ -55,7 +55,7 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Person mentioned in a text: their attribute, their tokens in text order, and the first of their names if several.
+    """Person mentioned in a text: their attribute, their tokens in text order, and the first word of a full name.
 
     The attribute is doubtful if it is only shown by a first name without counts of its bearers.
     """
@@ -70,7 +70,7 @@ class Coreference:
     """People mentioned in a parsed text, with the words that refer to each person.
 
     Args:
-        doc: SpaCy document.
+        doc: Document parsed by spaCy.
         marked: Start, end and attribute of each word that marks an attribute: a name, a noun or a pronoun.
         weights: Weights for choosing an antecedent.
         adjectives: Offsets of marked words that are adjectives; these are never names, even if capitalised.

@@ -234,12 +234,12 @@ def is_double_name(first: str, second: str) -> bool:
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:
-    """Return the words that follow a first name anywhere in a text, and so are not first names elsewhere in the text.
+    """Return the words that follow a first name anywhere in a text. They are surnames in the rest of the text, too.
 
     Args:
         text: Text to search.
-        whole: Whether to return only words that end a name. Such words are not first names before another capitalised
-            word either, as in *Jackson Arrives*.
+        whole: Whether to return only words that end a name. Such words are surnames even before another capitalised
+            word, as in *Jackson Arrives*.
     """
     return {
         pair[2]

@@ -83,7 +83,7 @@ class LexicalRules:
         return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
-        """Return ``text`` with every mention rewritten to the attribute that ``other`` gives for its own."""
+        """Return ``text`` with the attribute of every mention replaced as ``other`` maps it."""
         table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
@@ -93,7 +93,7 @@ class LexicalRules:
         return table
 
     def _is_idle(self, words: list[str], table: ActionTable) -> bool:
-        """Return whether no listed word changes, including as the beginning of a longer term."""
+        """Return whether no listed word changes, either alone or as the beginning of a longer term."""
         found = table.actions.keys() & words
         if not found <= table.idle:
             return False
@@ -127,7 +127,7 @@ class LexicalRules:
         target: str,
         source: str | None,
     ) -> str:
-        """Rewrite a text in sentence case and return it in its original form. Without a view, it was not converted."""
+        """Rewrite a text in sentence case and convert it back. ``view`` is None if the text was not converted."""
         plain = text.isascii() or all(map(str.isascii, words))
         table = listed.actions if plain else WithAccents(listed.actions)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
@@ -181,7 +181,7 @@ class _Work:
     gap = word
 
     def shows(self, place: int, action: Action) -> bool:
-        """Return whether a word has its listed sense. If only longer terms are listed, one of them must follow."""
+        """Return whether a word has its listed sense. A word listed only in longer terms must begin one of them."""
         if not action.kind:
             return self._longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))

@@ -209,7 +209,7 @@ def join_name(pieces: list[str], place: int) -> bool:
 def join_alternatives(
     pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: Mapping[str, Action] | WithAccents
 ) -> list[int]:
-    """Keep only the second pronoun of *he or she* and *his/her*, and return the indices of the remaining hits."""
+    """Keep only the second pronoun of *he or she* and *his/her*, and return the remaining indices of listed words."""
     places: list[int] = []
     joined = set[int]()
     removed = 0

@@ -163,8 +163,8 @@ class People:
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
         """Return whether it is clear to whom a pronoun refers.
 
-        A possessive of a named person's noun is clear (*her aunt*). Any other pronoun is clear if it refers to the last
-        person named before it and that person is the subject of its clause.
+        A possessive before a noun for a person is clear (*her aunt*). Any other pronoun is clear if it refers to the
+        last person named before it, and that person is the subject of its clause.
         """
         token = pronoun.token
         if token.dep_ == "poss" and token.head in named:

@@ -42,8 +42,8 @@ class RuleRewriter:
         mode: Search method: ``syntax`` parses every text; ``lexical`` uses only neighbouring words, is about a hundred
             times as fast, and has no coreference (for its limits see :mod:`fairlab.rewriting.english.lexical`).
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
-        quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, because it is usually about
-            the same people; ``keep`` leaves everything in quotation marks unchanged.
+        quotations: Treatment of quotations: ``rewrite`` treats quoted speech as part of the text, about the same
+            people; ``keep`` leaves everything in quotation marks unchanged.
         seed: Seed for choosing among equally suitable first names.
 
     Attributes:
@@ -90,7 +90,7 @@ class RuleRewriter:
         return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
     def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
-        """Return every text rewritten to each target, or the reason for failure. Each text is parsed once at most."""
+        """Return every text rewritten to each target, or the reason for failure. Each text is parsed at most once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:

@@ -364,7 +364,7 @@ def _is_exclamation(word: str, token: Any) -> bool:
 
 
 def _joined_to_participle(token: Any) -> bool:
-    """Return whether a hyphen joins a word to a participle that shows that it refers to people: *Black-owned*."""
+    """Return whether a hyphen joins a word to a participle that applies to people: *Black-owned*."""
     place = token.i + 2
     return (
         place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")

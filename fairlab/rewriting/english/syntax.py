@@ -42,7 +42,7 @@ class Syntax:
     """Parsed text that is queried by character offsets.
 
     Args:
-        doc: SpaCy document with tags and dependencies.
+        doc: Document with tags and dependencies by spaCy.
         people: Nouns for people that a lexicon adds to the known nouns.
     """
 

@@ -139,7 +139,7 @@ def _has_by_name(token: Any) -> bool:
 
 
 def _is_one_of_title(token: Any) -> bool:
-    """Return whether *and the* and a capitalised word follow: *Harry Potter and the Deathly Hallows*, or a band."""
+    """Return whether *and the* and a capitalised word follow, as in titles: *Harry Potter and the Deathly Hallows*."""
     place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1

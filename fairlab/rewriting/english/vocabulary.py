@@ -157,7 +157,7 @@ class Vocabulary:
     def listed(self, sense: Sense) -> str:
         """Return the listed form of a sense.
 
-        The form is empty for a name from the list of first names, and for two alternative words at once.
+        The form is empty for a name from the list of first names, and for two alternatives that were merged.
         """
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""

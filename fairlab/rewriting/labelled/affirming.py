@@ -35,7 +35,7 @@ class Affirming:
     """Rewriter that removes the negations of a sentence, or adds a negation to a sentence without one.
 
     Args:
-        complements: Single verb that expresses the negation of each verb, both in base form.
+        complements: For each verb in base form, a single verb that expresses its negation.
         negations: For each verb, another verb whose negation has the same meaning.
         opposites: Opposite of each word or phrase that may follow a form of *be*.
     """
@@ -190,7 +190,10 @@ class Affirming:
         return [_edit(token, token, "hardly any")]
 
     def _fail(self, doc: Any, token: Any) -> list[Edit]:
-        """Return the edits for *fail*: *failed to catch* to *missed*, *failed to open* to *stopped short of opening*"""
+        """Return the edits that replace *fail* and the infinitive after it.
+
+        *failed to catch* becomes *missed*, and *failed to open* becomes *stopped short of opening*.
+        """
         if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
             return []
         verb = doc[token.i + 2]

@@ -23,7 +23,7 @@ INFERENCE = {
 
 
 class ClassifierCheck:
-    """Check that the label to which a classifier gives the highest score is the required one.
+    """Check by a classifier: its highest-scoring label for a rewrite must be the required one.
 
     The classifier reads the rewrite after its context.
 

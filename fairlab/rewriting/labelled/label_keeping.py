@@ -165,7 +165,7 @@ class LLMLabelled:
 
 
 class LLMLabelCheck:
-    """Check that a language model gives a rewrite the required label without knowing which label that is.
+    """Blind check by a language model: without knowing the required label, it must give this label to the rewrite.
 
     Every question is asked in a separate session, so G_beta may be the model that produced the rewrite.
 
@@ -205,7 +205,7 @@ class LLMLabelCheck:
 
 
 class LLMVerdictCheck(LLMLabelCheck):
-    """Check that a language model gives a rewrite the same label as the original, whether right or wrong.
+    """Check by a language model: it must give the rewrite and the original the same label, whether right or wrong.
 
     This variant of equation 13 is the project's own. If a model assigns one label almost everywhere, rewrites with the
     other label pass equation 13 only when the model errs. This check applies the same standard to both labels.

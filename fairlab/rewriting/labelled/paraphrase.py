@@ -154,7 +154,7 @@ def omissions(text: str) -> list[str]:
 
 
 class LexicalEntailment:
-    """Check, based on words alone, that a rewrite has the meaning of its source.
+    """Word-based check that a rewrite has the meaning of its source.
 
     A fault is reported if numbers or capitalised names differ, if the number of words that reverse a sentence
     (``turning`` in ``paraphrases.yaml``) changes between odd and even, or if a content word is added or removed.

@@ -1,4 +1,4 @@
-"""Check that rewrites have the numbers and names of their sources, and about the same length.
+"""Fact check of rewrites: numbers and names must be those of the source, and the length must be similar.
 
 A language model that is asked to paraphrase often adds information from the context or invents some. Texts with one
 label then grow more than texts with the other, which is a new shortcut.
@@ -18,7 +18,7 @@ FREE = 3  # difference in words that is always allowed
 
 
 class SameFacts:
-    """Check that a rewrite has exactly the numbers and capitalised names of its source, and about its length.
+    """Fact check: a rewrite must have exactly the numbers and capitalised names of its source, and a similar length.
 
     The check uses neither label nor context, and ignores what is said about the names.
     """

@@ -1,4 +1,4 @@
-"""Upshift of a text: a tenth of its words are replaced, or preceded by a new word, as a language model finds likely.
+"""Upshift of a text: a tenth of its words are replaced or preceded by words that a language model finds likely.
 
 Source: Mondal and Lipizzi 2024, section 3.1, "upshifted through contextual word embedding sentence augmentation". The
 paper does not state the proportion of words that change. Words are chosen by a rule of this project, which never
@@ -185,7 +185,7 @@ class WordUpshift:
         return found
 
     def _fitting(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
-        """Return the words that may be used, among the ``likeliest`` ones at a position.
+        """Return the usable words among the ``likeliest`` most likely ones at a position.
 
         The list is empty for a position beyond the model's maximum length.
         """
