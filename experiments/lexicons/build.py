@@ -34,13 +34,13 @@ from fairlab.text.folding import fold
 DATA = Path(os.environ.get("FAIRLAB_DATA", "."))
 LEXICONS = Path(__file__).parents[2] / "fairlab" / "lexicons"
 
-MOST_COMMON = 0.004  # per cent of the census sample; rarer names are left out
-ONE_SEX = 0.95  # share of bearers from which a name counts as a man's or a woman's
+MOST_COMMON = 0.004  # minimum percentage of the census sample; rarer names are left out
+ONE_SEX = 0.95  # minimum proportion of men or women among the bearers of a man's or woman's name
 RACE = {"pctapi": ("asian", 75), "pctblack": ("black", 60), "pcthispanic": ("hispanic", 75), "pctwhite": ("white", 90)}
-BEARERS = 30  # of Tzioumis's mortgage applicants
-A_ROW = 12  # names of packages in a row
+BEARERS = 30  # minimum number of bearers among the mortgage applicants of Tzioumis 2018
+A_ROW = 12  # maximum number of names from packages in a row
 
-# Hand-given, from general knowledge of naming in each group; the census sample holds too few of their bearers.
+# Listed by hand from general knowledge of naming in each group, because the census sample has too few bearers.
 BY_HAND = {
     ("man", "asian"): "Wei Hiroshi Kenji Takeshi Minh Tuan Arjun Rahul Sanjay Vikram Ravi Jun Haruto Anil Rajesh Thanh",
     ("woman", "asian"): "Mei Hanako Keiko Yuki Linh Thuy Priya Anjali Sunita Lakshmi Yoko Sakura Xiu Ananya Deepa Ngoc",
@@ -55,8 +55,8 @@ BY_HAND = {
     ("man", "white"): "Connor Brendan Tanner Geoffrey Jake Cody Garrett Hunter Bradley Todd Brett Neil Greg Matthew",
     ("woman", "white"): "Emily Anne Allison Claire Abigail Katelyn Molly Madeline Meredith Carly Jill Laurie Kristen",
 }
-# Names that are more often something else in running text, by what: a place; a word that is hardly ever a first name,
-# surnames among them; a word or a brand; else a surname.
+# Names that are more often something else in running text: a place; a word that is hardly ever a first name, including
+# surnames; a word or a brand; any other surname.
 PLACES = """
     Adelaide Alberta Alexandria Arizona Asia Athens Augusta Aurora Austin Bethlehem Boston Brooklyn Camden Carmel
     Carolina Charlotte Chelsea Clayton Cleveland Columbus Cornell Dakota Dallas Darwin Denver Diego Elba Florence
@@ -89,7 +89,7 @@ WORDS = """
     Rusty Sandy Season Shelby Sherry Sierra Sonny Star Sterling Stormy Sue Summer Sunny Tad Teddy Terra Tiffany Trey
     Trinity Van Vi Violet Wade Ward Will Willow Windy Woody
     """.split()
-# Of the lists that come last: places, brands, peoples and the like.
+# Entries of the lists read last that are not names: places, brands, peoples and the like.
 NO_NAMES = frozenset(
     """
     aba abb ala alabama alia amish apollo ara arabia arizona arlington armani asbury ashanti avon baptist bergen berlin
@@ -104,7 +104,7 @@ NO_NAMES = frozenset(
     vesta vic vigo viking washington wellington windsor york zaire zion
     """.split()
 )
-# Of these lists, names that texts have as surnames more often.
+# Names in these lists that are more often surnames in texts.
 OFTEN_SURNAMES = frozenset(
     """
     alam albrecht anka asimov austen baran beckham bolden bose buren cain caesar carlisle cena channing clemens colbert
@@ -134,7 +134,7 @@ OTHER_SENSE = {
     for name in names
 }
 MENDED = {"Spainish": "Spanish", "Yemen": "Yemeni", "Uzbekistani": "Uzbek", "America": "the United States"}
-# Persons whose noun is no regular form of the adjective: singular, plural.
+# Singular and plural nouns for persons that are not regular forms of the adjective.
 PERSONS = {
     "British": ("Briton", "Britons"),
     "Danish": ("Dane", "Danes"),

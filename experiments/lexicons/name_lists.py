@@ -19,19 +19,19 @@ from fairlab.rewriting.english.agreement import is_known
 from fairlab.text.folding import fold
 
 GENDERS = {"male": "man", "female": "woman"}
-SHORTEST = 3  # letters of a name
-RARE = 2  # number of people with a Latin spelling from which on it counts
-ONE_SEX = 0.9  # share of the lists' bearers of a spelling from which it counts as a man's or a woman's
-BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # borne by men and women, of those listed for one
-NO_NAMES = frozenset(["sep"])  # names that stand for something else in data: <SEP> joins the fields of a row
+SHORTEST = 3  # minimum number of letters in a name
+RARE = 2  # minimum number of people with a Latin spelling
+ONE_SEX = 0.9  # minimum proportion of men or women among the bearers of a man's or woman's spelling
+BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # names of men and women that are listed for one sex
+NO_NAMES = frozenset(["sep"])  # names with another meaning in data: <SEP> joins the fields of a row
 
-# Locales of Faker whose names are taken as they are, by race.
+# Faker locales from which all names are used, by race.
 FIRST = {
     "hispanic": ("es_MX", "es_CO", "es_ES", "es_AR"),
     "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
     "asian": ("vi_VN",),
 }
-# Of these, first the names with a letter that English has not (Jürgen, Łukasz), then the others.
+# Locales whose names with a non-English letter (Jürgen, Łukasz) come first; their other names come last.
 EUROPEAN = "cs_CZ da_DK de_DE et_EE fi_FI hr_HR hu_HU lv_LV no_NO pl_PL pt_BR pt_PT ro_RO sk_SK sv_SE".split()
 LAST = {
     "asian": ("en_IN", "id_ID"),
@@ -40,7 +40,7 @@ LAST = {
 }
 OF_ARABIC = ("ar_AA", "ar_DZ", "fa_IR")
 SURNAMES = "en en_US en_GB en_IE de_DE fr_FR it_IT nl_NL es_ES en_IN id_ID".split()
-# Men's names of English of which most are surnames too: Jefferson, Stanley, Maxwell.
+# Pattern of English men's names, most of which are also surnames: Jefferson, Stanley, Maxwell.
 LIKE_SURNAMES = re.compile(
     r".+(?:son|ton|man|ley|well|ford|field|wood|land|worth|burn|ett|ard|ings?|er|rs|ns|ck|by|more|aw|all|ell|bell|us|ss)"
 )

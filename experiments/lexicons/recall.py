@@ -30,7 +30,7 @@ def births() -> dict[str, Counter[tuple[str, str]]]:
     with (DATA / "names/Popular_Baby_Names.csv").open(encoding="utf-8", newline="") as file:
         for row in {tuple(row.items()) for row in csv.DictReader(file)}:
             cells = dict(row)
-            group = cells["Ethnicity"].title().split()[0]  # each is spelt in two ways
+            group = cells["Ethnicity"].title().split()[0]  # every ethnicity is spelt in two ways
             key = (cells["Child's First Name"].title(), GENDERS[cells["Gender"]])
             found.setdefault(f"New York births, {group}", Counter())[key] += int(cells["Count"])
     return found
@@ -60,7 +60,7 @@ COUNTRIES = {
     "Indian": "india",
     "British": "great_britain",
 }
-FIRST_COLUMN = 30  # of a line of gender-guesser's list: the frequency in the first country, a hexadecimal digit
+FIRST_COLUMN = 30  # column in gender-guesser's list of the frequency in the first country, a hexadecimal digit
 
 
 def of_countries() -> dict[str, Counter[tuple[str, str]]]:

@@ -93,7 +93,7 @@ def add_fairscores(record: Record, found: Mapping[str, Samples], benchmark: str,
 def main() -> None:
     """Measure the fairscores, write the record and print it."""
     parser = arguments_of(__doc__)
-    parser.add_argument("--every", type=int, default=2, metavar="N", help="of N pairs one is measured")
+    parser.add_argument("--every", type=int, default=2, metavar="N", help="measure every Nth pair")
     arguments = parser.parse_args()
     examples = read_task(TASK, SPLIT)[:: arguments.every]
     pairs = {kind: made(examples) for kind, made in KINDS.items()}

@@ -52,7 +52,7 @@ def by_pairs(pairs: Sequence[PerturbationPair]) -> list[str]:
     return [exchanged(pair.original, partner) for pair in pairs]
 
 
-# Runs in AugLy's environment: sentences in, sentences out.
+# Script for AugLy's environment, which reads and writes sentences as JSON.
 AUGLY = """
 import json, sys
 import augly.text

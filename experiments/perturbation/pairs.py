@@ -39,9 +39,9 @@ from fairlab.text.difference import stretches
 
 RECORD = Path(__file__).parent / "pairs.json"
 SEED = 7
-MEASURED_ON = "corpora/newstest/newstest2012.en"  # by benchmark=perturber, so nothing is trained on
-SHORTEST, LONGEST = 5, 20  # words; short, for a training on one processor
-PER_SOURCE = {"gender": 400, "race": 2500, "age": 1200}  # sentences with a listed word that the rules are tried on
+MEASURED_ON = "corpora/newstest/newstest2012.en"  # used by benchmark=perturber, so excluded from training
+SHORTEST, LONGEST = 5, 20  # number of words; short sentences, so that training is possible on one processor
+PER_SOURCE = {"gender": 400, "race": 2500, "age": 1200}  # sentences with a listed word that the rules may rewrite
 RULES = {"gender": 1200, "race": 1200, "age": 1200}  # pairs
 WRITTEN, MODEL = 400, 600
 SPOILED = {"lower": 0.22, "upper": 0.04, "unsigned": 0.08, "typo": 0.08, "clause": 0.08}

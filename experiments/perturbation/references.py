@@ -30,7 +30,7 @@ Half = Literal["development", "held out"]
 LOWER = ", lower case"
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 ARTICLES = {"a", "an", "the"}
-# What may stand on one side of a difference, after an article, in lower case and hyphens as blanks.
+# Words that may differ on one side, without an article, in lower case and with blanks instead of hyphens.
 SIDES = {
     "race": {
         "black": "black, blacks, black people, black person, african american, african americans, afro american, "
@@ -58,7 +58,7 @@ def references(half: Half = "held out") -> dict[str, list[PerturbationPair]]:
     """Return the pairs of each dataset, and those of each dataset in lower case."""
     sets = {
         "Winogender": _winogender(half),
-        "CrowS-Pairs, gender": [_selected(one) for one in crows()[half]],
+        "CrowS-Pairs, gender": [_as_pair(one) for one in crows()[half]],
         "CrowS-Pairs, race": _crows("race-color", "race", half),
         "CrowS-Pairs, age": _crows("age", "age", half),
         "WinoBias": _winobias(half),
@@ -86,7 +86,7 @@ def _pair(original: str, perturbed: str, target: str) -> PerturbationPair:
     return PerturbationPair(original, next(one for one, other in words if one != other), target, perturbed)
 
 
-def _selected(one: Rewriting) -> PerturbationPair:
+def _as_pair(one: Rewriting) -> PerturbationPair:
     start, target = one.selected[0]
     found = WORD.match(one.source, start)
     assert found is not None
@@ -135,23 +135,23 @@ def attribute(axis: str, words: Sequence[str]) -> str | None:
 def _winobias(half: Half) -> list[PerturbationPair]:
     pairs = []
     for kind in ("type1", "type2"):
-        known = {} if half == "development" else dict(_sides(kind, "dev"))  # three sentences stand in both files
+        known = {} if half == "development" else dict(_sides(kind, "dev"))  # three sentences are in both files
         sides = _sides(kind, "dev" if half == "development" else "test")[::2]
-        pairs += [_of_pronoun(*pair) for pair in sides if pair[0] not in known]
+        pairs += [_pronoun_pair(*pair) for pair in sides if pair[0] not in known]
     return pairs
 
 
 def _sides(kind: str, part: str) -> list[tuple[str, str]]:
-    files = [_plain(f"winobias/{side}_stereotyped_{kind}.txt.{part}") for side in ("pro", "anti")]
+    files = [_read_plain(f"winobias/{side}_stereotyped_{kind}.txt.{part}") for side in ("pro", "anti")]
     return list(zip(*files, strict=True))
 
 
-def _of_pronoun(original: str, perturbed: str) -> PerturbationPair:
+def _pronoun_pair(original: str, perturbed: str) -> PerturbationPair:
     new = next(word for word, old in zip(WORD.findall(perturbed), WORD.findall(original), strict=True) if word != old)
     return _pair(original, perturbed, "man" if new.lower() in ("he", "him", "his") else "woman")
 
 
-def _plain(name: str) -> list[str]:
+def _read_plain(name: str) -> list[str]:
     """Return the sentences of a file without their numbers and brackets."""
     lines = published(name).read_text(encoding="utf-8").splitlines()
     return [re.sub(r"[\[\]]", "", line.split(" ", 1)[1]).strip() for line in lines if line.strip()]

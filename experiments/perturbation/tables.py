@@ -25,7 +25,7 @@ from fairlab.reproduce import finished_records
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
 QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
-ROWS = {  # of the paper's tables
+ROWS = {  # names in the paper's tables
     ("roberta", "orig"): "RoBERTa orig. 16GB",
     ("roberta", "fair"): "RoBERTa fair 16GB",
     ("fairberta", "orig"): "FairBERTa orig. 16GB",
@@ -51,7 +51,7 @@ TASKS = {
     "bios": "biographies",
     "rte": "RTE",
 }
-PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # the paper's tasks of which halves are made
+PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # tasks of the paper that were split into halves
 USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
 BECAME = {
@@ -69,7 +69,7 @@ PHASES = {
     "fairberta_fair less fairberta_orig": "fairtuned less finetuned, perturbed text",
     "fairberta_orig less roberta_orig": "perturbed text minus original text, finetuned",
 }
-FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors of a difference that is found
+FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors, detected in 4 of 5 tests
 
 
 def novels() -> str:

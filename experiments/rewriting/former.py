@@ -36,9 +36,9 @@ GOALS = {
     "religion": ("muslim",),
     "nationality": ("french",),
 }
-EACH, SEED = 150, 3  # sentences of each source
-EXAMPLES, CORPUS = 400, 1500  # examples of a task, sentences that a perturber's pairs are made of
-Made = list[tuple[str, str]]  # texts, and what is made of each
+EACH, SEED = 150, 3  # sentences per source, and seed
+EXAMPLES, CORPUS = 400, 1500  # examples per task, and sentences for a perturber's pairs
+Made = list[tuple[str, str]]  # texts with their rewrites
 
 
 def made() -> dict[str, Made]:

@@ -66,10 +66,10 @@ class Labelled:
 def read_labelled(axis: str) -> list[Labelled]:
     """Read all labelled sentences of an axis, in file order."""
     lines = (FOLDER / f"{axis}.txt").read_text(encoding="utf-8").splitlines()
-    return [_labelled(axis, line) for line in lines if line and not line.startswith("#")]
+    return [_parse_line(axis, line) for line in lines if line and not line.startswith("#")]
 
 
-def _labelled(axis: str, line: str) -> Labelled:
+def _parse_line(axis: str, line: str) -> Labelled:
     head, _, body = line.partition(": ")
     *trap, target = head.split(" ") if head != "trap" else ("trap", "")
     versions = body.split(" || ")
@@ -88,7 +88,7 @@ def _pattern(axis: str, target: str, slotted: str) -> str:
     for slot in _SLOT.finditer(slotted):
         before = slotted[position : slot.start()]
         starts = slot.start() == 0 or slotted[: slot.start()].endswith((". ", '"'))
-        options = [filled for option in slot[2].split("/") for filled in _filled(axis, target, option)]
+        options = [filled for option in slot[2].split("/") for filled in _fill(axis, target, option)]
         fitted = _ARTICLE.search(before)
         if fitted:
             before = before[: fitted.start()]
@@ -105,7 +105,7 @@ def _pattern(axis: str, target: str, slotted: str) -> str:
     return pattern + re.escape(slotted[position:])
 
 
-def _filled(axis: str, target: str, option: str) -> list[str]:
+def _fill(axis: str, target: str, option: str) -> list[str]:
     """Return the forms of an option, with its macro and article filled in."""
     found = _MACRO.search(option)
     words = [option]

@@ -51,7 +51,7 @@ def parted(text: str) -> str:
     return re.sub(r"\b([a-z]{3})([a-z]{4,})\b", "\\1\u00ad\\2", text)
 
 
-# Way of writing: how it is written, and the words that it puts before and after the text.
+# For each way of writing: the function that applies it, and the words that it adds before and after the text.
 WAYS: dict[str, tuple[Callable[[str], str], str, str]] = {
     "blanks: two": (lambda text: text.replace(" ", "  "), "", ""),
     "blanks: tabs": (lambda text: text.replace(" ", "\t"), "", ""),

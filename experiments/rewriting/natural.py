@@ -32,11 +32,11 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.sentences import sentence_spans
 
 SHEET = Path(__file__).parent / "natural.csv.gz"
-EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv.gz: read before the last mending, one sheet a draw
-SEEDS = {"race": 5011, "age": 5002, "gender": 7401}  # others were read to mend the rules
+EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv.gz, read before the last change of the rules
+SEEDS = {"race": 5011, "age": 5002, "gender": 7401}  # other seeds were used to improve the rules
 ROWS, PER_SOURCE = 100, 900
 COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
-# File, and how its sentences are found in it.
+# For each file, where its sentences are.
 SOURCES = {
     "glue/CoLA/dev.tsv": "column 3",
     "sst2/dev.tsv": "column 0",
@@ -172,7 +172,7 @@ def all_verdicts() -> list[tuple[str, str, dict[str, Any]]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--show", metavar="AXIS", choices=AXES)
-    parser.add_argument("--seed", type=int, help="another seed shows other rows, to develop rules on")
+    parser.add_argument("--seed", type=int, help="show rows of another seed, for developing rules")
     arguments = parser.parse_args()
     if arguments.show:
         for place, row in enumerate(draw(arguments.show, arguments.seed), start=1):

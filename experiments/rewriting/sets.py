@@ -14,7 +14,7 @@ from pathlib import Path
 from fairlab.data.published.winogender import read_winogender
 from fairlab.types import DataUnavailable, Group
 
-# Third-person singular pronouns, beside the attribute words of bias-bench.
+# Third-person singular pronouns, in addition to the attribute words of bias-bench.
 PRONOUNS = frozenset("he she him her his hers himself herself".split())
 WORD = re.compile(r"[\w']+")
 TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
 SYNONYMS = {"sexuality": "orientation"}
 ALONE = "alone"
-CONTEXTS = (ALONE, "before_person", "before_noun")  # contexts for which a row may name a neutral form
+CONTEXTS = (ALONE, "before_person", "before_noun")  # contexts for which a row may list a neutral form
 
 
 Form = Text | int | float | None
@@ -250,10 +250,10 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         frozenset(content.get("returning") or ()),
         content.get("alone", ""),
         tuple(content.get("idioms") or ()),
-        _ends("figures", content),
-        _ends("ages", content),
-        _wrong(content, path),
-        _people(content, path),
+        _read_ends("figures", content),
+        _read_ends("ages", content),
+        _read_wrong(content, path),
+        _read_people(content, path),
         tuple(content.get("judged") or ()),
     )
     if unknown_sections := set(lexicon.judged) - set(sections):
@@ -274,7 +274,7 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
                 raise FairlabError(
                     f"{path}: the row {row} of '{section}' must hold {width} forms, the neutral one first"
                 )
-            alone, before = _by_context(row[0], f"{path}: the row {row} of '{section}'")
+            alone, before = _neutral_forms(row[0], f"{path}: the row {row} of '{section}'")
             forms = tuple("" if form is None else str(form) for form in (alone, *row[1:]))
             if any(form and not any(map(str.isalnum, form)) for form in (*forms, *before.values())):
                 raise FairlabError(f"{path}: the row {row} of '{section}' has a form without letters; fix it")
@@ -294,7 +294,7 @@ def _check_names(rows: list[list[str]], path: Path) -> None:
             seen.add(name.casefold())
 
 
-def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
+def _neutral_forms(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     """Return the neutral form that is used without a noun, and the forms before nouns if a row lists them."""
     if not isinstance(neutral, dict):
         return neutral, {}
@@ -306,7 +306,7 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
 
 
-def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
+def _read_wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
     """Return the number of wrong rewrites and the number of those that were read, or None if none were read."""
     given = content.get("wrong")
     if given is None:
@@ -317,7 +317,7 @@ def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
     return wrong, read
 
 
-def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
+def _read_people(content: dict[str, Any], path: Path) -> frozenset[str]:
     """Return the lexicon's additional nouns for persons, case-folded."""
     given = [one.strip().casefold() for one in content.get("people") or []]
     if not all(map(str.isalpha, given)):
@@ -331,7 +331,7 @@ def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
     return frozenset(given)
 
 
-def _ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
+def _read_ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
     """Return the lowest and highest age for each name under a key."""
     return {name.casefold(): (ends[0], ends[1]) for name, ends in (content.get(key) or {}).items()}
 

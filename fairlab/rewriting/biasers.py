@@ -44,7 +44,7 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
-# An adjective between one of these words and a verb means a person.
+# An adjective between one of these words and a verb denotes a person.
 _ONE = frozenset("a an this that another every each one some no".split())
 _FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
@@ -83,7 +83,7 @@ class BiaserRewriter:
         FairlabError: The value of ``names`` is unknown.
     """
 
-    title = "replacement of a member of a set by another member"
+    title = "replacement of a group by the other groups of its set"
     limits = (
         "Listed English words of one axis; "
         "rules adapt the grammar around a word, but facts about the member are unchanged."
@@ -124,7 +124,7 @@ class BiaserRewriter:
         views = [read_cased(text) for text in texts]
         for view, doc in zip(views, parse_views(views, self.entities), strict=True):
             try:
-                turns = self._turns(view, doc)
+                turns = self._rewriters_by_biaser(view, doc)
             except Unaligned as error:
                 found.append(error)
                 continue
@@ -159,30 +159,30 @@ class BiaserRewriter:
         """
         return [(span.start, span.end) for span in self.protected.find(text)]
 
-    def _turns(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
+    def _rewriters_by_biaser(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
         """Return, per biaser in order of first mention, a function that rewrites its mentions to a given member."""
         text, syntax = view.text, Syntax(doc, self.whole.people)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
         listed = [m for m in listed if m.sense.attribute != NEUTRAL and not _in_name(m, syntax.doc)]
-        unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []
+        unlisted = list(self._find_unlisted(text, syntax, listed)) if self.entities else []
         starts: dict[str, int] = {}
         turns: dict[str, Callable[[str], str]] = {}
         for mention in listed:
             biaser = mention.sense.attribute
             starts.setdefault(biaser, mention.start)
             own = [other for other in listed if other.sense.attribute == biaser]
-            turns[biaser] = partial(self._turned, view, syntax, own)
+            turns[biaser] = partial(self._rewrite_mentions, view, syntax, own)
         for start, _, biaser, _ in unlisted:
             starts.setdefault(biaser, start)
             places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
-            turns[biaser] = partial(self._edited, view, places)
+            turns[biaser] = partial(self._rewrite_places, view, places)
         return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
 
-    def _turned(self, view: View, syntax: Syntax, mentions: list[Mention], member: str) -> str:
+    def _rewrite_mentions(self, view: View, syntax: Syntax, mentions: list[Mention], member: str) -> str:
         edits = self.rules.edits(view.text, syntax, [(mention, member) for mention in mentions])
         return view.write(fitted_edits(view.text, edits))
 
-    def _edited(self, view: View, places: list[tuple[int, int, Entry]], member: str) -> str:
+    def _rewrite_places(self, view: View, places: list[tuple[int, int, Entry]], member: str) -> str:
         edits = [Edit(start, end, self._form(entry, member)) for start, end, entry in places]
         return view.write(fitted_edits(view.text, edits))
 
@@ -200,7 +200,9 @@ class BiaserRewriter:
             return mention
         return replace(mention, sense=Sense(mention.sense.attribute, self.people["people"]))
 
-    def _unlisted(self, text: str, syntax: Syntax, listed: Sequence[Mention]) -> Iterator[tuple[int, int, str, Entry]]:
+    def _find_unlisted(
+        self, text: str, syntax: Syntax, listed: Sequence[Mention]
+    ) -> Iterator[tuple[int, int, str, Entry]]:
         """Yield the start, end, biaser and entry of every mention of an unlisted people.
 
         The entry determines the form that replaces the mention: adjective, singular or plural.

@@ -96,8 +96,8 @@ class WordSwapGroups:
         seed: Unused, because swapping is deterministic; accepted because every rewriter is built with a seed.
     """
 
-    title = "exchange of listed words"
-    limits = "Words are exchanged without regard to syntax, so grammar and names around them can be wrong."
+    title = "swapping of listed words"
+    limits = "Words are swapped without regard to syntax, so the grammar and names around them can be wrong."
     citation = "This rewriter is fairlab's own."
 
     def __init__(self, *, lexicon: Lexicon, seed: int = 0) -> None:
@@ -124,7 +124,7 @@ class WordSwapGroups:
 class RuleGroups:
     """Rewriter that applies English rules; arguments as in :class:`fairlab.rewriting.english.rules.RuleRewriter`."""
 
-    title = "rules of English with the grammar around words"
+    title = "English rules that also adapt the grammar around words"
     limits = "Rules infer which person is meant; if this fails, texts stay unchanged or are rewritten wrongly."
     citation = "This rewriter is fairlab's own."
 
@@ -264,7 +264,7 @@ class LLMGroups:
             stage=self.stage,
         )
         self._refuse_unanswered(made)
-        return self._with_facts(texts, made)
+        return self._reject_lost_facts(texts, made)
 
     def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
         """Show the model its faulty answers and their faults, and return new versions or the reason for failure."""
@@ -277,7 +277,7 @@ class LLMGroups:
             stage=f"{self.stage}, repair",
         )
         self._refuse_unanswered(made)
-        return self._with_facts(texts, made)
+        return self._reject_lost_facts(texts, made)
 
     def agreed(self, made: Sequence[tuple[str, Versions]], samples: int) -> list[Versions]:
         """Return the versions of texts with a new confidence: the proportion of sampled answers that agree with them.
@@ -296,7 +296,7 @@ class LLMGroups:
             examples=self.examples,
         )
 
-    def _with_facts(
+    def _reject_lost_facts(
         self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
     ) -> list[Versions | NotRewritten]:
         """Replace versions that lose a fact of their text by the reason for rejecting them."""

@@ -24,7 +24,7 @@ from fairlab.text.view import View
 from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
 
-COMMONEST = "white"  # see _counts
+COMMONEST = "white"  # see _marks_attribute
 
 
 class PerturbableWords:
@@ -69,8 +69,8 @@ class PerturbableWords:
         if self.mode == "lexical":
             for k in listed:
                 for axis, finder in self.finders.items():
-                    mentions = _chosen_from(finder.find_by_neighbours(views[k].text), views[k].text)
-                    found[k][axis] = _in_original(mentions, views[k])
+                    mentions = _selectable(finder.find_by_neighbours(views[k].text), views[k].text)
+                    found[k][axis] = _to_original(mentions, views[k])
             return found
         parsed = (
             parse_views((views[k] for k in listed), self._asks_entities) if docs is None else (docs[k] for k in listed)
@@ -82,10 +82,10 @@ class PerturbableWords:
                     mentions = finder.find(text, syntax)
                 except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                     mentions = finder.find_by_neighbours(text)
-                    found[k][axis] = _in_original(_chosen_from(mentions, text), views[k])
+                    found[k][axis] = _to_original(_selectable(mentions, text), views[k])
                     continue
-                whole = _whole(_chosen_from(mentions, text), People(finder, text, syntax, mentions))
-                found[k][axis] = _in_original(whole, views[k])
+                whole = _fully_rewritable(_selectable(mentions, text), People(finder, text, syntax, mentions))
+                found[k][axis] = _to_original(whole, views[k])
         return found
 
     def may_hold(self, text: str) -> bool:
@@ -143,12 +143,12 @@ class PerturbableWords:
                 counts.update(
                     f"{axis}/{mention.sense.attribute}"
                     for mention in finder.find_by_neighbours(text)
-                    if _counts(mention)
+                    if _marks_attribute(mention)
                 )
         return counts
 
 
-def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
+def _to_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
     """Return mentions found in the sentence-case text with their positions in the original."""
     if view.is_plain:
         return list(mentions)
@@ -156,7 +156,7 @@ def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
     return [replace(one, start=start, end=end) for one, (start, end) in zip(mentions, spans, strict=True)]
 
 
-def _counts(mention: Mention) -> bool:
+def _marks_attribute(mention: Mention) -> bool:
     """Return whether a word marks an attribute. A name of the commonest race does not."""
     return mention.sense.attribute not in (NEUTRAL, COMMONEST if mention.sense.pos == "name" else NEUTRAL)
 
@@ -165,20 +165,20 @@ def _counts(mention: Mention) -> bool:
 _PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |one |the other )?", re.IGNORECASE)
 
 
-def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
+def _selectable(mentions: Sequence[Mention], text: str) -> list[Mention]:
     """Return the selectable words: words that mark an attribute or, without such words, neutral nouns."""
     if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
-        paired = _paired(marked, text)
-        return [mention for mention in marked if _counts(mention) and mention.start not in paired]
+        paired = _find_paired(marked, text)
+        return [mention for mention in marked if _marks_attribute(mention) and mention.start not in paired]
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
 
 
-def _whole(mentions: Sequence[Mention], people: People) -> list[Mention]:
+def _fully_rewritable(mentions: Sequence[Mention], people: People) -> list[Mention]:
     """Return the mentions whose person can be rewritten completely."""
     return [mention for mention in mentions if not people.half_turned(mention)]
 
 
-def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
+def _find_paired(mentions: Sequence[Mention], text: str) -> set[int]:
     """Return the start offsets of words in pairs that together mean everyone, as in *men and women*.
 
     Such words must change together, so neither can be selected.
@@ -191,7 +191,7 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
         if one.sense.attribute == two.sense.attribute and (
             not kinds <= {"adjective", "noun"} or "or" not in text[one.end : two.start]
         ):
-            continue  # but "Hispanic or Latino" is one group under two names
+            continue  # "Hispanic or Latino" is one group with two names
         if _PAIRED.fullmatch(text[one.end : two.start]):
             found |= {one.start, two.start}
     return found | {mention.start for mention in mentions if _stands_by_neutral(mention, text)}

@@ -162,9 +162,9 @@ class Perturber:
         text = str(tokenizer.decode([token for token in token_ids if token not in dropped])).strip()
         if tokenizer.tokenize("A") != tokenizer.tokenize("a"):
             return text
-        return in_the_case_of(original, text, self._folded)
+        return in_the_case_of(original, text, self._fold)
 
-    def _folded(self, word: str) -> str:
+    def _fold(self, word: str) -> str:
         """Return a word in the form that a lower-case tokenizer gives it."""
         tokenizer = self.backbone.tokenizer
         if word == SEP or tokenizer.tokenize(word) == [tokenizer.unk_token]:
@@ -203,16 +203,16 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
             if not going:
                 break
             next_N1 = next_N[:, None]
-            # Removing rows copies the cache, so this waits until a quarter of them are finished.
+            # Removing rows copies the cache, so rows are removed only when a quarter of them are finished.
             if len(going) <= 0.75 * len(rows):
                 kept = torch.tensor(going, device=device)
                 rows = [rows[k] for k in going]
                 decoder.keep(kept)
                 next_N1 = next_N1[kept]
-    return [_ended(ids, last, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
+    return [_truncate(ids, last, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
 
 
-def _ended(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
+def _truncate(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
     """Truncate tokens after the first end token, and to at most ``most`` tokens."""
     end = next((k + 1 for k, token in enumerate(token_ids) if token in ends), len(token_ids))
     return token_ids[: min(end, most)]

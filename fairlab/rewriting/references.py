@@ -19,11 +19,11 @@ from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
 LISTED = FOLDER / SUBGROUPS / "references.yaml"
 ADJECTIVES, PEOPLE = ("adjectives", "terms"), "people"  # sections of lexicons whose words are rewritten
 SEVERAL = re.compile(r"(?:people|children|s)$")  # ending of a neutral form for several persons
-PERSONS, PERSON = ("people", "folk", "folks"), ("person",)  # nouns that an identity's adjective may precede
+PERSONS, PERSON = ("people", "folk", "folks"), ("person",)  # nouns that an adjective for an identity may precede
 BLANKS = re.compile(r"[\s-]+")
 NO_NOUN = r"(?=\W*$|\s*[.,;:!?]|\s+(?:is|are|was|were|and|or|in|on|at|to|should|must|can|will|who)\b)"
 ALONE = re.compile(NO_NOUN)
-ADJECTIVE_FORM, PERSON_FORM, PEOPLE_FORM = range(3)  # places of a group's forms
+ADJECTIVE_FORM, PERSON_FORM, PEOPLE_FORM = range(3)  # indices of a group's forms
 
 
 class References:
@@ -53,12 +53,12 @@ class References:
         ambiguous = {form.casefold() for form in listed["ambiguous"]}
         adjective, several, person = known["adjectives"], known["people"], known["person"]
         self.also_adjectives = person & adjective
-        nouns = rf"(?P<several>{_any(several | set(PERSONS))})|(?P<single>{_any(person | set(PERSON))})"
-        any_adjective = f"(?:{_any(adjective)})"
+        nouns = rf"(?P<several>{_any_pattern(several | set(PERSONS))})|(?P<single>{_any_pattern(person | set(PERSON))})"
+        any_adjective = f"(?:{_any_pattern(adjective)})"
         self.pattern = re.compile(
             rf"(?<!\w)(?P<article>an?\s+)?(?:{any_adjective}(?:[\s,-]+{any_adjective})*[\s-]+(?:{nouns})"
-            rf"|(?P<people>{_any(several - ambiguous)})|(?P<person>{_any(person - ambiguous)})"
-            rf"|{_any(adjective - ambiguous)}|(?:{_any(adjective & ambiguous)}){NO_NOUN})(?!\w)",
+            rf"|(?P<people>{_any_pattern(several - ambiguous)})|(?P<person>{_any_pattern(person - ambiguous)})"
+            rf"|{_any_pattern(adjective - ambiguous)}|(?:{_any_pattern(adjective & ambiguous)}){NO_NOUN})(?!\w)",
             re.IGNORECASE,
         )
 
@@ -72,7 +72,7 @@ class References:
         found = [(match, self._form(match)) for match in self.pattern.finditer(text)]
         if not found:
             return [text]
-        return list(dict.fromkeys(_turned(text, found, group) for group in self.groups))
+        return list(dict.fromkeys(_replace_matches(text, found, group) for group in self.groups))
 
     def _form(self, found: re.Match[str]) -> int:
         """Return the index of the group's form that replaces a match: adjective, person or people."""
@@ -89,16 +89,16 @@ class References:
         return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None
 
 
-def _turned(text: str, found: Sequence[tuple[re.Match[str], int]], group: Sequence[str]) -> str:
+def _replace_matches(text: str, found: Sequence[tuple[re.Match[str], int]], group: Sequence[str]) -> str:
     """Replace each match in a text by the corresponding form of a group."""
     pieces, end = [], 0
     for match, form in found:
-        pieces += [text[end : match.start()], _written(group[form], match)]
+        pieces += [text[end : match.start()], _fit_form(group[form], match)]
         end = match.end()
     return "".join([*pieces, text[end:]])
 
 
-def _written(form: str, found: re.Match[str]) -> str:
+def _fit_form(form: str, found: re.Match[str]) -> str:
     """Return a form as the replacement of a match.
 
     The form gets an article if the match has one, and a capital if the match begins the text with one.
@@ -117,12 +117,12 @@ def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
                 yield ("people" if SEVERAL.search(entry.forms[0]) else "person"), form.casefold()
 
 
-def _any(forms: Iterable[str]) -> str:
+def _any_pattern(forms: Iterable[str]) -> str:
     """Return a pattern that matches any of the forms and prefers the longest."""
     ordered = sorted(forms, key=lambda form: (-len(form), form))
-    return "|".join(map(_spaced, ordered))
+    return "|".join(map(_spaced_pattern, ordered))
 
 
-def _spaced(form: str) -> str:
+def _spaced_pattern(form: str) -> str:
     """Return a pattern for a form, in which spaces and hyphens are interchangeable."""
     return r"[\s-]+".join(map(re.escape, BLANKS.split(form)))

@@ -33,13 +33,13 @@ def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[st
     source = _words(text)
     changed = [_changes(source, _words(version)) for version in versions.values()]
     lines: list[list[str]] = []
-    for start, end in _joined([(start, end) for found in changed for start, end, _ in found]):
-        line = [_between(text, start, end)]
+    for start, end in _merge_overlapping([(start, end) for found in changed for start, end, _ in found]):
+        line = [_text_between(text, start, end)]
         for version, found in zip(versions.values(), changed, strict=True):
             before = sum(shift for _, until, shift in found if until <= start)
             within = sum(shift for begin, until, shift in found if start <= begin and until <= end)
-            line.append(_between(version, start + before, end + before + within))
-        lines += [one for one in _single(line) if not any(_same(one, earlier) for earlier in lines)]
+            line.append(_text_between(version, start + before, end + before + within))
+        lines += [one for one in _split_line(line) if not any(_same(one, earlier) for earlier in lines)]
     return lines
 
 
@@ -72,7 +72,7 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
         mine = spans[first : first + 1] if again else spans[first:]
         taken[word.casefold()] = first + 1
         for name, new in zip(names, news, strict=True):
-            edits[name] += [Edit(start, end, _fitted(text[start:end], word, new)) for start, end in mine]
+            edits[name] += [Edit(start, end, _fit_capitals(text[start:end], word, new)) for start, end in mine]
     agreed = {name: found + _verbs(text, found) for name, found in edits.items()}
     longest_first = {name: sorted(found, key=lambda edit: edit.start - edit.end) for name, found in agreed.items()}
     return {name: apply_edits(text, found) for name, found in longest_first.items()}
@@ -84,7 +84,7 @@ def _occurrences(text: str, word: str) -> list[re.Match[str]]:
     return list(re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text, re.IGNORECASE))
 
 
-def _fitted(found: str, listed: str, new: str) -> str:
+def _fit_capitals(found: str, listed: str, new: str) -> str:
     """Return ``new`` with the capitals of ``found``, which is the occurrence of ``listed`` in the text."""
     if found != listed and found == listed.lower():
         return new[:1].lower() + new[1:]
@@ -102,7 +102,7 @@ def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
             agree(pieces, starts.index(edit.start), third_person=new == PLURAL)
     verbs: list[Edit] = []
     for start, was, now in zip(starts, before, pieces, strict=True):
-        if was != now:  # includes the apostrophe of *he's*, which would otherwise be read as a possessive
+        if was != now:  # includes the apostrophe of *he's*, which otherwise looks like a possessive
             mark = text[start - 1] if was in CONTRACTED else ""
             verbs.append(Edit(start - len(mark), start + len(was), mark + now))
     return verbs
@@ -112,7 +112,7 @@ def _words(text: str) -> list[str]:
     return [match.group() for match in PIECE.finditer(text) if not match.group().isspace()]
 
 
-def _between(text: str, start: int, end: int) -> str:
+def _text_between(text: str, start: int, end: int) -> str:
     """Return the part of a text from word number ``start`` up to, but excluding, word number ``end``."""
     spans = [match.span() for match in PIECE.finditer(text) if not match.group().isspace()]
     return text[spans[start][0] : spans[end - 1][1]] if start < end else ""
@@ -136,7 +136,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int
     return found
 
 
-def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_overlapping(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans in order, with overlapping ones merged."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -147,7 +147,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _single(line: Sequence[str]) -> list[list[str]]:
+def _split_line(line: Sequence[str]) -> list[list[str]]:
     """Split a line into single words if every version has the same number of words."""
     split = [part.split() for part in line]
     if len({len(words) for words in split}) > 1:

@@ -74,11 +74,13 @@ class PolarityVerifier(TextVerifier):
         """Return the fault: each version with a wrong polarity, its actual polarity, and the words that show it."""
         found = {name: self.polarity(text) for name, text in versions.items()}
         wrong = [
-            f"'{name}' reads as {read}{self._by(versions[name], name)}" for name, read in found.items() if read != name
+            f"'{name}' reads as {read}{self._name_words(versions[name], name)}"
+            for name, read in found.items()
+            if read != name
         ]
         return "; ".join(wrong) or None
 
-    def _by(self, text: str, name: str) -> str:
+    def _name_words(self, text: str, name: str) -> str:
         """Return a phrase that lists the words of other attributes in a version, or an empty string."""
         marks, finder = self.polarity.marks, self.polarity.finder
         words = dict.fromkeys(text[span.start : span.end] for span in finder.find(text) if marks[span.term] != name)
@@ -137,7 +139,7 @@ class KindsVerifier(TextVerifier):
         """Return the fault: the first word with a wrong replacement, the replacement, and its version."""
         spans = list(self.finder.find(source))
         for span, (word, *others) in zip(spans, counterparts(source, spans, versions), strict=True):
-            wanted = _case_here(source, span)
+            wanted = _possible_cases(source, span)
             for name, new in zip(versions, others, strict=True):
                 found = cases_of(new)  # a word merged into another, as in *he or she*, has no replacement
                 if new and (wanted or found) and wanted.isdisjoint(found):
@@ -145,7 +147,7 @@ class KindsVerifier(TextVerifier):
         return None
 
 
-def _case_here(source: str, span: Span) -> frozenset[str]:
+def _possible_cases(source: str, span: Span) -> frozenset[str]:
     """Return the cases that a word may have in its context, or an empty set if it is not a pronoun."""
     word = source[span.start : span.end].casefold()
     following = re.match(r"(\W*)(\w*)\W*(\w*)", source[span.end :])

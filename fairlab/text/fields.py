@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fairlab.types import Row
 
 SEPARATOR = "<SEP>"
-NOT_SPLIT = "field separators changed"  # reason for refusing a text
+NOT_SPLIT = "field separators changed"  # reason for rejecting a text
 _JOINED = f" {SEPARATOR} "
 _AROUND = re.compile(rf"\s*{SEPARATOR}\s*")
 

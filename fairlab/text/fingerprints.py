@@ -33,7 +33,7 @@ def fingerprint(text: str) -> int | None:
         >>> fingerprint("He left  early.") == fingerprint("he left, early")
         True
     """
-    return _hashed(words_of(text))
+    return _hash(words_of(text))
 
 
 def words_of(text: str) -> list[str]:
@@ -43,7 +43,7 @@ def words_of(text: str) -> list[str]:
     return WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def _hashed(words: list[str]) -> int | None:
+def _hash(words: list[str]) -> int | None:
     if len(words) < FEWEST:
         return None
     return int.from_bytes(hashlib.blake2b(" ".join(words).encode(errors="replace"), digest_size=8).digest())
@@ -74,7 +74,7 @@ class Fingerprints:
             self._add(words_of(text))
 
     def _add(self, words: list[str]) -> None:
-        found = _hashed(words)
+        found = _hash(words)
         if found is not None and found <= self.highest:
             self._new.append(found)
             self._fold_many()

@@ -39,8 +39,8 @@ def label_meant(value: object, known: Iterable[str]) -> str | None:
         ('not_equivalent', '1')
     """
     exact, text = {name: name for name in known}, str(value).strip()
-    folded = {_folded(name): name for name in reversed(exact)}
-    return exact.get(text) or folded.get(_folded(text)) or folded.get(_folded(as_written(value)))
+    folded = {_fold(name): name for name in reversed(exact)}
+    return exact.get(text) or folded.get(_fold(text)) or folded.get(_fold(as_written(value)))
 
 
 def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
@@ -54,8 +54,8 @@ def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
     """
     found: dict[str, Counter[str]] = {}
     for label in written:
-        found.setdefault(_folded(label), Counter())[label] += 1
-    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=_in_order))
+        found.setdefault(_fold(label), Counter())[label] += 1
+    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=_sort_key))
 
 
 def is_missing(value: object) -> bool:
@@ -63,12 +63,12 @@ def is_missing(value: object) -> bool:
     return str(value).strip().casefold() in MISSING
 
 
-def _in_order(label: str) -> tuple[bool, float, str]:
+def _sort_key(label: str) -> tuple[bool, float, str]:
     try:
         return False, float(label), label
     except ValueError:
         return True, 0.0, label.casefold()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return re.sub(r"(?<=\w)[-_\s]+(?=\w)", " ", text.strip()).casefold()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 LINE_END = re.compile("[\r\n\x85\u2028\u2029]")
-MOST_NAMES, LONGEST = 40, 80  # shown names, and characters of each
+MOST_NAMES, LONGEST = 40, 80  # maximum number of names shown, and of characters per name
 
 
 def listed_names(names: Iterable[object], without: str = "none") -> str:

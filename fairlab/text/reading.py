@@ -23,12 +23,12 @@ from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
-MOST_SKIPPED = 100  # lengths of the longest line; a file of zeros without a line end may be of any size
+MOST_SKIPPED = 100  # multiple of LONGEST_LINE to skip; a file of zeros without a line end may have any size
 LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
-SHOWN = 200  # characters of another library's message
+SHOWN = 200  # maximum number of characters shown of a foreign name
 LONGEST_ROW = 4 * LONGEST_CELL
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape keeps them
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as represented by surrogateescape
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SURELY_UTF_8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80[\x80-\xbf]")  # accents and quotes, which are nonsense in Latin-1
 
@@ -69,7 +69,7 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
         FairlabError: The file contains a zero byte or bytes that are not text, has a line of over :data:`LONGEST_LINE`
             bytes, or has two encodings. The message names the line.
     """
-    utf_8 = old = 0  # number of the first line that is surely UTF-8, and of the first that is not
+    utf_8 = old = 0  # numbers of the first line that must be UTF-8 and of the first that is not
     with path.open("rb") as file, decoding(path), text_stream(file) as lines:
         for number, line in enumerate(bounded_lines(lines), start=1):
             refuse_bad_line(line, f"{name or path}, line {number}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# The blank comes first, so that only blanks are examined: several times as fast as examining every position.
+# The blank comes first, so that only blanks are examined, which is several times as fast.
 _TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["'”’)\]]\s)){_TITLES}\s*(?=["'“‘(\[]?[A-Z])""")
 

@@ -31,8 +31,8 @@ _UNUSUAL = re.compile(
     """,
     re.VERBOSE,
 )
-# ASCII texts are searched by classes of characters, which is several times as fast: ``A`` and ``a`` stand for those of
-# words, ``!`` for signs at one end of a word, and ``#`` for signs that the pattern above judges.
+# ASCII texts are searched by character classes, which is several times as fast. ``A`` and ``a`` stand for characters of
+# words, ``!`` for signs at one end of a word, and ``#`` for signs that the pattern above decides on.
 _MEMBERS = {"A": string.ascii_uppercase, "a": string.ascii_lowercase + string.digits, "!": '!?;)"('}
 _MEMBERS["#"] = "".join({*map(chr, range(128))} - {*" ,':@`.-$&", *"".join(_MEMBERS.values())})
 _CLASSES = bytes.maketrans(
@@ -44,11 +44,11 @@ _UNUSUAL_CLASSES = re.compile(
     """,
     re.VERBOSE,
 )
-# Signs at which the words of an ASCII text may be parted or joined.
+# Strings at which cleaning may split or join the words of an ASCII text.
 _JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ", *"s/ S/ o/ O/ e/m E/M (s (S (e (E (f (F (i (I (w (W".split())
-# Printable ASCII characters of which no such sign consists; most texts have no other ones.
+# Printable ASCII characters that none of these strings requires; most texts contain only these.
 _APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
-# Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
+# Meaningless parts of words: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -113,13 +113,13 @@ class View:
             edits: Non-overlapping edits of :attr:`text`, from left to right.
         """
         pieces, position = [], 0
-        for edit in edits if self.is_plain else self._whole(edits):
+        for edit in edits if self.is_plain else self._extend_edits(edits):
             start, end = self.span(edit.start, edit.end)
-            pieces += [self.original[position:start], self._written(edit)]
+            pieces += [self.original[position:start], self._restyle(edit)]
             position = max(position, end)
         return "".join([*pieces, self.original[position:]])
 
-    def _whole(self, edits: Iterable[Edit]) -> Iterator[Edit]:
+    def _extend_edits(self, edits: Iterable[Edit]) -> Iterator[Edit]:
         """Yield the edits, extended to whole spans of the original: *he/she* for *(s)he*."""
         last: Edit | None = None
         for edit in edits:
@@ -138,14 +138,14 @@ class View:
         if last is not None:
             yield last
 
-    def _written(self, edit: Edit) -> str:
+    def _restyle(self, edit: Edit) -> str:
         """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup."""
         new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:
             return new
         if "'" in new:
             new = new.replace("'", self._apostrophe(edit))
-        parts = [self._inner(place, edit.start) for place in range(edit.start, edit.end)]
+        parts = [self._hidden_before(place, edit.start) for place in range(edit.start, edit.end)]
         found = self.text[edit.start : edit.end]
         blanks = [part for part, sign in zip(parts, found, strict=True) if sign.isspace()]
         if blanks and new.count(" ") == len(blanks):
@@ -164,7 +164,7 @@ class View:
             return self.original[self.starts[place] : self.ends[place]]
         return "’" if "’" in self.original and "'" not in self.original else "'"
 
-    def _inner(self, place: int, first: int) -> str:
+    def _hidden_before(self, place: int, first: int) -> str:
         """Return the original text that is hidden before a character within an edit, without invisible parts of words.
 
         For a blank, the original blank is appended.

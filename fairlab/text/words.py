@@ -10,8 +10,8 @@ from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 
 WORD = re.compile(r"\w+")
-WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as for listed words
-# A listed word joined to another by a hyphen is a separate word ("man-made"), but not after or before these.
+WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
+# A listed word is not a mention if a hyphen joins it to another ("man-made"), except after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
 UNITS_OF_AGE = frozenset("year years month months week weeks day days".split())

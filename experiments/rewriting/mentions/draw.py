@@ -31,14 +31,14 @@ from experiments.rewriting.sets import published
 from fairlab.text.sentences import sentence_spans
 
 FOLDER = Path(__file__).parent
-NAMES = "gender names"  # capitalised words that are first names of the list of New York City
-SAME_WORD = {"gender pronouns": 30, NAMES: 2}  # most mentions of one word, if not 14
-DRAWN_AS = {"gender nouns": "genderN", "gender pronouns": "genderP", NAMES: "genderM"}  # in the seeds of draws
-LONGEST, PER_SOURCE = 45, 60  # blanks of a sentence, sentences or mentions of a source
-SHORTEST, LONGEST_PASSAGE, PER_PASSAGE = 40, 120, 4  # blanks of a passage, mentions drawn from it
+NAMES = "gender names"  # capitalised words that are on New York City's list of first names
+SAME_WORD = {"gender pronouns": 30, NAMES: 2}  # maximum number of mentions of one word, if not 14
+DRAWN_AS = {"gender nouns": "genderN", "gender pronouns": "genderP", NAMES: "genderM"}  # names used in the seeds
+LONGEST, PER_SOURCE = 45, 60  # maximum blanks in a sentence, and sentences or mentions per source
+SHORTEST, LONGEST_PASSAGE, PER_PASSAGE = 40, 120, 4  # blanks in a passage, and mentions per passage
 NOVELS = "Jane-Eyre_1260 Little-Women_514 Pride-and-Prejudice_1342 The-Adventures-of-Sherlock-Holmes_1661"
 NOVELS += " The-Age-of-Innocence_541 The-Souls-of-Black-Folk_408"
-Placed = tuple[int, str]  # number of the record in its source, and a sentence of it
+Placed = tuple[int, str]  # number of a record in its source, and one of its sentences
 
 
 class Found(NamedTuple):
@@ -214,10 +214,10 @@ def draw(
                 if spans:
                     chosen = rng.sample(spans, min(PER_PASSAGE, len(spans))) if in_passages else [rng.choice(spans)]
                     held += [Found(axis, source, record, text, *span) for span in chosen]
-    return [one for axis in rows for one in _in_turn(seed, axis, rows[axis], pools[axis])]
+    return [one for axis in rows for one in _take_in_turn(seed, axis, rows[axis], pools[axis])]
 
 
-def _in_turn(seed: int, axis: str, rows: int, pool: dict[str, list[Found]]) -> list[Found]:
+def _take_in_turn(seed: int, axis: str, rows: int, pool: dict[str, list[Found]]) -> list[Found]:
     """Take up to ``rows`` mentions of an axis from the sources in turn."""
     queues, seen, found = [list(held) for held in pool.values()], Counter[str](), list[Found]()
     name = DRAWN_AS.get(axis, axis)

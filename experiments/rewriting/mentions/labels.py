@@ -12,8 +12,8 @@ from fairlab.types import FairlabError
 
 FILE = Path(__file__).parent / "labels.csv.gz"
 PERSON, NOT, DOUBT = "person", "not", "doubt"
-PASSAGES = 5801  # seed of the draw of passages
-TEST_SEEDS = (5702, PASSAGES)  # draws that no choice was made on
+PASSAGES = 5801  # seed of the sample of passages
+TEST_SEEDS = (5702, PASSAGES)  # samples on which no choice was based
 
 
 class Labelled(NamedTuple):
@@ -27,7 +27,7 @@ class Labelled(NamedTuple):
     end: int
     label: str
     second: str  # label of the second reading
-    reader: str  # who read it the second time: "other model", "later" or "same"; the data card tells them apart
+    reader: str  # second reader: "other model", "later" or "same", as described in the data card
 
     @property
     def axis(self) -> str:

@@ -28,8 +28,8 @@ from fairlab.files import save_arrays, write_whole
 from fairlab.rewriting.english.people_judge import WEIGHTS, token_vectors
 
 RECORD = Path(__file__).parent / "training.json"
-STRENGTH = 0.01  # inverse of the penalty; of 0.001, 0.003 and 0.01 the best by cross-validation
-AXIS_WEIGHT = 3.0  # of the indicators of the axes: a large value leaves their biases almost without penalty
+STRENGTH = 0.01  # inverse of the penalty; the best of 0.001, 0.003 and 0.01 in cross-validation
+AXIS_WEIGHT = 3.0  # scale of the axis indicators: a large value leaves their biases almost without penalty
 FOLDS = 8
 Parts = tuple[NDArray[np.float64], dict[str, float]]
 
@@ -84,7 +84,7 @@ def main() -> None:
     found[tested] = logits(parts, vectors[tested], axes[tested])
     ways = {"found": found > 0} | turned_by(mentions, found)
     reached = {
-        name: _reached(mentions, chosen, found, ways)
+        name: _results(mentions, chosen, found, ways)
         for name, chosen in (("cross-validated", training), ("test", tested))
     }
     write_whole(RECORD, json.dumps(reached) + "\n")
@@ -92,7 +92,7 @@ def main() -> None:
     save_arrays(arrays | {f"bias.{axis}": np.array([value], np.float32) for axis, value in biases.items()}, WEIGHTS)
 
 
-def _reached(
+def _results(
     mentions: list[Labelled],
     chosen: NDArray[np.bool_],
     found: NDArray[np.float64],

@@ -83,12 +83,12 @@ class LLMMorph:
     def _request(self, text: str) -> Request:
         turns = [{"role": "system", "content": self.prompt.task.strip()}]
         for example in self.prompt.examples:
-            turns.append({"role": "user", "content": self._asked(example["text"])})
+            turns.append({"role": "user", "content": self._text_to_send(example["text"])})
             turns.append({"role": "assistant", "content": json.dumps({"text": example["answer"]}, ensure_ascii=False)})
-        asked = (*turns, {"role": "user", "content": self._asked(text)})
+        asked = (*turns, {"role": "user", "content": self._text_to_send(text)})
         return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
 
-    def _asked(self, text: str) -> str:
+    def _text_to_send(self, text: str) -> str:
         """Return the text to send and, for a summary, the bracketed letters that it must be about."""
         if self.shift == "upshift":
             return text
@@ -144,7 +144,7 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
         answer: Sentence to be added, or summary.
         shift: Requested shift.
     """
-    if new := _beyond(text, answer):
+    if new := _new_content(text, answer):
         return f"new {new}"
     words, known = WORD.findall(answer.casefold()), WORD.findall(text.casefold())
     if shift == "upshift":
@@ -156,7 +156,7 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
     return "" if 0 < len(words) < len(known) else "wrong length"
 
 
-def _beyond(old: str, new: str) -> str:
+def _new_content(old: str, new: str) -> str:
     """Return the kind of content that only the new text has (bracketed letters, numbers or names), or ""."""
     if set(_PLACE.findall(new)) - set(_PLACE.findall(old)):
         return "letters in brackets"

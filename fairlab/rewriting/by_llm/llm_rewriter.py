@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 CONFIDENCE = "confidence"
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
-SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never end it
-# reply length in tokens: factor on the texts' estimated length, and extra tokens for JSON
+SHORT = {
+    "type": "string",
+    "maxLength": 40,
+}  # a replacement; limited, because a small model may never end it
+# tokens of a reply: multiple of the texts' estimated tokens, plus tokens for JSON
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100
 
 
@@ -176,7 +179,7 @@ class LLMRewriter:
         asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         first = self.llm.ask(asked, stage=stage)
         again = [
-            replace(request, messages=(*request.messages, *_mistake(reply.text, fault)))
+            replace(request, messages=(*request.messages, *_mistake_turns(reply.text, fault)))
             for request, reply, fault in zip(asked, first, faults, strict=True)
         ]
         replies = self.llm.ask(again, stage=stage)
@@ -189,7 +192,7 @@ class LLMRewriter:
             FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         replies = self.llm.ask(self.target_requests(asked), stage=stage)
-        return [_nonempty(reply, ("text",)) or reply.value["text"] for reply in replies]
+        return [_find_failure(reply, ("text",)) or reply.value["text"] for reply in replies]
 
     def group_requests(
         self,
@@ -207,8 +210,8 @@ class LLMRewriter:
         shown = shown_examples(self.group_prompt, names, examples)
         turns = {
             example["text"]: (
-                self._asked(example["text"]),
-                _dumps({**self._answered(example, names), CONFIDENCE: 1.0}),
+                self._shown_text(example["text"]),
+                _dumps({**self._correct_answer(example, names), CONFIDENCE: 1.0}),
             )
             for example in shown
         }
@@ -219,52 +222,54 @@ class LLMRewriter:
             self._request(
                 task,
                 [turns[example["text"]] for example in of_text],
-                self._asked(text),
-                _schema(self._wanted(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
+                self._shown_text(text),
+                _schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
                 log_probabilities=self.log_probabilities,
             )
             for text, of_text in zip(texts, of_texts, strict=True)
         ]
 
-    def _marked(self, text: str) -> dict[str, Span]:
+    def _marked_words(self, text: str) -> dict[str, Span]:
         """Return the words of a text that the model has to replace, by their names in the answer."""
         spans = marked_spans(text, self.polarity.finder) if self.polarity is not None else []
         return dict(zip(span_names(text, spans), spans, strict=True))
 
-    def _own(self, span: Span) -> str:
+    def _own_attribute(self, span: Span) -> str:
         """Return the attribute of a marked word. The word stays unchanged in this attribute's version."""
         return self.polarity.marks[span.term] if self.polarity is not None else ""
 
-    def _asked(self, text: str) -> str:
+    def _shown_text(self, text: str) -> str:
         """Return the text in the form that is shown to the model."""
-        return with_marks(text, list(self._marked(text).values())) if self.form == MARKED else text
+        return with_marks(text, list(self._marked_words(text).values())) if self.form == MARKED else text
 
-    def _answered(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
+    def _correct_answer(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
         """Return the correct answer to an example, in the prompt's format."""
         text, versions = example["text"], {name: example[name] for name in names}
         if self.form == TEXTS:
             return versions
         if self.form == WORDS:
             return {WORDS: replacements_between(text, versions)}
-        marked = self._marked(text)
+        marked = self._marked_words(text)
         lines = counterparts(text, list(marked.values()), versions)
         return {
             WORDS: {
-                word: {name: new for name, new in zip(names, line[1:], strict=True) if name != self._own(span)}
+                word: {
+                    name: new for name, new in zip(names, line[1:], strict=True) if name != self._own_attribute(span)
+                }
                 for (word, span), line in zip(marked.items(), lines, strict=True)
             }
         }
 
-    def _wanted(self, text: str, names: Sequence[str]) -> dict[str, Any]:
+    def _answer_schema(self, text: str, names: Sequence[str]) -> dict[str, Any]:
         """Return the JSON schema of each field in an answer of the prompt's format, without the confidence."""
         if self.form == TEXTS:
             return {name: {"type": "string"} for name in names}
         if self.form == WORDS:
             return {WORDS: _lines_schema(len(names))}
         lines = {
-            word: _schema({name: SHORT for name in names if name != self._own(span)})
-            for word, span in self._marked(text).items()
+            word: _schema({name: SHORT for name in names if name != self._own_attribute(span)})
+            for word, span in self._marked_words(text).items()
         }
         return {WORDS: _schema(lines)}
 
@@ -272,7 +277,7 @@ class LLMRewriter:
         """Return the versions of a text that a reply contains, or the reason why it contains none."""
         names = (NEUTRAL, *attributes)
         if self.form == TEXTS:
-            if failure := _nonempty(reply, names):
+            if failure := _find_failure(reply, names):
                 return failure
             versions = {name: reply.value[name] for name in names}
         elif reply.ok:
@@ -291,8 +296,8 @@ class LLMRewriter:
         if self.form == WORDS:
             return list(words)
         return [
-            answered_line(text, span, words[word] | {self._own(span): text[span.start : span.end]}, names)
-            for word, span in self._marked(text).items()
+            answered_line(text, span, words[word] | {self._own_attribute(span): text[span.start : span.end]}, names)
+            for word, span in self._marked_words(text).items()
         ]
 
     def target_requests(self, asked: Sequence[Target]) -> list[Request]:
@@ -356,13 +361,13 @@ def _lines_schema(columns: int) -> dict[str, Any]:
     return {"type": "array", "items": line}
 
 
-def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
+def _mistake_turns(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the chat turns that show a model its answer and ask it to correct the fault."""
     asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
     return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
 
 
-def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
+def _find_failure(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
     """Return the reason why a reply is not a rewrite, or None if it is one."""
     if not reply.ok:
         return NotRewritten(reply.outcome, reply.reason)

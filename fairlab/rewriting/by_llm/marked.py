@@ -76,7 +76,7 @@ def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) 
         for line, span in zip(lines, spans, strict=True):
             first = places.index(span.start)
             count = sum(span.start <= place < span.end for place in places)
-            line.append(_in_place(pairs, first, count))
+            line.append(_replacement_at(pairs, first, count))
     return lines
 
 
@@ -87,7 +87,7 @@ def answered_line(text: str, span: Span, answer: Mapping[str, str], names: Seque
     return [word, *(case(answer[name][:1]) + answer[name][1:] for name in names)]
 
 
-def _in_place(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], first: int, count: int) -> str:
+def _replacement_at(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], first: int, count: int) -> str:
     """Return the replacement for ``count`` words, starting with word number ``first``."""
     place = 0
     for before, after in pairs:

@@ -18,7 +18,7 @@ from fairlab.text.view import View, read_view
 FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
 SHORTEST_HEADLINE = 5  # minimum number of words of a headline; shorter ones are names and titles of works
 _WORD = re.compile(r"[^\W\d_]+")
-_SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
+_SMALL = re.compile(" [a-z]{4}")  # a longer word in lower case
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 _TITLES |= frozenset("san santa".split())
@@ -80,13 +80,13 @@ def may_be_read_in_another_case(text: str) -> bool:
 def _read_paragraph(text: str) -> tuple[str, Callable[[str, str], str]]:
     """Return a paragraph in sentence case, and the function that restores the case of new words."""
     if text.isupper():
-        return _in_sentence_case(text), lambda new, _: new.upper()
+        return _to_sentence_case(text), lambda new, _: new.upper()
     if text.islower():
-        return _in_sentence_case(text), lambda new, _: new.lower()
-    return (_headline_in_sentence_case(text) if _is_headline(text) else text), _capitalised
+        return _to_sentence_case(text), lambda new, _: new.lower()
+    return (_headline_to_sentence_case(text) if _is_headline(text) else text), _capitalise
 
 
-def _capitalised(new: str, first: str) -> str:
+def _capitalise(new: str, first: str) -> str:
     """Capitalise each new word of a headline if ``first``, the first letter of the old words, is a capital."""
     return re.sub(r"(?<![^\W_])[^\W\d_]", lambda match: match[0].upper(), new) if first.isupper() else new
 
@@ -105,7 +105,7 @@ def _is_headline(text: str) -> bool:
     )
 
 
-def _headline_in_sentence_case(text: str) -> str:
+def _headline_to_sentence_case(text: str) -> str:
     """Convert a headline to sentence case. Dictionary words become lower-case unless they are part of a name."""
     letters, matches = list(text), list(_WORD.finditer(text))
     kept = [_keeps_capital(match[0]) for match in matches]
@@ -134,7 +134,7 @@ def _keeps_capital(word: str) -> bool:
     )
 
 
-def _in_sentence_case(text: str) -> str:
+def _to_sentence_case(text: str) -> str:
     """Convert a text in only one case to sentence case.
 
     The text stays unchanged if it is too short, has no words to capitalise, or could not be converted back.
@@ -170,7 +170,7 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for start, longer in _longer_names_in(text):
+    for start, longer in _find_longer_names(text):
         letters[start : start + len(longer)] = longer
     return "".join(letters)
 
@@ -188,11 +188,11 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
         if word in words and (
             start < 2 or text[start - 1] != " " or not (text[start - 2].isalnum() or text[start - 2] == ",")
         ):
-            return True  # at the start of a sentence, perhaps
+            return True  # perhaps at the start of a sentence
     return False
 
 
-def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
+def _find_longer_names(text: str) -> Iterator[tuple[int, str]]:
     """Yield the start and the capitalised form of each multi-word name of a thing in a lower-case text."""
     known = _longer_names()
     if known.keys().isdisjoint(_WORD.findall(text)):

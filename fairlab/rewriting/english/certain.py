@@ -34,14 +34,14 @@ def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mappin
     for one in listed:
         if all(sense.attribute == NEUTRAL for sense in one.senses):
             continue
-        mention = _certain(text, one, polysemous)
+        mention = _certain_mention(text, one, polysemous)
         if mention is None:
             return []
         found.append(mention)
     return found
 
 
-def _certain(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Mention | None:
+def _certain_mention(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Mention | None:
     if not (_BEFORE.search(text[max(0, one.start - 1) : one.start]) and _AFTER.match(text, one.end)):
         return None
     kinds = {sense.pos for sense in one.senses}

@@ -72,7 +72,7 @@ class CoordinatedPieces:
 
     def __init__(self, known: Mapping[str, Sequence[Sense]], pieces: Sequence[str]) -> None:
         self.known, self.pieces = known, pieces
-        # Entries that a word shares with one beside it, and the place of the latter of both.
+        # Entries that a word shares with the word it is coordinated with, and the index of the second of them.
         self.shared: dict[int, tuple[list[Entry], int]] = {}
 
     def last(self, place: int, attribute: str) -> int:

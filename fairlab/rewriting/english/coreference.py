@@ -36,12 +36,12 @@ _REACH = 60
 class Weights:
     """Weights for choosing the antecedent of a pronoun; tuned on the GAP validation texts."""
 
-    sentence: float = 3.0  # per sentence between the two
+    sentence: float = 3.0  # per sentence between person and pronoun
     subject: float = 2.0  # the person was a subject
-    pronoun: float = 0.2  # the last mention was a pronoun too
+    pronoun: float = 0.2  # the last mention was also a pronoun
     own_clause: float = 1.2  # a possessive in the clause of that subject
     topic: float = 0.1  # per earlier mention, up to three
-    near: float = 0.05  # per mention between the two
+    near: float = 0.05  # per mention between person and pronoun
     possessor: float = 0.2  # the person was only mentioned as a possessor
     gender: float = 1.0  # the person has the pronoun's gender, as shown by more than a doubtful name
     place: float = 1.0  # a name of unknown gender after *in*, *at*, *from*, *to* or *of*
@@ -88,7 +88,7 @@ class Coreference:
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in doc}
         self.sentence = [*accumulate(bool(token.is_sent_start) for token in doc)]
-        self.quoted = _quoted(doc)
+        self.quoted = _find_quoted(doc)
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[tuple[Any, Person]] = []
@@ -174,10 +174,10 @@ class Coreference:
         if before is not None and before.i in self.person_at and before.tag_ == "NN":
             return self.person_at[before.i]
         if before is not None and before.lower_ in _BORN:
-            return self._named_before(before)
+            return self._person_named_before(before)
         return None
 
-    def _named_before(self, born: Any) -> Person | None:
+    def _person_named_before(self, born: Any) -> Person | None:
         """Return the person whose birth name follows: *Alan Gifford, born John Lennox*."""
         for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
             if token.i in self.person_at and token.tag_ == "NNP":
@@ -192,7 +192,7 @@ class Coreference:
             return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
-        subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
+        subject = _predicate_subject(token) or (token.head if token.dep_ == "appos" else None)
         if subject is not None and subject.i > token.i:
             self.said_later.append((token, subject))
         person = self.person_at.get(subject.i) if subject is not None else None
@@ -259,7 +259,7 @@ class Coreference:
         score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
         score -= weights.noun * (token.tag_ in ("NN", "NNS"))
         score -= weights.article * (not person.attribute and has_article(token))
-        score += weights.relative * _tells_of(token, pronoun)
+        score += weights.relative * _is_in_who_clause(token, pronoun)
         if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
             score += weights.own_clause
         return score
@@ -314,22 +314,22 @@ def _is_uncounted(token: Any) -> bool:
 
 def _owner(token: Any) -> Any:
     """Return the noun that an adjective describes: the *subordinate* of *female subordinate*."""
-    token = _first_joined(token)
+    token = _first_conjunct(token)
     if token.dep_ in ("amod", "compound", "nmod"):
         return token.head
-    return _said_of(token) or token
+    return _predicate_subject(token) or token
 
 
-def _first_joined(token: Any) -> Any:
+def _first_conjunct(token: Any) -> Any:
     """Return the first word in a coordination with *and*: *both American and Mexican*, *a stage and film actress*."""
     while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
         token = token.head
     return token
 
 
-def _said_of(token: Any) -> Any:
+def _predicate_subject(token: Any) -> Any:
     """Return the subject of a predicate noun or adjective (*she is a mother*, *promoted as a woman*), or None."""
-    token = _first_joined(token)
+    token = _first_conjunct(token)
     if token.dep_ in ("attr", "acomp", "oprd"):
         verb = token.head
     elif token.dep_ == "pobj" and token.head.lower_ == "as":
@@ -346,7 +346,7 @@ def _said_of(token: Any) -> Any:
     return None
 
 
-def _tells_of(token: Any, pronoun: Any) -> bool:
+def _is_in_who_clause(token: Any, pronoun: Any) -> bool:
     """Return whether ``pronoun`` is in a *who* clause that modifies ``token``, as in *a man who sold his house*."""
     if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
         return False
@@ -378,7 +378,7 @@ def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> 
     return [run for run in runs if len(run) > 1 or run[0].idx in marked or not is_date(run[0])]
 
 
-def _quoted(doc: Any) -> list[bool]:
+def _find_quoted(doc: Any) -> list[bool]:
     """Return, for every token, whether it is inside a quotation."""
     found, inside = [], False
     for token in doc:

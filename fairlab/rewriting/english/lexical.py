@@ -68,26 +68,28 @@ class LexicalRules:
         self.tables: dict[tuple[str, str | None], ActionTable] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
-        # Words that are no mention of a person in some contexts, before their sense is asked for.
+        # Words that some contexts rule out as mentions before their sense is determined.
         self.doubtful = frozenset(things_by_word()) | surfaces("old")
         self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
-        # Words in small letters that may need a capital in order to be rewritten.
+        # Lower-case words that may need a capital in order to be rewritten.
         capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
         self.capitalised = {piece for term in capital for piece in word_pieces(term)}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
-        table = self.tables.get((target, source)) or self._table(
+        table = self.tables.get((target, source)) or self._build_table(
             target, source, lambda attribute: target if source in (None, attribute) else attribute
         )
         return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """Return ``text`` with the attribute of every mention replaced as ``other`` maps it."""
-        table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
+        table = self.tables.get(("", None)) or self._build_table(
+            "", None, lambda attribute: other.get(attribute, attribute)
+        )
         return self._run(text, table, "")
 
-    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
+    def _build_table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
         """Build the action table for a target and cache it for the next text."""
         self.tables[target, source] = table = self.actions.table(goal)
         return table
@@ -168,8 +170,8 @@ class LexicalRules:
 class _Work:
     """State of a text that is being rewritten in place."""
 
-    taken: TextWords | None = None  # words that no new name may equal; read at the first name
-    coordinated: CoordinatedPieces | None = None  # made at the first word of several senses
+    taken: TextWords | None = None  # words that a new name must not equal; set at the first name
+    coordinated: CoordinatedPieces | None = None  # set at the first word with several senses
 
     def __init__(self, rules: LexicalRules, text: str, pieces: list[str], target: str, source: str | None) -> None:
         self.rules, self.text, self.pieces, self.target, self.source = rules, text, pieces, target, source
@@ -183,7 +185,7 @@ class _Work:
     def shows(self, place: int, action: Action) -> bool:
         """Return whether a word has its listed sense. A word listed only in longer terms must begin one of them."""
         if not action.kind:
-            return self._longer(place) is not None
+            return self._find_longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
         return action.kind != "name" or action.longer or joined or self._is_first_name(place, action)
 
@@ -218,8 +220,8 @@ class _Work:
         elif kind == "title":
             if action.new not in ("Dame", "Sir") or piece_neighbours(self.pieces, place).precedes_name:
                 pieces[place] = action.new
-        elif self._stands(place, action.sense):
-            self._put(place, place, self._in_context(place, action))
+        elif self._has_sense(place, action.sense):
+            self._put(place, place, self._form_in_context(place, action))
 
     def _shown_sense(self, place: int, attribute: str) -> Sense | None:
         """Return the sense of a coordinated noun or title, or of a title before a name, and None for other words."""
@@ -238,7 +240,7 @@ class _Work:
         """Return the target or, in a swap, the other attribute."""
         return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
 
-    def _in_context(self, place: int, action: Action) -> str:
+    def _form_in_context(self, place: int, action: Action) -> str:
         """Return the new form of a word. Among several neutral forms, choose the one that fits the following word."""
         entry, vocabulary = action.sense.entry, self.rules.vocabulary
         if entry is None or len(entry.neutral_forms) == 1 or not self.target:
@@ -265,7 +267,7 @@ class _Work:
     def _turn_longer(self, place: int) -> bool:
         """Rewrite the multi-word term that begins at ``place``, and return whether there is one."""
         vocabulary = self.rules.vocabulary
-        longer = self._longer(place)
+        longer = self._find_longer(place)
         if longer is None:
             return False
         last, sense = longer
@@ -282,7 +284,7 @@ class _Work:
         self._put(place, last, recase(found, vocabulary.listed(sense), new))
         return True
 
-    def _longer(self, place: int) -> tuple[int, Sense] | None:
+    def _find_longer(self, place: int) -> tuple[int, Sense] | None:
         """Return the last index and the sense of the multi-word term that begins at ``place``, or None."""
         following = fold(self.word(place + 2))
         for words, term in self.rules.longer[fold(self.pieces[place])]:
@@ -299,7 +301,7 @@ class _Work:
         found, target = pieces[place], self.target or self._goal(sense.attribute)
         if self.taken is None:
             self.taken = TextWords(self.text)
-        taken = self.taken if sense.entry is None else ()  # a row of the lexicon is reversible
+        taken = self.taken if sense.entry is None else ()  # replacements from a row of the lexicon are reversible
         new = self.rules.vocabulary.name(found, sense, target, taken)
         if place + 2 < len(pieces) and pieces[place + 1] == " ":
             second = pieces[place + 2]
@@ -328,7 +330,7 @@ class _Work:
         named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
         return named or word.casefold() in BEFORE_FIRST_NAMES
 
-    def _stands(self, place: int, sense: Sense) -> bool:
+    def _has_sense(self, place: int, sense: Sense) -> bool:
         """Return whether a noun or adjective at ``place`` is used in the relevant sense."""
         found = self.pieces[place]
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
@@ -361,7 +363,7 @@ class _Work:
         pieces = self.pieces
         found = pieces[last]
         if not new:
-            new = self._dropped(first, last)
+            new = self._drop(first, last)
         if first != last:
             pieces[first : last + 1] = [""] * (last + 1 - first)
         pieces[first] = new
@@ -380,7 +382,7 @@ class _Work:
         elif found.endswith("s") and not new.endswith("s") and after[1:2] in ("", " "):
             pieces[last + 1] = after[0] + "s" + after[1:]
 
-    def _dropped(self, first: int, last: int) -> str:
+    def _drop(self, first: int, last: int) -> str:
         """Return the replacement for words without a new form: the standalone phrase or, before a noun, "".
 
         Before a noun, the space after the words is removed as well.

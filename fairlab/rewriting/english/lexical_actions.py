@@ -22,9 +22,9 @@ class Action(NamedTuple):
     kind: str  # plain, ambiguous, subject, word, name, title, same; empty for a word that is not listed on its own
     new: str
     sense: Sense
-    longer: bool = False  # the first word of a longer term as well
-    neutral: bool = False  # a neutral form of one word that is converted back to an attribute
-    other_sense: bool = False  # a first name that is more often another word
+    longer: bool = False  # whether it is also the first word of a longer term
+    neutral: bool = False  # whether it is a neutral form that is converted back to an attribute
+    other_sense: bool = False  # whether it is a first name that is more often another word
 
 
 class ActionTable(NamedTuple):
@@ -47,7 +47,7 @@ class Actions:
     def __init__(self, vocabulary: Vocabulary, longer: Collection[str], *, swap_names: bool) -> None:
         self.vocabulary, self.longer, self.swap_names = vocabulary, longer, swap_names
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
-        # Nouns and titles of several entries, of which a neighbour shows the one that is meant.
+        # Nouns and titles in several entries; a neighbour shows which entry is meant.
         self.several = {
             surface
             for term, senses in vocabulary.senses.items()
@@ -76,7 +76,7 @@ class Actions:
                     action = action._replace(
                         longer=term in self.longer, neutral=sense.attribute == NEUTRAL, other_sense=other
                     )
-                    # Names share a few actions, so that those of frequent words stay in the processor's cache.
+                    # Names share a few actions, so that the actions of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
         idle = frozenset(word for word, action in table.items() if action.kind in ("", "same"))
         return ActionTable(table, idle, frozenset(word for word, action in table.items() if action.neutral))

@@ -34,7 +34,7 @@ def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
         third_person: Whether the verbs are in the third person singular before the change.
     """
     verb = _verb_after(pieces, place, third_person)
-    if verb is None and _is_inverted(pieces, place, third_person):
+    if verb is None and _agree_inverted(pieces, place, third_person):
         return
     if verb is not None and third_person:
         _agree_coordinated(pieces, verb)
@@ -74,7 +74,7 @@ def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None
     return None
 
 
-def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
+def _agree_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
     """Rewrite the verb before the pronoun in a question (*is he*, *doesn't she*), and return whether there is one."""
     forms = PLURAL if third_person else SINGULAR
     verb = place - 2

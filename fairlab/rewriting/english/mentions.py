@@ -39,7 +39,7 @@ RECENT = 512  # number of texts whose listed words are cached, because each text
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
-UNALIGNED = "a word is joined to others"  # name of the following error in counts
+UNALIGNED = "a word is joined to others"  # key under which the following error is counted
 
 
 class Unaligned(FairlabError):
@@ -127,7 +127,7 @@ class MentionFinder:
             return Possible(frozenset(), frozenset(), returns=False)
         found = self.listed(text)
         attributes = {sense.attribute for one in found for sense in one.senses}
-        attributes |= {sense.attribute for _, _, sense in self._told(text)}
+        attributes |= {sense.attribute for _, _, sense in self._possible_ages(text)}
         certain = {sense.attribute for one in found for sense in one.senses if sense.pos == "pronoun"}
         returns = any(self._returns(one, sense) for one in found for sense in one.senses if sense.attribute == NEUTRAL)
         return Possible(frozenset(attributes), frozenset(certain), returns)
@@ -154,9 +154,9 @@ class MentionFinder:
         spans = list(self.finder.find_read(text))
         if not spans:
             return []
-        protected, surnames, last = self._protected(text), last_names(text), last_names(text, whole=True)
+        protected, surnames, last = self._protected_parts(text), last_names(text), last_names(text, whole=True)
         found = []
-        for span in self._whole(text, spans):
+        for span in self._extend_names(text, spans):
             if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
                 continue
             if _SEVERAL.search(text, span.start, span.end):  # "European, American" is not "European American"
@@ -165,13 +165,13 @@ class MentionFinder:
             senses = tuple(
                 sense
                 for sense in self.vocabulary.senses[span.term]
-                if _may_stand(word, sense, beside, last if beside.precedes_name else surnames)
+                if _may_have_sense(word, sense, beside, last if beside.precedes_name else surnames)
             )
             if senses:
                 found.append(ListedWord(span.start, span.end, word, senses, beside))
         return found
 
-    def _whole(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    def _extend_names(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
         """Yield the spans, extended to whole hyphenated names: *Mary-Jane* is one span."""
         last = 0
         for span in spans:
@@ -180,7 +180,7 @@ class MentionFinder:
                 start, last = whole_name(text, span.start, span.end) if named else (span.start, span.end)
                 yield Span(start, last, span.term)
 
-    def _protected(self, text: str) -> list[tuple[int, int]]:
+    def _protected_parts(self, text: str) -> list[tuple[int, int]]:
         """Return the spans whose words do not count: addresses, titles of works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
@@ -209,7 +209,7 @@ class MentionFinder:
             told = shared.get(one.start, ())
             for sense in sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told)):
                 is_judged = judge is not None and judge.judges(sense)
-                if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
+                if one.start in judged if is_judged else self._has_sense(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
         if judge is None:
@@ -243,7 +243,7 @@ class MentionFinder:
         found = []
         for one in self.listed(text):
             for sense in one.senses:
-                if self._stands_beside(one.word, sense, one.beside):
+                if self._has_sense_by_neighbours(one.word, sense, one.beside):
                     found.append(self._mention(one, sense, None))
                     break
         return found
@@ -254,7 +254,7 @@ class MentionFinder:
     def _returns(self, one: ListedWord, sense: Sense) -> bool:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
-    def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
+    def _has_sense_by_neighbours(self, word: str, sense: Sense, beside: Neighbours) -> bool:
         """Return whether a word is used in the given sense, judged from its neighbours."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
@@ -278,7 +278,7 @@ class MentionFinder:
             return beside.before.lower() not in BEFORE_VERBS
         return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
-    def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    def _has_sense(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         """Return whether a word is used in the given sense, judged from the parse."""
         if sense.pos == "pronoun":
             return True
@@ -304,12 +304,12 @@ class MentionFinder:
 
     def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
         """Yield the ages of people, as figures or words."""
-        for start, end, sense in self._told(text):
+        for start, end, sense in self._possible_ages(text):
             token = syntax.at(start)
             if token is not None and whose_age(token) is not None:
                 yield Mention(start, end, text[start:end], sense, token, False)
 
-    def _told(self, text: str) -> Iterator[tuple[int, int, Sense]]:
+    def _possible_ages(self, text: str) -> Iterator[tuple[int, int, Sense]]:
         """Yield the start, end and sense of numbers that may be the ages of people."""
         for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
             sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
@@ -322,7 +322,7 @@ class MentionFinder:
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
 
 
-def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
+def _may_have_sense(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
     """Return whether a word may be used in the given sense, judged only from the text."""
     if sense.pos == "pronoun":
         return word != "US" and not _is_in_title(word, beside)

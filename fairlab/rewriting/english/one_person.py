@@ -58,16 +58,16 @@ class People:
         attribute = selected.sense.attribute
         if attribute == NEUTRAL:
             return False
-        left = list(self._left_alone(attribute, own))
+        left = list(self._unchanged_words(attribute, own))
         return (
             any(self._shows(start, word, own) for start, word in left)
-            or self._stands_by_unknown(left, own)
+            or self._has_unknown_name_nearby(left, own)
             or any(m.sense.pos == "name" and self._is_middle_name(m) for m in own)
             or self._is_one_of_named_group(own, attribute)
             or self._leaves_pronouns_in_doubt(own, attribute)
         )
 
-    def _left_alone(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
+    def _unchanged_words(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
         """Yield the offset and word of every listed form of an attribute that is not part of a mention."""
         taken = [(m.start, m.end) for m in (*self.mentions, *own)]
         for span in self.finder.finder.find(self.text):
@@ -106,7 +106,7 @@ class People:
         known = find_name(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
         return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
 
-    def _stands_by_unknown(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
+    def _has_unknown_name_nearby(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
         """Return whether a pronoun of the person may refer to an unchanged full name, as in *the Scott Parkin case*."""
         if not any(m.sense.pos == "pronoun" for m in own):
             return False
@@ -158,7 +158,7 @@ class People:
             return True
         if len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns):
             return True
-        return any(_stands_beside_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
+        return any(_is_joined_to_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
 
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
         """Return whether it is clear to whom a pronoun refers.
@@ -215,7 +215,7 @@ def _follows_in_brackets(token: Any) -> bool:
     return len(before) == 2 and before[1].text == "(" and before[0].tag_.startswith("NNP")
 
 
-def _stands_beside_another(token: Any, alike: Sequence[Mention]) -> bool:
+def _is_joined_to_another(token: Any, alike: Sequence[Mention]) -> bool:
     """Return whether *and* or *or* joins a word to another one of its attribute: *either Susan or Laura likes her*."""
     others = [m.token for m in alike if m.token is not None and m.token != token and m.sense.pos != "pronoun"]
     while token.dep_ == "compound" and token.head.tag_.startswith("NNP"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 WEIGHTS = Path(__file__).with_name("people_judge.safetensors")
-LAYERS = (2, 4, 6)  # hidden states of the encoder whose vectors are joined
+LAYERS = (2, 4, 6)  # layers of the encoder whose hidden states are concatenated
 RECENT = 512  # number of texts whose judgements are cached, because each text is queried several times
 Spans = Sequence[tuple[int, int]]
 

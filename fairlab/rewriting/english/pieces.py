@@ -11,7 +11,7 @@ from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE
 _split = re.compile(r"(\W+)").split
 # Translation tables for printable ASCII texts, which split them several times as fast as the pattern.
 _WORD_BYTES = frozenset(byte for byte in range(128) if chr(byte).isalnum() or chr(byte) == "_")
-_BLANK = "\x01"  # represents a space of a separator while a text is split
+_BLANK = "\x01"  # represents a space in a separator while a text is split
 _WORDS = bytes(byte if byte in _WORD_BYTES else 32 for byte in range(256))
 _GAPS = bytes(32 if byte in _WORD_BYTES else 1 if byte == 32 else byte for byte in range(256))
 

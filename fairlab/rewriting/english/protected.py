@@ -8,9 +8,9 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Characters that occur in no mark or quotation; most texts consist only of these.
+# Characters that no mark or quotation contains; most texts consist only of these.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-# Patterns of protected spans, each with characters of which every match has at least one; most texts have none.
+# Patterns of protected spans, each with strings of which every match contains one; most texts contain none.
 _PATTERNS = (
     (("`",), r"```.*?```"),  # fenced code
     (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
@@ -25,9 +25,9 @@ _PATTERNS = (
     (("()",), r"\b\w+\(\)"),
 )
 _MARKS = tuple(dict.fromkeys(mark for marks, _ in _PATTERNS for mark in marks))
-# ASCII characters that occur in no mark of one or two characters but parentheses; most texts have no other ones.
+# ASCII characters of which no mark consists, except parentheses; most texts contain only these.
 _UNMARKED = bytes(byte for byte in range(128) if chr(byte) not in "`</@#_")
-# Every alternative begins with its mark, which a search finds at once.
+# Every alternative begins with its mark, which makes the search fast.
 _QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|\"(?<!\w\")[^\"]{1,2000}\"(?!\w)")
 # A pronoun in quotation marks is mentioned, not used.
 _MENTIONED = frozenset("he she him her his hers himself herself they them their theirs themself".split())

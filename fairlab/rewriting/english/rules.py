@@ -87,7 +87,7 @@ class RuleRewriter:
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
         made = self._rewrite(texts, [[WholeText(target)] for target in targets])
-        return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
+        return self._keep_failed(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
     def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
         """Return every text rewritten to each target, or the reason for failure. Each text is parsed at most once."""
@@ -103,7 +103,7 @@ class RuleRewriter:
         Raises:
             FairlabError: The axis does not have exactly two attributes.
         """
-        return self._kept(texts, self.exchanges(texts))
+        return self._keep_failed(texts, self.exchanges(texts))
 
     def exchanges(self, texts: Sequence[str]) -> list[str | Unaligned]:
         """Return every text with the two attributes of the axis swapped, or the reason for failure.
@@ -123,7 +123,7 @@ class RuleRewriter:
         made = self._rewrite(texts, [[Exchanged(other)]] * len(texts))
         return [one if isinstance(one, Unaligned) else one[0] for one in made]
 
-    def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
+    def _keep_failed(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
         """Return the rewritten texts. Texts that could not be rewritten are counted and stay unchanged."""
         self.unaligned += sum(isinstance(one, Unaligned) for one in made)
         return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
@@ -147,7 +147,9 @@ class RuleRewriter:
                 continue
             certain = self._certain(view.text)
             if certain and all(choice.is_told_by(certain) for choice in chosen):
-                rewritten[index] = [self._turned(view, None, choice(certain, view.text, None)) for choice in chosen]
+                rewritten[index] = [
+                    self._rewrite_view(view, None, choice(certain, view.text, None)) for choice in chosen
+                ]
             else:
                 unsure.append(index)
         docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
@@ -159,11 +161,11 @@ class RuleRewriter:
                 rewritten[index] = error
                 continue
             rewritten[index] = [
-                self._turned(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
+                self._rewrite_view(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
             ]
         return rewritten
 
-    def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
+    def _rewrite_view(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
         """Rewrite some mentions in the text of a view, and return the original with these changes."""
         return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
@@ -196,7 +198,7 @@ class RuleRewriter:
 
         The arguments are the same as for :meth:`turn_people`.
         """
-        return self._kept(texts, self.turn_people(texts, selections, docs))
+        return self._keep_failed(texts, self.turn_people(texts, selections, docs))
 
     def turn_people(
         self,
@@ -243,10 +245,10 @@ class RuleRewriter:
         turned: dict[int, tuple[Mention, str]] = {}
         for start, target in chosen:
             self.vocabulary.column(target)
-            turned |= _turned_with(people, start, target) | turned
-            for other in _in_other_fields(text, start, turned, mentions):
-                turned |= _turned_with(people, other, target) | turned
-        return self._turned(view, syntax, list(turned.values()))
+            turned |= _person_mentions(people, start, target) | turned
+            for other in _matches_in_other_fields(text, start, turned, mentions):
+                turned |= _person_mentions(people, other, target) | turned
+        return self._rewrite_view(view, syntax, list(turned.values()))
 
     def _turn_alone(self, view: View, chosen: Sequence[tuple[int, str]]) -> str | None:
         """Return the text with its only listed word rewritten if that word is selected and certain, else None."""
@@ -256,7 +258,7 @@ class RuleRewriter:
         self.vocabulary.column(target)
         if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != start:
             return None
-        return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
+        return self._rewrite_view(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
         """Return a text in sentence case with some mentions rewritten. The arguments are those of :meth:`edits`."""
@@ -336,7 +338,7 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
-def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
+def _person_mentions(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
     """Return the mentions to rewrite, by offset, for the person that the word at ``start`` refers to."""
     turned = {}
     for mention in people.mentions_at(start):
@@ -347,7 +349,7 @@ def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Men
     return turned
 
 
-def _in_other_fields(
+def _matches_in_other_fields(
     text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
 ) -> list[int]:
     """Return the offsets of words in other fields that equal a rewritten noun or name and refer to the same person."""

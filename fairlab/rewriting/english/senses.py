@@ -18,7 +18,7 @@ from fairlab.rewriting.english.things import (
 from fairlab.text.words import UNITS_OF_AGE
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
-# After these words, a name is that of a known figure, *Queen Victoria*, *Pope John*; both stay unchanged.
+# A name after one of these words is a known figure's (*Queen Victoria*, *Pope John*); both words stay unchanged.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
@@ -120,7 +120,7 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if (
         _is_joined_to_thing(token)
         or is_told_a_thing(token)
-        or _rules(token)
+        or _is_ruler(token)
         or _names_a_thing(token)
         or _is_owner_of_verb(token)
     ):
@@ -171,7 +171,7 @@ def _is_joined_to_thing(token: Any) -> bool:
     )
 
 
-def _rules(token: Any) -> bool:
+def _is_ruler(token: Any) -> bool:
     """Return whether a ruler's title follows a name: *Frederick William, Elector of Brandenburg*."""
     place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
@@ -289,7 +289,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         return True
     if other == "rank":
         return False
-    if _joined_to_participle(token):
+    if _is_joined_to_participle(token):
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
         return False
@@ -363,7 +363,7 @@ def _is_exclamation(word: str, token: Any) -> bool:
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 
 
-def _joined_to_participle(token: Any) -> bool:
+def _is_joined_to_participle(token: Any) -> bool:
     """Return whether a hyphen joins a word to a participle that applies to people: *Black-owned*."""
     place = token.i + 2
     return (

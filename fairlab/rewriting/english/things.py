@@ -10,7 +10,7 @@ from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 _LONGER_NAMES = ("ORG", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "LOC", "GPE")
-# After a name and *'s*, one of these is a thing named after a person instead of a person.
+# After a name and *'s*, one of these words shows that the name belongs to a thing, not to a person.
 _CALLED_AFTER = frozenset(
     "law laws disease syndrome theorem principle paradox comet cube constant equation rule test phenomenon".split()
 )
@@ -116,7 +116,7 @@ def _is_acronym(token: Any) -> bool:
     return bool(
         token.is_upper
         and 2 < len(token) < 5
-        and not any(one.is_upper for one in _beside(token) if len(one) > 1)
+        and not any(one.is_upper for one in _adjacent_words(token) if len(one) > 1)
         and not (len(token) == 4 and _is_only_name(token.text))
     )
 
@@ -127,7 +127,7 @@ def _is_only_name(word: str) -> bool:
     return known is not None and known.is_counted and not known.other_sense
 
 
-def _beside(token: Any) -> list[Any]:
+def _adjacent_words(token: Any) -> list[Any]:
     places = (token.i - 1, token.i + 1)
     return [token.doc[place] for place in places if 0 <= place < len(token.doc) and token.doc[place].is_alpha]
 

@@ -85,7 +85,7 @@ class Vocabulary:
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
         # Entry for ages in figures or words; its form for every attribute with ages is generated on use.
-        told = {self._told_by(years) for years in range(120)}  # no number of years gives an adult of unstated age
+        told = {self._attribute_of_age(years) for years in range(120)}  # excludes *adult*, an unstated age
         forms = tuple(name if name in told else "" for name in self.columns)
         self.age = Entry(forms, "figures", "age", "", "")
 
@@ -113,10 +113,10 @@ class Vocabulary:
 
     def age_sense(self, years: int) -> Sense | None:
         """Return the sense of an age, or None if no attribute includes it."""
-        attribute = self._told_by(years)
+        attribute = self._attribute_of_age(years)
         return Sense(attribute, self.age) if attribute else None
 
-    def _told_by(self, years: int) -> str:
+    def _attribute_of_age(self, years: int) -> str:
         """Return the first attribute that includes an age, or an empty string."""
         return next((name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high), "")
 

@@ -52,7 +52,7 @@ class Affirming:
         A text to which no rule applies has no rewrites.
         """
         return [
-            list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
+            list(dict.fromkeys(self._apply_variants(text, list(self._sites(doc)), variants)))
             for text, doc in zip(texts, parse(texts), strict=True)
         ]
 
@@ -63,16 +63,16 @@ class Affirming:
         """
         found = []
         for text, doc in zip(texts, parse(texts), strict=True):
-            edits = [edit for token in doc if (edit := self._negated(doc, token)) is not None]
+            edits = [edit for token in doc if (edit := self._negate(doc, token)) is not None]
             found.append([apply_edits(text, [edit]) for edit in edits])
         return found
 
-    def _negated(self, doc: Any, token: Any) -> Edit | None:
+    def _negate(self, doc: Any, token: Any) -> Edit | None:
         after = doc[token.i + 1].lower_ if token.i + 1 < len(doc) else ""
         if token.lower_ in BE:
             last, opposite = self._opposite(doc, token.i + 1)
             return None if last is None else Edit(token.idx, last.idx + len(last), f"{token.text} not {opposite}")
-        if token.tag_ in FINITE and not _helped(doc, token) and after not in PARTICLES:
+        if token.tag_ in FINITE and not _has_helper(doc, token) and after not in PARTICLES:
             verb = self.negations.get(_lemma(token))
             if verb is not None:
                 return _edit(token, token, f"{DOES[token.tag_]} not {verb}")
@@ -89,7 +89,7 @@ class Affirming:
                 return doc[start + words - 1], opposite
         return None, ""
 
-    def _said(self, text: str, sites: Sequence[list[Edit]], variants: int) -> Iterator[str]:
+    def _apply_variants(self, text: str, sites: Sequence[list[Edit]], variants: int) -> Iterator[str]:
         for k in range(variants if sites else 0):
             yield apply_edits(text, [site[k % len(site)] for site in sites])
 
@@ -132,7 +132,7 @@ class Affirming:
             modal = SHORTENED.get(helper, before.text)
             found = [_edit(before, token, f"{modal} hardly")]
             if modal.casefold() not in ("can", "could"):  # "can stop short of" would imply the ability to do it
-                stop = f"{modal} stop short of {_inflected(_lemma(verb), 'VBG')}"
+                stop = f"{modal} stop short of {_inflect(_lemma(verb), 'VBG')}"
                 found.append(_edit(before, verb, stop))
             return found
         return []
@@ -144,18 +144,18 @@ class Affirming:
             return []
         base, tag = _lemma(verb), DO[helper.lower_]
         following = doc[verb.i + 1].lower_ if verb.i + 1 < len(doc) else ""
-        gerund = _inflected(base, "VBG")
+        gerund = _inflect(base, "VBG")
         if helper.i == 0 or doc[helper.i - 1].text in ".!?;:":  # an imperative
             return [_edit(helper, verb, new) for new in (f"avoid {gerund}", f"refrain from {gerund}")]
-        hardly = f"hardly {_inflected(base, tag)}"
+        hardly = f"hardly {_inflect(base, tag)}"
         if base == "have" and following == "to":
             return [_edit(helper, verb, hardly)]
-        new = [f"{_inflected('refrain', tag)} from {gerund}", f"{_inflected('stop', tag)} short of {gerund}", hardly]
+        new = [f"{_inflect('refrain', tag)} from {gerund}", f"{_inflect('stop', tag)} short of {gerund}", hardly]
         with_particle = f"{base} {following}"
         if with_particle in self.complements:
-            return [_edit(helper, doc[verb.i + 1], _finite(self.complements[with_particle], tag))]
+            return [_edit(helper, doc[verb.i + 1], _inflect_phrase(self.complements[with_particle], tag))]
         if (one := self.complements.get(base) or self.negations.get(base)) and following not in PARTICLES:
-            new = [_finite(one, tag)]
+            new = [_inflect_phrase(one, tag)]
         return [_edit(helper, verb, one) for one in new]
 
     def _never(self, doc: Any, token: Any) -> list[Edit]:
@@ -166,9 +166,9 @@ class Affirming:
         verb = _verb(doc, token.i + 1, tuple(FINITE))
         if verb is None or before in BE:
             return [ever]
-        gerund, tag = _inflected(_lemma(verb), "VBG"), verb.tag_
-        ways = [f"always {_inflected('refrain', tag)} from {gerund}"]
-        ways += [f"always {_inflected('stop', tag)} short of {gerund}"]
+        gerund, tag = _inflect(_lemma(verb), "VBG"), verb.tag_
+        ways = [f"always {_inflect('refrain', tag)} from {gerund}"]
+        ways += [f"always {_inflect('stop', tag)} short of {gerund}"]
         return [
             *(_edit(token, verb, way) for way in ways),
             ever,
@@ -186,7 +186,7 @@ class Affirming:
         if before is not None and before.lower_ == "with":
             return [_edit(before, token, "without any")]
         if before is not None and before.lower_ in ("has", "have", "had") and before.tag_ in FINITE:
-            return [_edit(before, token, f"{_inflected('lack', before.tag_)} any"), _edit(token, token, "hardly any")]
+            return [_edit(before, token, f"{_inflect('lack', before.tag_)} any"), _edit(token, token, "hardly any")]
         return [_edit(token, token, "hardly any")]
 
     def _fail(self, doc: Any, token: Any) -> list[Edit]:
@@ -200,13 +200,13 @@ class Affirming:
         base = _lemma(verb)
         tag = {"fails": "VBZ", "failed": "VBD", "failing": "VBG"}.get(token.lower_, "VB")
         if base in self.complements:
-            return [_edit(token, verb, _finite(self.complements[base], tag))]
-        gerund = _inflected(base, "VBG")
-        ways = [f"{_inflected('stop', tag)} short of {gerund}", f"{_inflected('refrain', tag)} from {gerund}"]
+            return [_edit(token, verb, _inflect_phrase(self.complements[base], tag))]
+        gerund = _inflect(base, "VBG")
+        ways = [f"{_inflect('stop', tag)} short of {gerund}", f"{_inflect('refrain', tag)} from {gerund}"]
         return [_edit(token, verb, way) for way in ways]
 
 
-def _helped(doc: Any, verb: Any) -> bool:
+def _has_helper(doc: Any, verb: Any) -> bool:
     """Return whether one of the three words before a verb is an auxiliary, a negation or *to*."""
     before = {token.lower_ for token in doc[max(0, verb.i - 3) : verb.i]}
     return bool(before & (BE | HAVE | DO.keys() | {"not", "n't", "never", "to"}))
@@ -236,13 +236,13 @@ def _lemma(verb: Any) -> str:
     return str(lemmas[0]) if lemmas else verb.lower_
 
 
-def _finite(phrase: str, tag: str) -> str:
+def _inflect_phrase(phrase: str, tag: str) -> str:
     """Inflect the verb at the beginning of a verb phrase."""
     head, _, rest = phrase.partition(" ")
-    return f"{_inflected(head, tag)} {rest}".rstrip()
+    return f"{_inflect(head, tag)} {rest}".rstrip()
 
 
-def _inflected(base: str, tag: str) -> str:
+def _inflect(base: str, tag: str) -> str:
     if base == "be" and tag in ("VBZ", "VBP", "VBD"):
         return {"VBZ": "is", "VBP": "are", "VBD": "was"}[tag]
     if tag in ("VB", "VBP"):

@@ -31,8 +31,8 @@ LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # separators between joined statements
 LEAST = 2  # minimum number of words in a statement
-FITTING = 400  # a synonym must be among this number of likeliest words at its position
-VARIANTS = 3  # number of versions of a text without its negations
+FITTING = 400  # number of likeliest words at a position among which a synonym must be
+VARIANTS = 3  # maximum number of rewrites of a text without its negations
 # Words that are capitalised only because they begin a sentence.
 SMALL = frozenset(
     "the a an this that these those it its he she they we i you his her their our my your there here in on at by for "
@@ -93,15 +93,15 @@ class Paraphrase:
         for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
             bases = said or [text]
             turned = [] if said else negated[number][: count // 2]
-            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count - len(turned))]
+            asked += [(number, self._add_opener(bases[k % len(bases)], k)) for k in range(count - len(turned))]
             asked += [(number, one) for one in turned]
         made = [omissions(text)[:count] if self.omit else [] for text in texts]
-        for (number, _), text in zip(asked, self._substituted([text for _, text in asked]), strict=True):
+        for (number, _), text in zip(asked, self._substitute([text for _, text in asked]), strict=True):
             if text != texts[number] and text not in made[number] and len(made[number]) < count:
                 made[number].append(text)
         return made
 
-    def _opened(self, text: str, place: int) -> str:
+    def _add_opener(self, text: str, place: int) -> str:
         """Put an opener before the text of every second rewrite."""
         if place % 2 == 0:
             return text
@@ -110,7 +110,7 @@ class Paraphrase:
         small = first is not None and first.group().casefold() in SMALL and first.group() != "I"
         return f"{opener}, {text[0].lower() + text[1:] if small else text}"
 
-    def _substituted(self, texts: Sequence[str]) -> list[str]:
+    def _substitute(self, texts: Sequence[str]) -> list[str]:
         """Replace one word of each text by its likeliest synonym, if there is one."""
         if self.model is None:
             return list(texts)
@@ -188,7 +188,7 @@ class LexicalEntailment:
         if (self._turns(old) - self._turns(new)) % 2:
             return "turned around"
         for before, after in stretches(surface_tokens(old), surface_tokens(new)):
-            if before != after and (word := self._loose(before, after)):
+            if before != after and (word := self._find_unmatched(before, after)):
                 return f"'{word}' has no counterpart"
         return None
 
@@ -199,7 +199,7 @@ class LexicalEntailment:
         inside = [span for span in self.turning.find(text) if not any(a <= span.start < b for a, b in idle)]
         return contracted + sum(span.term != "n't" for span in inside)
 
-    def _loose(self, before: Sequence[str], after: Sequence[str]) -> str:
+    def _find_unmatched(self, before: Sequence[str], after: Sequence[str]) -> str:
         """Return a content word on one side without a counterpart on the other, or an empty string."""
         known = synonyms()
         for some, others in ((before, after), (after, before)):

@@ -23,9 +23,9 @@ from fairlab.text.pipeline import parse
 from fairlab.text.sentences import sentence_spans
 from fairlab.text.view import Edit, read_view
 
-SHARE = 0.1  # share of the words that change
+SHARE = 0.1  # proportion of words that change
 TRIED, FEWEST_TRIED = 2, 8  # positions tried per change, and their minimum number
-LIKELIEST = (3, 20)  # numbers of the model's candidates at a position; the larger is used if none of the first agrees
+LIKELIEST = (3, 20)  # numbers of candidates at a position; the second is used if none of the first agrees
 HIDDEN = "X"  # replaces a word of the axis in the parser's input
 BEFORE = {"JJ": "NN", "RB": "VB"}  # tags of words that may be inserted, and tag prefixes of the words they modify
 # after these tags, an adjective cannot be inserted: *an American great actress*
@@ -34,7 +34,7 @@ _GOVERNED = frozenset(
     "of for to with from about upon into as by".split()
 )  # prepositions that a verb or adjective takes
 SHORTEST = 4  # minimum letters of a word that may be replaced: shorter ones are mostly function words
-TOKENS = 30  # length of an added sentence
+TOKENS = 30  # maximum number of tokens of an added sentence
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 # Neither replaced nor inserted, because grammar depends on these words and negation reverses the meaning.
@@ -123,8 +123,10 @@ class WordUpshift:
         for likeliest in LIKELIEST:
             left = [number for number in range(len(texts)) if not found.get(number)]
             tried = [place for number in left for place in places[number][0]]
-            words = self._agreeing({place: self._fitting(place, likely[place.query], likeliest) for place in tried})
-            found |= {number: _chosen(places[number][0], words, places[number][1]) for number in left}
+            words = self._find_agreeing(
+                {place: self._usable_words(place, likely[place.query], likeliest) for place in tried}
+            )
+            found |= {number: _choose_edits(places[number][0], words, places[number][1]) for number in left}
         return [view.write(fitted_edits(view.text, found[number])) for number, view in enumerate(views)]
 
     def _places(self, text: str) -> tuple[list[Place], int]:
@@ -161,9 +163,9 @@ class WordUpshift:
         before = [one for one in held if bounds[0] <= one[0] < edit.start]
         after = [one for one in held if edit.end <= one[0] < bounds[1]]
         parts = ((bounds[0], edit.start, before), (edit.end, bounds[1], after))
-        masked = [_with(self.model.mask, text, *part) for part in parts]
+        masked = [_replace_spans(self.model.mask, text, *part) for part in parts]
         gap = "" if replaces else " "
-        first, last = (_with(HIDDEN, text, *part) for part in parts)
+        first, last = (_replace_spans(HIDDEN, text, *part) for part in parts)
         return Place(
             edit,
             number,
@@ -173,7 +175,7 @@ class WordUpshift:
             text[edit.start : edit.end],
         )
 
-    def _agreeing(self, offered: Mapping[Place, Sequence[str]]) -> dict[Place, str]:
+    def _find_agreeing(self, offered: Mapping[Place, Sequence[str]]) -> dict[Place, str]:
         """Return the first candidate that agrees at each position, omitting positions without one."""
         made = [one for place, some in offered.items() for one in (place.unchanged, *map(place.inserted, some)) if some]
         parsed = dict(zip(dict.fromkeys(made), parse(dict.fromkeys(made)), strict=True))
@@ -184,7 +186,7 @@ class WordUpshift:
                 found[place] = word
         return found
 
-    def _fitting(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
+    def _usable_words(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
         """Return the usable words among the ``likeliest`` most likely ones at a position.
 
         The list is empty for a position beyond the model's maximum length.
@@ -195,7 +197,7 @@ class WordUpshift:
         return [word for word in fitting if not self.held(word)]
 
 
-def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
+def _replace_spans(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
     """Replace the spans in a part of a text by ``stand_in``."""
     pieces, position = list[str](), start
     for first, last in spans:
@@ -204,16 +206,16 @@ def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[
     return "".join([*pieces, text[position:end]])
 
 
-def _chosen(places: Sequence[Place], words: Mapping[Place, str], number: int) -> list[Edit]:
+def _choose_edits(places: Sequence[Place], words: Mapping[Place, str], number: int) -> list[Edit]:
     """Return the edits at the first ``number`` positions that have a word and are not adjacent."""
     found: list[Place] = []
     for place in places:
-        if place in words and len(found) < number and all(_apart(place, one, words) for one in found):
+        if place in words and len(found) < number and all(_are_apart(place, one, words) for one in found):
             found.append(place)
     return [replace(place.edit, new=place.inserted_as(words[place])) for place in found]
 
 
-def _apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
+def _are_apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
     return abs(one.word - other.word) > 1 and words[one] != words[other]
 
 
