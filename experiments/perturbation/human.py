@@ -75,7 +75,7 @@ def by_perturber(model: str, pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | None]:
-    """Return the language model's version of every text, or None for a text that it was not asked about."""
+    """Return the language model's version of every text, or None for a text that the model did not get."""
     made = versions(folder)
     known = {
         (one.text, name): made.get(one.id, {}).get(name, one.text) for one in sentences() for name in one.references

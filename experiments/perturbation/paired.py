@@ -58,7 +58,7 @@ def comparisons(runs: Path, one: str, other: str, task: str, seeds: list[int]) -
 
 
 def twins(runs: Path) -> Iterator[Comparison]:
-    """Yield the differences between training on perturbed and on original text, in every quantity, paired by item."""
+    """Yield the differences in every quantity between training on perturbed and on original text, paired by item."""
     for change in compare(runs / "roberta" / "seed_42", runs / "fairberta" / "seed_42").comparisons:
         yield replace(change, phase=TWINS)
 

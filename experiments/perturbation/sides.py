@@ -50,7 +50,7 @@ def sides_of(task: str) -> NDArray[np.str_]:
 
 
 def flips(run: Path, seeds: list[int], task: str) -> NDArray[np.float64]:
-    """Return 100 for every changed copy whose label differs from the original's and 0 for the others, per seed."""
+    """Return, per seed, 100 for each changed copy whose label differs from the original's and 0 for the others."""
     split = SPLITS[task]
     found = items_of(run, seeds, f"{task}_fairscore")
     return np.stack([100.0 * (one[f"{split}_original"] != one[f"{split}_perturbed"]) for one in found])

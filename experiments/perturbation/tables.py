@@ -348,7 +348,7 @@ def audits() -> str:
 
 
 def audit_tags() -> str:
-    """Return, for each tag of the paper's table 9, the percentages of rows with the tag and of agreement."""
+    """Return, for each tag of the paper's table 9, how often it is given and how often both readings agree."""
     rates = {axis: tag_rates(*readings(axis)) for axis in AUDITED}
     rows = [
         [tag, *(f"{100 * rates[axis][tag][0]:.0f}; {100 * rates[axis][tag][1]:.0f}" for axis in AUDITED)]

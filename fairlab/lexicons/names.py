@@ -54,7 +54,7 @@ def find_name(word: str) -> Name | None:
 def load_names() -> dict[str, Name]:
     """Load the first names by folded form, most frequent first.
 
-    ``experiments/lexicons/build.py`` makes the file.
+    The file is made by ``experiments/lexicons/build.py``.
     """
     return read_names(NAMES)
 

@@ -2,8 +2,8 @@
 
 A decoder-only model reads ``INPUT <PERT_SEP> REWRITING`` as one sequence that ends with its tokenizer's end token.
 Positions count only non-padding tokens, so there may be padding between the two parts.
-Shapes: N is the number of texts, S the number of tokens in the longest input, T that in the longest rewrite, M that in
-all rewrites together, and V the size of the vocabulary.
+Shapes: N texts; S tokens in the longest input; T tokens in the longest rewrite; M tokens in all rewrites together; V
+entries in the vocabulary.
 """
 
 from __future__ import annotations

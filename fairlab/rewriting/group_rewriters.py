@@ -145,7 +145,10 @@ class RuleGroups:
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return the versions of every text, or a failure if the parser does not separate a listed word from others."""
+        """Return the versions of every text.
+
+        A text fails if the parser does not separate a listed word from its neighbours; the failure names the word.
+        """
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [
             _refusal(made) if isinstance(made, Unaligned) else Versions(dict(zip(targets, made, strict=True)))
@@ -155,7 +158,7 @@ class RuleGroups:
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
         """Return every text with its two attributes swapped.
 
-        A text fails if the parser does not separate a listed word from others; the failure names the word.
+        A text fails if the parser does not separate a listed word from its neighbours; the failure names the word.
         """
         return [_refusal(made) if isinstance(made, Unaligned) else made for made in self.rewriter.exchanges(texts)]
 

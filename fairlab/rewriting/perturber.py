@@ -1,7 +1,7 @@
 """Trained language model that rewrites one person in a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 (the perturber).
-Shapes: N is the number of texts, S the number of tokens in the longest input.
+Shapes: N texts; S tokens in the longest input.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _fit_form(form: str, found: re.Match[str]) -> str:
 
 
 def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the case-folded text of each form in a lexicon that is rewritten."""
+    """Yield the kind and the case-folded text of each form that is rewritten."""
     for entry in lexicon.entries:
         for form in filter(None, entry.forms[1:]):
             if entry.section in ADJECTIVES:

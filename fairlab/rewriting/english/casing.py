@@ -1,4 +1,4 @@
-"""Conversion to sentence case of headlines, and of paragraphs in only upper or only lower case."""
+"""Conversion of headlines, and of paragraphs in all upper or all lower case, to sentence case."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _REACH = 60
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights for choosing the antecedent of a pronoun; tuned on the GAP validation texts."""
+    """Weights for choosing the antecedent of a pronoun, tuned on the GAP validation texts."""
 
     sentence: float = 3.0  # per sentence between person and pronoun
     subject: float = 2.0  # the person was a subject

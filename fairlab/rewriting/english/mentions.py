@@ -334,7 +334,7 @@ def _may_have_sense(word: str, sense: Sense, beside: Neighbours, surnames: Conta
 def _is_in_title(word: str, beside: Neighbours) -> bool:
     """Return whether a pronoun is part of a title, as in *the comedy His Girl Friday*.
 
-    It is if both the pronoun and the word after it are capitalised within a sentence.
+    The pronoun and the word after it must be capitalised within a sentence.
     """
     if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
         return False
@@ -366,12 +366,12 @@ def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
     """Return the sort key for senses of a form: adjectives first if the word modifies a noun, otherwise nouns first."""
     if sense.pos == "title":
         return -1
-    adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_said_of_subject(token)
+    adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_predicate_adjective(token)
     wanted = "adjective" if adjective else "noun"
     return 0 if sense.pos == wanted or sense.pos not in ("adjective", "noun") else 1
 
 
-def _is_said_of_subject(token: Any) -> bool:
+def _is_predicate_adjective(token: Any) -> bool:
     """Return whether a word tagged as a singular noun is a predicate adjective: *is Muslim*, but not *is a Muslim*."""
     bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
     return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare

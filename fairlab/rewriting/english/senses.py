@@ -129,7 +129,7 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
-    """Return whether the context shows that a word with another sense is used as a first name."""
+    """Return whether the context shows that a word that also has another sense is used as a first name."""
     if beside.precedes_name or beside.follows_first_name:
         return True
     if sense in ("rarely", "surname"):  # on its own, it is a surname: *Nelson, 27, was tried*
@@ -325,7 +325,7 @@ def _is_state(noun: Any) -> bool:
 
 
 def _has_article(noun: Any) -> bool:
-    """Return whether a noun has the article *the*; *the Cuban people*, for example, is a nation."""
+    """Return whether the article *the* belongs to a noun, as in *the Cuban people*, which means a nation."""
     return any(child.lower_ == "the" for child in noun.children)
 
 
@@ -374,7 +374,7 @@ def _is_joined_to_participle(token: Any) -> bool:
 def word_stands_beside(
     word: str, pos: str, other: str, beside: Neighbours, people: frozenset[str] = frozenset()
 ) -> bool:
-    """Return whether a word with another sense refers to people, judged only from its neighbours."""
+    """Return whether a word that also has another sense refers to people, judged only from its neighbours."""
     following = beside.after.casefold()
     before_person = beside.gap_after == " " and is_person(following, people)
     if other == "rank":

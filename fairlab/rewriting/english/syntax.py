@@ -131,7 +131,7 @@ class Syntax:
         return [found[index] for index in sorted(found)]
 
     def is_perfect(self, verb: Any) -> bool:
-        """Return whether ``'s`` means *has*, that is, whether it precedes a participle without making it passive."""
+        """Return whether ``'s`` before a participle means *has* and not *is*."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
             return True
         if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
@@ -174,7 +174,7 @@ class Syntax:
         return "person" if is_person(token.head.lower_, self.people) else "noun"
 
     def means_people(self, token: Any) -> bool:
-        """Return whether an adjective or noun with another sense (*black*, *old*) describes people."""
+        """Return whether an adjective or noun that also has another sense (*black*, *old*) describes people."""
         if token.dep_ in ("amod", "compound", "nmod"):
             head = token.head
             named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_, self.people)
