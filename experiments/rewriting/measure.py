@@ -158,7 +158,7 @@ def chains(rewriter: RuleRewriter, texts: Sequence[str], offsets: Sequence[int])
 
 
 def gap_choices(items: Sequence[Gap]) -> dict[str, Any]:
-    """Return how often coreference assigns the pronoun to the right person, in texts that GAP labels A or B."""
+    """Return how often coreference assigns the pronoun to the right name, in texts labelled with one of the two."""
     rewriter = RuleRewriter(load_lexicon("gender"))
     labelled = [item for item in items if any(item.meant)]
     right, decided = [], []
