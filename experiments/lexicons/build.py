@@ -1,11 +1,12 @@
-"""Build the lexicon files that are facts from published lists: names.csv and nationality.yaml in fairlab/lexicons.
+"""Build the lexicon files that come from published lists: names.csv and nationality.yaml in fairlab/lexicons.
 
 Names: counts of the 1990 United States census (``names/dist.{male,female}.first.txt``, public domain) give the gender,
-Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) the race. Names that few people of those sources bear are given by
-hand below; further ones are of lists of packages (:mod:`experiments.lexicons.name_lists`): these are found in texts,
-but stand for no other name.
+and Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) gives the race. Names with few bearers in these sources are listed
+by hand below. Further names come from lists in packages (:mod:`experiments.lexicons.name_lists`); these names are
+recognised in texts, but never replace another name.
+
 Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2.0,
-``word_lists/unqover_subjects/country``), two misprints of which are mended, with the plurals made here by rule.
+``word_lists/unqover_subjects/country``), with corrected misprints and with plurals formed by rule.
 
     FAIRLAB_DATA=... python experiments/lexicons/build.py
 """
@@ -33,13 +34,13 @@ from fairlab.text.folding import fold
 DATA = Path(os.environ.get("FAIRLAB_DATA", "."))
 LEXICONS = Path(__file__).parents[2] / "fairlab" / "lexicons"
 
-MOST_COMMON = 0.004  # per cent of the census sample; rarer names are left out
-ONE_SEX = 0.95  # share of bearers from which a name counts as a man's or a woman's
+MOST_COMMON = 0.004  # minimum percentage of the census sample; rarer names are left out
+ONE_SEX = 0.95  # minimum proportion of men or women among the bearers of a man's or woman's name
 RACE = {"pctapi": ("asian", 75), "pctblack": ("black", 60), "pcthispanic": ("hispanic", 75), "pctwhite": ("white", 90)}
-BEARERS = 30  # of Tzioumis's mortgage applicants
-A_ROW = 12  # names of packages in a row
+BEARERS = 30  # minimum number of bearers among the mortgage applicants of Tzioumis 2018
+A_ROW = 12  # maximum number of names from packages in a row
 
-# Hand-given, from general knowledge of naming in each group; the census sample holds too few of their bearers.
+# Listed by hand from general knowledge of naming in each group, because the census sample has too few bearers.
 BY_HAND = {
     ("man", "asian"): "Wei Hiroshi Kenji Takeshi Minh Tuan Arjun Rahul Sanjay Vikram Ravi Jun Haruto Anil Rajesh Thanh",
     ("woman", "asian"): "Mei Hanako Keiko Yuki Linh Thuy Priya Anjali Sunita Lakshmi Yoko Sakura Xiu Ananya Deepa Ngoc",
@@ -54,8 +55,8 @@ BY_HAND = {
     ("man", "white"): "Connor Brendan Tanner Geoffrey Jake Cody Garrett Hunter Bradley Todd Brett Neil Greg Matthew",
     ("woman", "white"): "Emily Anne Allison Claire Abigail Katelyn Molly Madeline Meredith Carly Jill Laurie Kristen",
 }
-# Names that are more often something else in running text, by what: a place; a word that is hardly ever a first name,
-# surnames among them; a word or a brand; else a surname.
+# Names that are more often something else in running text: a place; a word that is hardly ever a first name, including
+# surnames; a word or a brand; any other surname.
 PLACES = """
     Adelaide Alberta Alexandria Arizona Asia Athens Augusta Aurora Austin Bethlehem Boston Brooklyn Camden Carmel
     Carolina Charlotte Chelsea Clayton Cleveland Columbus Cornell Dakota Dallas Darwin Denver Diego Elba Florence
@@ -88,7 +89,7 @@ WORDS = """
     Rusty Sandy Season Shelby Sherry Sierra Sonny Star Sterling Stormy Sue Summer Sunny Tad Teddy Terra Tiffany Trey
     Trinity Van Vi Violet Wade Ward Will Willow Windy Woody
     """.split()
-# Of the lists that come last: places, brands, peoples and the like.
+# Entries of the lists read last that are not names: places, brands, peoples and the like.
 NO_NAMES = frozenset(
     """
     aba abb ala alabama alia amish apollo ara arabia arizona arlington armani asbury ashanti avon baptist bergen berlin
@@ -103,7 +104,7 @@ NO_NAMES = frozenset(
     vesta vic vigo viking washington wellington windsor york zaire zion
     """.split()
 )
-# Of these lists, names that texts have as surnames more often.
+# Names in these lists that are more often surnames in texts.
 OFTEN_SURNAMES = frozenset(
     """
     alam albrecht anka asimov austen baran beckham bolden bose buren cain caesar carlisle cena channing clemens colbert
@@ -133,7 +134,7 @@ OTHER_SENSE = {
     for name in names
 }
 MENDED = {"Spainish": "Spanish", "Yemen": "Yemeni", "Uzbekistani": "Uzbek", "America": "the United States"}
-# Persons whose noun is no regular form of the adjective: singular, plural.
+# Singular and plural nouns for persons that are not regular forms of the adjective.
 PERSONS = {
     "British": ("Briton", "Britons"),
     "Danish": ("Dane", "Danes"),
@@ -150,13 +151,13 @@ PERSONS = {
 
 
 def counts(sex: str) -> dict[str, float]:
-    """Per cent of the census sample of a sex that bears each name, by name in capitals."""
+    """Return the percentage of the census sample of one sex that bears each name, by name in capitals."""
     lines = (DATA / f"names/dist.{sex}.first.txt").read_text(encoding="utf-8").splitlines()
     return {fields[0]: float(fields[1]) for fields in map(str.split, lines) if fields}
 
 
 def races() -> dict[str, str]:
-    """Race of the names nearly all of whose bearers share one, by name in capitals."""
+    """Return the race of each name whose bearers nearly all have the same race, by name in capitals."""
     found = {}
     with (DATA / "names/firstnames.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -167,7 +168,7 @@ def races() -> dict[str, str]:
 
 
 def names() -> str:
-    """names.csv: name, gender, race, what it is more often than a name, sources."""
+    """Return the content of ``names.csv``: name, gender, race, more frequent other sense, and source."""
     men, women, race_of = counts("male"), counts("female"), races()
     rows: dict[str, list[str]] = {}
     for name in sorted(men | women, key=lambda name: -(men.get(name, 0) + women.get(name, 0))):
@@ -191,7 +192,10 @@ def names() -> str:
 
 
 def further(known: set[str]) -> list[list[str]]:
-    """Return the rows of names from packages that are not known; a row holds all names of which it says the same."""
+    """Return the rows of names from packages that are not known yet.
+
+    A row has up to :data:`A_ROW` names with the same gender, race, other sense and source.
+    """
     with (DATA / "names/Names_2010Census_Top1000.csv").open(encoding="utf-8", newline="") as file:
         frequent = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
     places = {fold(word) for line in subjects() for word in line.split()}
@@ -215,13 +219,13 @@ def further(known: set[str]) -> list[list[str]]:
 
 
 def subjects() -> list[str]:
-    """Return UnQover's countries and demonyms, misprints mended."""
+    """Return UnQover's countries and demonyms, with misprints corrected."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
     return [MENDED.get(line.split("] ", 1)[-1], line.split("] ", 1)[-1]).strip() for line in lines]
 
 
 def persons(demonym: str) -> tuple[str, str]:
-    """Noun for one person and for several of a nationality."""
+    """Return the nouns for one person and for several people of a nationality."""
     if demonym in PERSONS:
         return PERSONS[demonym]
     if demonym.endswith(("ese", "ish", "ss")):
@@ -230,7 +234,7 @@ def persons(demonym: str) -> tuple[str, str]:
 
 
 def nationalities() -> str:
-    """nationality.yaml: attributes are the demonyms in lower case."""
+    """Return the content of ``nationality.yaml``, whose attributes are the demonyms in lower case."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
     mended = subjects()
     countries = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj] ")]
@@ -262,7 +266,7 @@ def nationalities() -> str:
 
 
 def block(key: str, values: list[str], indent: str) -> list[str]:
-    """Return a YAML flow list over lines of at most 110 characters."""
+    """Return a YAML flow list in lines of at most 110 characters."""
     lines, line = [], f"{indent}{key}{'' if key == '-' else ':'} ["
     for number, value in enumerate(values):
         piece = value + ("]" if number == len(values) - 1 else ", ")

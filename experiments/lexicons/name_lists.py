@@ -1,9 +1,9 @@
-"""Read first names that the census has few bearers of, from lists of packages.
+"""Lists of first names from packages, for names that have few bearers in the census.
 
-They are added by :mod:`experiments.lexicons.build`. The packages must be installed: Faker 40.63 (MIT), indian-names 0.3
-(BSD-3-Clause), persian-names 1.5.1 (MIT), and arabic-name-romanizer 0.2.0 (MIT), which has the Latin spellings that
-Wikidata (CC0-1.0) and the Algerian Name Transcription Corpus (CC0-1.0) give for Arabic and Persian ones. Faker says
-whether men or women bear the latter.
+:mod:`experiments.lexicons.build` adds these names. The packages must be installed: Faker 40.63 (MIT), indian-names 0.3
+(BSD-3-Clause), persian-names 1.5.1 (MIT), and arabic-name-romanizer 0.2.0 (MIT). The last one has Latin spellings of
+Arabic and Persian names from Wikidata (CC0-1.0) and the Algerian Name Transcription Corpus (CC0-1.0). The gender of
+these names comes from Faker.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from fairlab.rewriting.english.agreement import is_known
 from fairlab.text.folding import fold
 
 GENDERS = {"male": "man", "female": "woman"}
-SHORTEST = 3  # letters of a name
-RARE = 2  # number of people with a Latin spelling from which on it counts
-ONE_SEX = 0.9  # share of the lists' bearers of a spelling from which it counts as a man's or a woman's
-BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # borne by men and women, of those listed for one
-NO_NAMES = frozenset(["sep"])  # names that stand for something else in data: <SEP> joins the fields of a row
+SHORTEST = 3  # minimum number of letters in a name
+RARE = 2  # minimum number of people with a Latin spelling
+ONE_SEX = 0.9  # minimum proportion of men or women among the bearers of a man's or woman's spelling
+BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # names of men and women that are listed for one sex
+NO_NAMES = frozenset(["sep"])  # names with another meaning in data: <SEP> joins the fields of a row
 
-# Locales of Faker whose names are taken as they are, by race.
+# Faker locales from which all names are used, by race.
 FIRST = {
     "hispanic": ("es_MX", "es_CO", "es_ES", "es_AR"),
     "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
     "asian": ("vi_VN",),
 }
-# Of these, first the names with a letter that English has not (Jürgen, Łukasz), then the others.
+# Locales whose names with a non-English letter (Jürgen, Łukasz) come first; their other names come last.
 EUROPEAN = "cs_CZ da_DK de_DE et_EE fi_FI hr_HR hu_HU lv_LV no_NO pl_PL pt_BR pt_PT ro_RO sk_SK sv_SE".split()
 LAST = {
     "asian": ("en_IN", "id_ID"),
@@ -40,7 +40,7 @@ LAST = {
 }
 OF_ARABIC = ("ar_AA", "ar_DZ", "fa_IR")
 SURNAMES = "en en_US en_GB en_IE de_DE fr_FR it_IT nl_NL es_ES en_IN id_ID".split()
-# Men's names of English of which most are surnames too: Jefferson, Stanley, Maxwell.
+# Pattern of English men's names, most of which are also surnames: Jefferson, Stanley, Maxwell.
 LIKE_SURNAMES = re.compile(
     r".+(?:son|ton|man|ley|well|ford|field|wood|land|worth|burn|ett|ard|ings?|er|rs|ns|ck|by|more|aw|all|ell|bell|us|ss)"
 )
@@ -49,7 +49,7 @@ Listed = tuple[str, str, str, str]  # name, gender, race, source
 
 
 def of_faker(locale: str, race: str) -> Iterator[Listed]:
-    """Yield the names of a locale of Faker, in its order."""
+    """Yield the names of a Faker locale, in its order."""
     people = importlib.import_module(f"faker.providers.person.{locale}").Provider
     for sex, gender in GENDERS.items():
         for name in getattr(people, f"first_names_{sex}"):
@@ -57,7 +57,10 @@ def of_faker(locale: str, race: str) -> Iterator[Listed]:
 
 
 def of_files(package: str, pattern: str, race: str, source: str) -> Iterator[Listed]:
-    """Yield the names of a package's two files, one name a line; ``pattern`` is their path with ``{}`` for the sex."""
+    """Yield the names in a package's two files, which have one name per line.
+
+    ``pattern`` is the path of the files, with ``{}`` for the sex.
+    """
     for sex, gender in GENDERS.items():
         lines = files(package).joinpath(pattern.format(sex)).read_text(encoding="utf-8").splitlines()
         for name in filter(None, map(str.strip, lines)):
@@ -89,7 +92,10 @@ def romanised() -> Iterator[Listed]:
 
 
 def first_lists() -> Iterator[Listed]:
-    """Yield names that count even if they are words: those of Romance and Irish names, and with further letters."""
+    """Yield the names that count even if they are English words.
+
+    These are Romance, Irish and Vietnamese names, and European names with non-English letters.
+    """
     for race, locales in FIRST.items():
         for locale in locales:
             yield from of_faker(locale, race)
@@ -100,7 +106,7 @@ def first_lists() -> Iterator[Listed]:
 
 
 def last_lists() -> Iterator[Listed]:
-    """Yield names that count only if they are no words of English."""
+    """Yield the names that count only if they are not English words."""
     yield from of_files("indian_names", "first.{}.names", "asian", "indian-names 0.3")
     yield from of_files("persian_names", "data/{}_en.txt", "", "persian-names 1.5.1")
     yield from romanised()
@@ -110,7 +116,7 @@ def last_lists() -> Iterator[Listed]:
 
 
 def merged(lists: Iterator[Listed], known: Collection[str]) -> dict[str, Listed]:
-    """Return the listed names that are not known, by folded form: those of one word, or joined by a hyphen."""
+    """Return the listed names that are not known yet, by folded form. Only single words and hyphenated names count."""
     found: dict[str, Listed] = {}
     for name, gender, race, source in lists:
         one = found.setdefault(fold(name), (name, gender, race, source))
@@ -128,13 +134,13 @@ def merged(lists: Iterator[Listed], known: Collection[str]) -> dict[str, Listed]
 
 
 def is_word(folded: str) -> bool:
-    """Return whether a folded name is a word of English as well."""
+    """Return whether a folded name is also an English word."""
     from spacy.lang.en.stop_words import STOP_WORDS
 
     return is_known(folded) or folded in STOP_WORDS
 
 
 def surnames() -> set[str]:
-    """Return the surnames that Faker lists, folded."""
+    """Return the surnames that Faker lists, by folded form."""
     people = [importlib.import_module(f"faker.providers.person.{locale}").Provider for locale in SURNAMES]
     return {fold(name) for one in people for name in one.last_names}

@@ -1,11 +1,12 @@
-"""How many first names are turned with their pronoun, by group and list of names; writes recall.json.
+"""Measure how many first names are listed with their gender, by group and list of names; write recall.json.
 
     FAIRLAB_DATA=... python -m experiments.lexicons.recall
 
-The lists are births of New York City by the mother's ethnicity, weighted by number, and the names of BBQ, each counted
-once. Neither is a source of ``names.csv``, but for the names of BBQ that come from Tzioumis 2018. Names of countries
-are from the list of gender-guesser 0.4.0 (GPL, Jörg Michael), which must be installed: it is counted only, no name is
-taken from it. Its names are weighted by their frequency in the country, which it gives by powers of two.
+Only a listed name changes together with its pronoun. The lists are births in New York City by the mother's ethnicity,
+weighted by number, and the names of BBQ, each counted once. Neither is a source of ``names.csv``, except that some
+names of BBQ come from Tzioumis 2018. Names by country are from the list of gender-guesser 0.4.0 (GPL, Jörg Michael),
+which must be installed. It is used only for counting; no name is taken from it. Its names are weighted by their
+frequency in the country, which it gives as powers of two.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ GENDERS = {"FEMALE": "woman", "MALE": "man", "F": "woman", "M": "man"}
 
 
 def births() -> dict[str, Counter[tuple[str, str]]]:
-    """By ethnicity, births of every name and gender."""
+    """Return the number of births of every name and gender, by ethnicity."""
     found: dict[str, Counter[tuple[str, str]]] = {}
     with (DATA / "names/Popular_Baby_Names.csv").open(encoding="utf-8", newline="") as file:
         for row in {tuple(row.items()) for row in csv.DictReader(file)}:
             cells = dict(row)
-            group = cells["Ethnicity"].title().split()[0]  # each is spelt in two ways
+            group = cells["Ethnicity"].title().split()[0]  # every ethnicity is spelt in two ways
             key = (cells["Child's First Name"].title(), GENDERS[cells["Gender"]])
             found.setdefault(f"New York births, {group}", Counter())[key] += int(cells["Count"])
     return found
 
 
 def of_bbq() -> dict[str, Counter[tuple[str, str]]]:
-    """By ethnicity, BBQ's first names, each once."""
+    """Return the first names of BBQ by ethnicity, each counted once."""
     found: dict[str, Counter[tuple[str, str]]] = {}
     with (DATA / "bbq/vocabulary_proper_names.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -59,11 +60,14 @@ COUNTRIES = {
     "Indian": "india",
     "British": "great_britain",
 }
-FIRST_COLUMN = 30  # of a line of gender-guesser's list: the frequency in the first country, a hexadecimal digit
+FIRST_COLUMN = 30  # column in gender-guesser's list of the frequency in the first country, a hexadecimal digit
 
 
 def of_countries() -> dict[str, Counter[tuple[str, str]]]:
-    """By country, gender-guesser's names that mostly men or mostly women bear, weighted by frequency."""
+    """Return gender-guesser's names by country, weighted by frequency.
+
+    Only names whose bearers are mostly men or mostly women are included.
+    """
     from gender_guesser import detector  # type: ignore[import-not-found]
 
     columns = {group: FIRST_COLUMN + detector.Detector.COUNTRIES.index(name) for group, name in COUNTRIES.items()}
@@ -79,7 +83,10 @@ def of_countries() -> dict[str, Counter[tuple[str, str]]]:
 
 
 def known(name: str, gender: str, *, counted: bool = False) -> bool:
-    """Return whether a name is listed with its gender, and as a name; where ``counted``, without Faker's names."""
+    """Return whether a name is listed as a first name of its gender.
+
+    With ``counted``, names without counts, which come from packages such as Faker, are ignored.
+    """
     found = find_name(name)
     if found is None or (counted and not found.is_counted):
         return False
@@ -87,7 +94,7 @@ def known(name: str, gender: str, *, counted: bool = False) -> bool:
 
 
 def main() -> None:
-    """Write the record."""
+    """Measure the recall of every group, and write the record."""
     record = {}
     for group, names in sorted({**births(), **of_bbq(), **of_countries()}.items()):
         held, before = (

@@ -1,16 +1,20 @@
-"""Fairscores of SNLI's classifiers on changes that fairtuning was not trained on.
+"""Measure fairscores of SNLI classifiers on changes that fairtuning was not trained on.
 
     FAIRLAB_DATA=... python -m experiments.perturbation.controls RUNS OUT [--every N]
 
-RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``, whose classifiers ``roberta_orig``
-and ``roberta_fair`` are measured on SNLI's test file, every Nth pair. *57 pairs* exchanges every word of either gender
-for its partner in both texts, by bias-bench's list, whomever it means: another list than that of the rules which made
-the training data, and no choice of a person, so that the pair's label stays. *Hypothesis* exchanges them in the
-hypothesis alone, of pairs that entail and have such words in both texts: now the label must change (*a man sings*, *a
-woman sings*), and a classifier that has learned to overlook gender keeps it. *Colours* exchanges colours of things,
-which has nothing to do with people: were classifiers steadier on it as well, fairtuning would have made them steadier,
-not fairer. OUT gets a ``record.json`` with the share of labels that change, and fairtuned less finetuned; seeds and
-pairs are resampled.
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``. Its classifiers ``roberta_orig`` and
+``roberta_fair`` are measured on every Nth pair of SNLI's test file, with three kinds of change:
+
+- *57 pairs* replaces every gendered word in both texts by its counterpart in bias-bench's list, whoever it refers to.
+  The list differs from that of the rules that made the training data. No person is selected, so the pair keeps its
+  label.
+- *Hypothesis* replaces such words only in the hypothesis, in entailment pairs that have them in both texts. The label
+  must now change (*a man sings*, *a woman sings*). A classifier that has learned to ignore gender keeps it.
+- *Colours* replaces colours of things, which have nothing to do with people. If classifiers were more stable on this
+  change as well, fairtuning would have made them more stable, not fairer.
+
+OUT gets a ``record.json`` with the percentage of labels that change, and the difference between fairtuned and finetuned
+classifiers. Intervals come from resampling seeds and pairs.
 """
 
 from __future__ import annotations
@@ -38,18 +42,18 @@ COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink")  # blac
 
 
 def next_colours() -> dict[str, str]:
-    """Every colour with the one that takes its place."""
+    """Return the colour that replaces each colour."""
     return dict(zip(COLOURS, (*COLOURS[1:], COLOURS[0]), strict=True))
 
 
 def changed(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
-    """Return the examples that hold a word with a partner, as they are and exchanged."""
+    """Return the examples that contain a word with a counterpart, before and after its replacement."""
     made = [example.with_fields([exchanged(field, partner) for field in example.fields]) for example in examples]
     return [pair for pair in zip(examples, made, strict=True) if pair[0] != pair[1]]
 
 
 def in_the_hypothesis(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
-    """Examples that entail with words that have partners in both texts, as they are and exchanged in the second."""
+    """Return the entailment examples with replaceable words in both texts, before and after changing the hypothesis."""
     entail = find_task(TASK).labels.index("entailment")
     fields = [[exchanged(field, partner) for field in example.fields] for example in examples]
     return [
@@ -67,7 +71,7 @@ KINDS: dict[str, Callable[[list[Example]], Pairs]] = {
 
 
 def flips(folder: Path, pairs: Mapping[str, Pairs]) -> dict[str, np.ndarray]:
-    """100 for each changed example whose label changes, 0 for the others, by the kind of change."""
+    """Return 100 for each changed example whose predicted label changes and 0 for the others, by kind of change."""
     task = find_task(TASK)
     classifier = Classifier(fairlab.load(folder, max_length=128), task.labels)
     return {
@@ -77,7 +81,7 @@ def flips(folder: Path, pairs: Mapping[str, Pairs]) -> dict[str, np.ndarray]:
 
 
 def add_fairscores(record: Record, found: Mapping[str, Samples], benchmark: str, subset: str) -> None:
-    """Add to a record the share of labels that change, of the models ORIG and FAIR, and FAIR less ORIG."""
+    """Add the percentage of changed labels to a record, for the models ORIG and FAIR and for FAIR minus ORIG."""
     for model in (ORIG, FAIR):
         low, high = percentile_interval(nested_draws(*found[model]))
         value, number = float(found[model][0].mean()), found[model][0].shape[1]
@@ -87,9 +91,9 @@ def add_fairscores(record: Record, found: Mapping[str, Samples], benchmark: str,
 
 
 def main() -> None:
-    """Measure, write the record and print it."""
+    """Measure the fairscores, write the record and print it."""
     parser = arguments_of(__doc__)
-    parser.add_argument("--every", type=int, default=2, metavar="N", help="of N pairs one is measured")
+    parser.add_argument("--every", type=int, default=2, metavar="N", help="measure every Nth pair")
     arguments = parser.parse_args()
     examples = read_task(TASK, SPLIT)[:: arguments.every]
     pairs = {kind: made(examples) for kind, made in KINDS.items()}

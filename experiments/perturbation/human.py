@@ -1,17 +1,20 @@
-"""Table 2's measures of rewriters against sentences that people wrote, and against the rules sentence by sentence.
+"""Measure rewriters with the metrics of table 2 against sentences by people, and compare them with the rules.
 
     FAIRLAB_DATA=... python -m experiments.perturbation.human [--perturber NAME=MODEL]... [--groups FOLDER]
         [--augly PYTHON] [--half development] [--texts OUT.json] [--stored OUT.json]
 
-It writes human.json; of the development half, OUT.json alone.
+Results are written to human.json; those of the development half are written only to OUT.json.
 
-``references.py`` says what the references are. Rules, all listed words turned and *57 pairs*, a fixed list swapped as
-AugLy does with its own, need nothing more. A perturber is the ``model`` folder of a run. The language model's versions
-are the output folder of ``fairlab.augment`` on the sentences of :mod:`experiments.llm.human`, which are some of the
-references. AugLy runs in an environment of its own (``pip install augly==1.0.0 nlpaug==1.1.11``), whose Python is
-given. Earlier figures of what is not given stay.
+``references.py`` describes the references. Three rewriters need no further input: the rules, swapping of all listed
+words, and *57 pairs*, which swaps words by a fixed list as AugLy does with its own. A perturber is the ``model`` folder
+of a run. The language model's versions are the output folder of ``fairlab.augment`` on the sentences of
+:mod:`experiments.llm.human`, which are some of the references. Earlier results of rewriters that are not given are
+kept. AugLy runs in its own environment, whose Python is given:
 
-The labelled sentences of ``experiments/rewriting/labelled`` (test half) are not people's, but say all that is right.
+    pip install augly==1.0.0 nlpaug==1.1.11
+
+The labelled sentences of ``experiments/rewriting/labelled`` (test half) were not written by people, but list every
+correct rewrite. Table 2 is that of Qian et al. 2022, "Perturbation Augmentation for Fairer NLP".
 """
 
 from __future__ import annotations
@@ -44,12 +47,12 @@ Rewriter = Callable[[Sequence[PerturbationPair]], Sequence[str | None]]
 
 
 def by_pairs(pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Every text with each of the 57 pairs' words by its partner, case kept."""
+    """Replace every word of the 57 word pairs by its counterpart, preserving case."""
     partner = partners()
     return [exchanged(pair.original, partner) for pair in pairs]
 
 
-# Runs in AugLy's environment: sentences in, sentences out.
+# Script for AugLy's environment, which reads and writes sentences as JSON.
 AUGLY = """
 import json, sys
 import augly.text
@@ -58,7 +61,7 @@ print(json.dumps(augly.text.swap_gendered_words(json.load(sys.stdin), aug_word_p
 
 
 def by_augly(python: str, pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Every text as AugLy swaps its gendered words."""
+    """Rewrite every text with AugLy's swapping of gendered words."""
     texts = json.dumps([pair.original for pair in pairs])
     answer = subprocess.run([python, "-c", AUGLY], input=texts, capture_output=True, text=True, check=True)
     made: list[str] = json.loads(answer.stdout.splitlines()[-1])
@@ -66,13 +69,13 @@ def by_augly(python: str, pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def by_perturber(model: str, pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Every text as a trained perturber rewrites it."""
+    """Rewrite every text with a trained perturber."""
     texts, words, targets = ([getattr(pair, name) for pair in pairs] for name in ("original", "word", "target"))
     return load_perturber(model, None, "auto").rewrite(texts, words, targets)
 
 
 def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | None]:
-    """Return the language model's version of every text that it was asked about."""
+    """Return the language model's version of every text, or None for a text that the model did not get."""
     made = versions(folder)
     known = {
         (one.text, name): made.get(one.id, {}).get(name, one.text) for one in sentences() for name in one.references
@@ -81,7 +84,7 @@ def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | Non
 
 
 def by_stored(texts: dict[str, Any], name: str, pairs: Sequence[PerturbationPair]) -> list[str | None]:
-    """Return what a rewriter made of every text before, as ``--texts`` wrote it."""
+    """Return the stored rewrite of every text, from an earlier run with ``--texts``."""
     known = {
         (pair["original"], pair["word"], pair["target"]): text
         for found in texts.values()
@@ -91,7 +94,10 @@ def by_stored(texts: dict[str, Any], name: str, pairs: Sequence[PerturbationPair
 
 
 def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> dict[str, Any] | None:
-    """Return the measures of table 2, and the numbers equal to their reference with and without capitals."""
+    """Return the metrics of table 2, and how many rewrites equal their reference with and without regard to capitals.
+
+    The result is None if no text was rewritten.
+    """
     both = [(one, pair.perturbed) for one, pair in zip(made, pairs, strict=True) if one is not None]
     if not both:
         return None
@@ -109,21 +115,25 @@ def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> di
 
 
 def beside_rules(right: Sequence[bool], by_rules: Sequence[bool], left_alone: Sequence[bool]) -> dict[str, Any]:
-    """Return which of a rewriter and rules is right on each text, also on texts that rules leave alone."""
+    """Count the texts on which a rewriter and the rules are right, including those that the rules leave unchanged."""
     found = counted(list(zip(right, by_rules, strict=True)))
     alone = [one for one, left in zip(right, left_alone, strict=True) if left]
     return found | {"left_alone_by_rules": len(alone), "of_these_right": sum(alone)}
 
 
 def folded(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> list[bool]:
-    """Which texts equal their reference but for capitals."""
+    """Return whether each rewrite equals its reference without regard to capitals."""
     return [
         one is not None and one.casefold() == pair.perturbed.casefold() for one, pair in zip(made, pairs, strict=True)
     ]
 
 
 def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Every rewriter on every set, with the comparison of each with the rules; and what each made of it."""
+    """Measure every rewriter on every dataset, and compare it with the rules.
+
+    Returns:
+        Results, and the rewrites of every rewriter.
+    """
     found: dict[str, Any] = {"sets": {}, "beside_rules": {}, "labelled": {}}
     texts: dict[str, Any] = {}
     for name, pairs in references(half).items():
@@ -152,7 +162,11 @@ def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any],
 def labelled(
     rewriters: dict[str, Rewriter], axis: str, half: Half, lower: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Rewriters on the labelled sentences of an axis that have somebody to turn: how many are right, beside rules."""
+    """Measure rewriters on the labelled sentences of an axis that have a person to rewrite.
+
+    Returns:
+        Results, including the comparison with the rules, and the rewrites of every rewriter.
+    """
     part = "test" if half == "held out" else half
     rows = [row for row in read_labelled(axis) if row.half == part and not row.trap and row.target]
     pairs = [asked(row) for row in rows]
@@ -179,21 +193,27 @@ def labelled(
 
 
 def judged(rows: Sequence[Labelled], made: Sequence[str | None], lower: bool, fold: bool) -> list[bool]:
-    """Which texts are right; with ``fold`` capitals do not count."""
+    """Return whether each rewrite is correct, without regard to capitals if ``fold`` is set."""
     return [
         fits(row, text.lower() if fold and text else text, lower or fold) for row, text in zip(rows, made, strict=True)
     ]
 
 
 def asked(row: Labelled) -> PerturbationPair:
-    """Return a labelled sentence as a pair, without a reference; an article is no selected word."""
+    """Convert a labelled sentence to a pair without a reference.
+
+    If the slot begins with an article, the word after it is the selected one.
+    """
     words = row.text[slice(*row.selected)].split(" ")
     word = words[1] if len(words) > 1 and words[0].lower() in ("a", "an", "the") else words[0]
     return PerturbationPair(row.text, word, "non-binary" if row.target == "neutral" else row.target, "")
 
 
 def fits(row: Labelled, text: str | None, lower: bool) -> bool:
-    """Whether a text is one of those that are right; of a sentence in lower case, whether it is but for capitals."""
+    """Return whether a text is one of the correct rewrites.
+
+    For a sentence in lower case, the text must be in lower case, and capitals are not compared.
+    """
     if text is None or (lower and text != text.lower()):
         return False
     flags = re.IGNORECASE if lower else 0
@@ -201,7 +221,7 @@ def fits(row: Labelled, text: str | None, lower: bool) -> bool:
 
 
 def kept(found: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return what was measured, and earlier figures of rewriters that were not given."""
+    """Add the earlier results of rewriters that were not given, and return all results."""
     for part, sets in found.items():
         for name, scores in sets.items():
             for rewriter, score in before.get(part, {}).get(name, {}).items():

@@ -1,10 +1,11 @@
-"""What fairtuning changes against finetuning, and one twin against the other, on the same examples and their copies.
+"""Compare fairtuned with finetuned classifiers, and two twin encoders, on the same examples and their copies.
 
     python -m experiments.perturbation.paired RUNS OUT
 
-RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``. OUT gets a ``record.json`` with the
-mean difference over seeds of accuracy and of fairscore, a run less the other's run of the same seed. Intervals and
-p-values resample seeds and examples, an example with all its copies, all seeds by the same examples.
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``. The twins were trained on original
+and on perturbed text. OUT gets a ``record.json`` with the differences in accuracy and fairscore between runs of the
+same seed, averaged over seeds. Intervals and p-values come from resampling seeds and examples. An example is resampled
+with all its copies, and the same examples are used for all seeds.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ TWINS = "fairberta less roberta"
 
 
 def flipped(run: Path, seeds: list[int], task: str, axis: str = "") -> Samples:
-    """100 for every changed copy of an example whose label differs from the original's, of one axis or of all."""
+    """Return, per seed and example, 100 times the number of changed copies whose label differs from the original's.
+
+    The number of changed copies per example is returned as well. Both cover one axis, or all axes if it is empty.
+    """
     split = SPLITS[task]
     sums = []
     for one in items_of(run, seeds, f"{task}_fairscore"):
@@ -41,7 +45,7 @@ def flipped(run: Path, seeds: list[int], task: str, axis: str = "") -> Samples:
 
 
 def comparisons(runs: Path, one: str, other: str, task: str, seeds: list[int]) -> Iterator[Comparison]:
-    """Of accuracy, of fairscore, and of the fairscore of every axis with at least a hundred copies."""
+    """Yield the comparisons of accuracy, of fairscore, and of the fairscore on each axis with at least 100 copies."""
     phase, split = f"{one} less {other}", SPLITS[task]
     folders = [runs / f"{name}_{task}" for name in (one, other)]
     ours, theirs = (right(folder, seeds, task, split) for folder in folders)
@@ -54,13 +58,13 @@ def comparisons(runs: Path, one: str, other: str, task: str, seeds: list[int]) -
 
 
 def twins(runs: Path) -> Iterator[Comparison]:
-    """Perturbed text less text as it was, over all that both twins were measured on, items paired."""
+    """Yield the differences in every quantity between training on perturbed and on original text, paired by item."""
     for change in compare(runs / "roberta" / "seed_42", runs / "fairberta" / "seed_42").comparisons:
         yield replace(change, phase=TWINS)
 
 
 def main() -> None:
-    """Compare, write the record and print it."""
+    """Compare the runs, write the record and print it."""
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "-m", "experiments.perturbation.paired")
     record.comparisons += twins(arguments.runs)

@@ -1,13 +1,18 @@
-"""The pairs that the perturber of pretrained weights is trained on, in PANDA's columns.
+"""Make the pairs on which the perturber with pretrained weights is trained, in PANDA's columns.
 
-    FAIRLAB_DATA=... python -m experiments.perturbation.pairs OUT.jsonl [--groups FOLDER]     # writes pairs.json beside
+    FAIRLAB_DATA=... python -m experiments.perturbation.pairs OUT.jsonl [--groups FOLDER]     # also writes pairs.json
 
-Three sorts: sentences of published corpora with one person turned by the rules (algorithm 1's draw of a word and a
-target; only what the verifiers pass); the groups written for fairlab, of their training split; and, from
-``--groups``, the output folder of ``fairlab.augment`` with ``augmentation.filter=keep``, groups of a language model
-that polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and
-a parse, could not have made them: in lower case, in capitals, without the last sign, with a slip of the typist, or with
-a clause left out. The pairs hold sentences of others and are no part of the project; their counts and hash are.
+There are three sources of pairs:
+
+- sentences of published corpora in which the rules rewrite one person. The word and target are sampled as in algorithm
+  1 of Qian et al. 2022, and the verifiers must pass the result;
+- the training split of the groups that were written for fairlab;
+- with ``--groups``, a language model's groups that pass the verifiers polarity and kinds, from the output folder of
+  ``fairlab.augment`` with ``augmentation.filter=keep``.
+
+Some pairs are then corrupted on both sides alike: in lower case, in capitals, without the final punctuation, with a
+typing error, or without a clause. Rules, which need capitals and a parse, could not have made such pairs. The pairs
+contain sentences by other authors, so only their counts and hash are part of the project.
 """
 
 from __future__ import annotations
@@ -34,9 +39,9 @@ from fairlab.text.difference import stretches
 
 RECORD = Path(__file__).parent / "pairs.json"
 SEED = 7
-MEASURED_ON = "corpora/newstest/newstest2012.en"  # by benchmark=perturber, so nothing is trained on
-SHORTEST, LONGEST = 5, 20  # words; short, for a training on one processor
-PER_SOURCE = {"gender": 400, "race": 2500, "age": 1200}  # sentences with a listed word that the rules are tried on
+MEASURED_ON = "corpora/newstest/newstest2012.en"  # used by benchmark=perturber, so excluded from training
+SHORTEST, LONGEST = 5, 20  # number of words; short sentences, so that training is possible on one processor
+PER_SOURCE = {"gender": 400, "race": 2500, "age": 1200}  # sentences with a listed word that the rules may rewrite
 RULES = {"gender": 1200, "race": 1200, "age": 1200}  # pairs
 WRITTEN, MODEL = 400, 600
 SPOILED = {"lower": 0.22, "upper": 0.04, "unsigned": 0.08, "typo": 0.08, "clause": 0.08}
@@ -44,7 +49,10 @@ WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def corpus(axis: str) -> list[str]:
-    """Sentences of all sources but the one measured on, in a drawn order, no more of one source than ``PER_SOURCE``."""
+    """Return sentences with a listed word from all sources except the one for measuring, in random order.
+
+    At most ``PER_SOURCE`` sentences are taken from each source.
+    """
     listed = re.compile(rf"\b(?:{'|'.join(map(re.escape, words_of(axis)))})\b", re.IGNORECASE)
     found = []
     for source, texts in all_sentences():
@@ -55,14 +63,14 @@ def corpus(axis: str) -> list[str]:
 
 
 def words_of(axis: str) -> list[str]:
-    """All listed words of an axis, longest first."""
+    """Return all listed words of an axis, longest first."""
     lexicon = load_lexicon(axis)
     terms = {term for attribute in lexicon.attributes for term in lexicon.terms(attribute)}
     return sorted(terms, key=lambda term: (-len(term), term))
 
 
 def all_sentences() -> Iterator[tuple[str, Iterator[str]]]:
-    """Every source with its sentences."""
+    """Yield every source with its sentences."""
     for source, kind in SOURCES.items():
         if source != MEASURED_ON:
             yield source, sentences(source, kind)
@@ -74,7 +82,7 @@ def all_sentences() -> Iterator[tuple[str, Iterator[str]]]:
 
 
 def by_rules(axis: str) -> list[PerturbationPair]:
-    """Pairs of an axis that the verifiers pass; where sentences are few, more than one draw of each."""
+    """Return pairs of an axis that pass the verifiers. If there are few sentences, each is perturbed several times."""
     verifiers = load_verifiers(["words", "harms", *(["kinds"] if axis == "gender" else [])], load_lexicon(axis))
     texts = [text for text in corpus(axis) if SHORTEST <= len(text.split()) <= LONGEST]
     found: dict[PerturbationPair, None] = {}
@@ -88,14 +96,14 @@ def by_rules(axis: str) -> list[PerturbationPair]:
 
 
 def written() -> list[PerturbationPair]:
-    """Two versions of every group that came with fairlab for training."""
+    """Return a pair of versions from each bundled group of the training split."""
     groups = [group for name in ("people", "short") for group in read_groups(f"embedded/{name}")]
     made = [between(group.versions) for group in groups if group.extra.get("split", "train") == "train"]
     return drawn([pair for pair in made if fits(pair)], WRITTEN, "written")
 
 
 def by_model(folder: Path) -> list[PerturbationPair]:
-    """Return a sentence and one other version of every group that polarity and kinds pass."""
+    """Return a pair of the source sentence and another version from each group that passes polarity and kinds."""
     verifiers = load_verifiers(["polarity", "kinds"], load_lexicon("gender"))
     made = []
     for row in rows(folder, "data"):
@@ -106,12 +114,12 @@ def by_model(folder: Path) -> list[PerturbationPair]:
 
 
 def fits(pair: PerturbationPair | None) -> TypeGuard[PerturbationPair]:
-    """Whether there is a pair, of a sentence of the right length."""
+    """Return whether there is a pair, and its sentence has a suitable length."""
     return pair is not None and SHORTEST <= len(pair.original.split()) <= LONGEST
 
 
 def between(versions: dict[str, str], original: str | None = None) -> PerturbationPair | None:
-    """Return a pair of versions with the first differing word; None if no word differs."""
+    """Return a pair of versions with the first differing word, or None if no word differs."""
     draw = random.Random(f"{SEED} {sorted(versions.items())}")
     if original is None:
         original = versions[draw.choice([name for name in versions if name != "neutral"])]
@@ -124,12 +132,12 @@ def between(versions: dict[str, str], original: str | None = None) -> Perturbati
 
 
 def drawn(pairs: list[PerturbationPair], count: int, what: str) -> list[PerturbationPair]:
-    """So many of the pairs."""
+    """Sample at most ``count`` of the pairs."""
     return random.Random(f"{SEED} {what}").sample(pairs, min(count, len(pairs)))
 
 
 def spoiled(pair: PerturbationPair) -> tuple[PerturbationPair, str]:
-    """Return the pair with both sides changed alike, and how; most pairs stay."""
+    """Corrupt both sides of a pair alike, and return the pair with the kind of change. Most pairs stay unchanged."""
     draw = random.Random(f"{SEED} {pair}")
     chosen = draw.random()
     for name, share in SPOILED.items():
@@ -141,23 +149,26 @@ def spoiled(pair: PerturbationPair) -> tuple[PerturbationPair, str]:
 
 
 def lower(pair: PerturbationPair, draw: random.Random) -> PerturbationPair:
-    """In lower case."""
+    """Convert both sides of a pair to lower case."""
     return PerturbationPair(pair.original.lower(), pair.word.lower(), pair.target, pair.perturbed.lower())
 
 
 def upper(pair: PerturbationPair, draw: random.Random) -> PerturbationPair:
-    """In capitals."""
+    """Convert both sides of a pair to capitals."""
     return PerturbationPair(pair.original.upper(), pair.word.upper(), pair.target, pair.perturbed.upper())
 
 
 def unsigned(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None:
-    """Without the sign at the end."""
+    """Remove the final punctuation from both sides of a pair, or return None if there is none."""
     original, perturbed = (re.sub(r"\s*[.!?]+$", "", text) for text in (pair.original, pair.perturbed))
     return PerturbationPair(original, pair.word, pair.target, perturbed) if original != pair.original else None
 
 
 def typo(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None:
-    """Two letters exchanged, or one left out, in a long word that neither is selected nor changes."""
+    """Swap two letters, or drop one, in a long word that is not selected and is the same on both sides.
+
+    The result is None if there is no such word.
+    """
     both = [word for word in dict.fromkeys(WORD.findall(pair.original)) if len(word) > 4 and word != pair.word]
     kept = [
         word
@@ -175,7 +186,7 @@ def typo(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None
 
 
 def clause(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None:
-    """Without one of the stretches between commas, of which the selected word's stays."""
+    """Remove a part between commas that does not contain the selected word, or return None if this is impossible."""
     parts = [re.split(r"(?<=[,;:]) ", text) for text in (pair.original, pair.perturbed)]
     if len(parts[0]) != len(parts[1]):
         return None
@@ -190,7 +201,7 @@ def clause(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | No
 
 
 def whole(word: str) -> str:
-    """Return a pattern that finds a word, and no part of another."""
+    """Return a pattern that matches a whole word, but not a part of another word."""
     return rf"(?<!\w){re.escape(word)}(?!\w)"
 
 
@@ -198,7 +209,7 @@ CHANGES = {"lower": lower, "upper": upper, "unsigned": unsigned, "typo": typo, "
 
 
 def main(out: Path, groups: Path | None) -> None:
-    """Write the pairs, and what they are."""
+    """Make the pairs, and write them with their counts."""
     sorts = {f"rules, {axis}": by_rules(axis) for axis in RULES}
     sorts["written"] = written()
     if groups is not None:

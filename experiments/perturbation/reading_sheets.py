@@ -1,9 +1,9 @@
-"""What people found in filled reading sheets, and which rewrites a classifier finds toxic.
+"""Print the results of annotation sheets, and the rewrites that a classifier finds toxic.
 
     python -m experiments.perturbation.reading_sheets SHEET [SECOND_SHEET] [--toxicity]
 
-One sheet gives the share of labels kept (appendix J of Qian et al. 2022); two sheets of the same rows give table 9's
-rates of tags beside it; --toxicity names the rows to read again.
+One sheet gives the proportion of labels that are kept (appendix J of Qian et al. 2022). Two sheets with the same rows
+also give the tag rates of the paper's table 9. ``--toxicity`` lists the rows that should be read again.
 """
 
 from __future__ import annotations

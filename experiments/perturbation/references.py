@@ -1,17 +1,17 @@
-"""Sentences that people wrote in two versions: the references that rewriters are measured against, in PANDA's form.
+"""Sentence pairs written by people, in PANDA's format: the references against which rewriters are measured.
 
-A rewriter is told the first differing word and the target, as in PANDA. Sets are cut into a half on which anything may
-be chosen and one that is held out:
+As in PANDA, a rewriter gets the first differing word and the target attribute. Each dataset is split into a development
+half, on which choices may be made, and a held-out half:
 
-- Winogender's groups, man to woman and back (halves of :func:`experiments.rewriting.sets.winogender`);
-- CrowS-Pairs of gender whose sides differ in gendered words alone (:func:`experiments.rewriting.sets.crows`), and of
-  race and age whose sides differ in words of ``SIDES`` for two attributes; both directions, even pairs and odd ones.
-  Pairs of names are left out: nobody can tell which name was meant;
-- WinoBias, stereotyped to anti-stereotyped, which differ in a pronoun: every other sentence of its development and of
-  its test files;
-- the three examples of PANDA's card, too few to be cut.
+- Winogender: groups, from man to woman and back (halves of :func:`experiments.rewriting.sets.winogender`);
+- CrowS-Pairs: pairs about gender whose sides differ only in gendered words (:func:`experiments.rewriting.sets.crows`),
+  and pairs about race and age whose sides differ in words of ``SIDES`` for two attributes; both directions, split into
+  even and odd pairs. Pairs of names are left out, because it is unknown which name was meant;
+- WinoBias: stereotypical to anti-stereotypical sentences, which differ in a pronoun; every other sentence of the
+  development files and of the test files;
+- PANDA: the three examples on its data card, which are too few to be split.
 
-Each also stands in lower case on both sides: what people would write of a text in lower case.
+Each dataset is also included in lower case on both sides, because people would answer a lower-case text in lower case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Half = Literal["development", "held out"]
 LOWER = ", lower case"
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 ARTICLES = {"a", "an", "the"}
-# What may stand on one side of a difference, after an article, in lower case and hyphens as blanks.
+# Words that may differ on one side, without an article, in lower case and with blanks instead of hyphens.
 SIDES = {
     "race": {
         "black": "black, blacks, black people, black person, african american, african americans, afro american, "
@@ -55,10 +55,10 @@ AGES = {"child": (1, 17), "young": (18, 44), "middle-aged": (45, 64), "senior": 
 
 
 def references(half: Half = "held out") -> dict[str, list[PerturbationPair]]:
-    """Pairs of each set, then of each in lower case."""
+    """Return the pairs of each dataset, and those of each dataset in lower case."""
     sets = {
         "Winogender": _winogender(half),
-        "CrowS-Pairs, gender": [_selected(one) for one in crows()[half]],
+        "CrowS-Pairs, gender": [_as_pair(one) for one in crows()[half]],
         "CrowS-Pairs, race": _crows("race-color", "race", half),
         "CrowS-Pairs, age": _crows("age", "age", half),
         "WinoBias": _winobias(half),
@@ -69,7 +69,7 @@ def references(half: Half = "held out") -> dict[str, list[PerturbationPair]]:
 
 
 def lowered(pair: PerturbationPair) -> PerturbationPair:
-    """Both sides in lower case."""
+    """Convert both sides of a pair to lower case."""
     return PerturbationPair(pair.original.lower(), pair.word.lower(), pair.target, pair.perturbed.lower())
 
 
@@ -86,7 +86,7 @@ def _pair(original: str, perturbed: str, target: str) -> PerturbationPair:
     return PerturbationPair(original, next(one for one, other in words if one != other), target, perturbed)
 
 
-def _selected(one: Rewriting) -> PerturbationPair:
+def _as_pair(one: Rewriting) -> PerturbationPair:
     start, target = one.selected[0]
     found = WORD.match(one.source, start)
     assert found is not None
@@ -103,7 +103,7 @@ def _crows(bias: str, axis: str, half: Half) -> list[PerturbationPair]:
 
 
 def told(axis: str, original: str, perturbed: str) -> PerturbationPair | None:
-    """Return the pair if it differs in words of ``SIDES`` alone, of one attribute per side.
+    """Return the pair if its sides differ only in words of ``SIDES`` and each side has one attribute, else None.
 
     Example:
         >>> told("age", "The old man sat.", "The young man sat.").target
@@ -125,7 +125,7 @@ def told(axis: str, original: str, perturbed: str) -> PerturbationPair | None:
 
 
 def attribute(axis: str, words: Sequence[str]) -> str | None:
-    """Return the attribute that words stand for, alone or after an article; None where they stand for none."""
+    """Return the attribute that words denote, alone or after an article, or None if they denote none."""
     side = " ".join(word for word in words if word.lower() not in ARTICLES).lower().replace("-", " ")
     if axis == "age" and side.isdigit():
         return next((name for name, (low, high) in AGES.items() if low <= int(side) <= high), None)
@@ -135,24 +135,24 @@ def attribute(axis: str, words: Sequence[str]) -> str | None:
 def _winobias(half: Half) -> list[PerturbationPair]:
     pairs = []
     for kind in ("type1", "type2"):
-        known = {} if half == "development" else dict(_sides(kind, "dev"))  # three sentences stand in both files
+        known = {} if half == "development" else dict(_sides(kind, "dev"))  # three sentences are in both files
         sides = _sides(kind, "dev" if half == "development" else "test")[::2]
-        pairs += [_of_pronoun(*pair) for pair in sides if pair[0] not in known]
+        pairs += [_pronoun_pair(*pair) for pair in sides if pair[0] not in known]
     return pairs
 
 
 def _sides(kind: str, part: str) -> list[tuple[str, str]]:
-    files = [_plain(f"winobias/{side}_stereotyped_{kind}.txt.{part}") for side in ("pro", "anti")]
+    files = [_read_plain(f"winobias/{side}_stereotyped_{kind}.txt.{part}") for side in ("pro", "anti")]
     return list(zip(*files, strict=True))
 
 
-def _of_pronoun(original: str, perturbed: str) -> PerturbationPair:
+def _pronoun_pair(original: str, perturbed: str) -> PerturbationPair:
     new = next(word for word, old in zip(WORD.findall(perturbed), WORD.findall(original), strict=True) if word != old)
     return _pair(original, perturbed, "man" if new.lower() in ("he", "him", "his") else "woman")
 
 
-def _plain(name: str) -> list[str]:
-    """Sentences of a file, without their numbers and brackets."""
+def _read_plain(name: str) -> list[str]:
+    """Return the sentences of a file without their numbers and brackets."""
     lines = published(name).read_text(encoding="utf-8").splitlines()
     return [re.sub(r"[\[\]]", "", line.split(" ", 1)[1]).strip() for line in lines if line.strip()]
 

@@ -1,12 +1,12 @@
-"""Fairscores of classifiers of pairs by what became of both texts of a copy.
+"""Measure fairscores of pair classifiers, depending on which texts of a copy were rewritten.
 
     FAIRLAB_DATA=... python -m experiments.perturbation.sides RUNS OUT
 
-RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``. The copies that its classifiers were
-measured on are made again and told apart: *both* texts were turned; *one* was, and the other has no word of the axis;
-or *half*: one was, and the other has such a word and stayed as it was, so that the pair may not mean what its label
-says. OUT gets a ``record.json`` with the share of labels that change and fairtuned less finetuned; seeds and copies are
-resampled.
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``. The copies on which its classifiers
+were measured are made again and divided into three kinds. In *both*, both texts were rewritten. In *one*, one text was
+rewritten, and the other has no word of the axis. In *half*, one text was rewritten, and the other has such a word but
+stayed unchanged, so the pair's label may be wrong. OUT gets a ``record.json`` with the percentage of labels that
+change, and the difference between fairtuned and finetuned classifiers. Intervals come from resampling seeds and copies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SIDES = ("both", "one", "half")
 
 
 def side(before: Example, after: Example, axis: str, words: PerturbableWords) -> str:
-    """Return what became of the texts of an example in a copy that changed."""
+    """Return the kind of a changed copy, depending on which texts of the example were rewritten."""
     stayed = [old for old, new in zip(before.fields, after.fields, strict=True) if old == new]
     if not stayed:
         return "both"
@@ -37,7 +37,7 @@ def side(before: Example, after: Example, axis: str, words: PerturbableWords) ->
 
 
 def sides_of(task: str) -> NDArray[np.str_]:
-    """Return the side of every changed copy, in the order in which a fairscore keeps them."""
+    """Return the kind of every changed copy, in the order of the stored fairscore items."""
     benchmark = Fairscore(task, axes=AXES, sampling="inverse_frequency", copies="axis")
     examples, copies = benchmark.pairs(SPLITS[task])
     return np.array(
@@ -50,14 +50,14 @@ def sides_of(task: str) -> NDArray[np.str_]:
 
 
 def flips(run: Path, seeds: list[int], task: str) -> NDArray[np.float64]:
-    """100 for every changed copy whose label differs from the original's, (S, copies)."""
+    """Return, per seed, 100 for each changed copy whose label differs from the original's and 0 for the others."""
     split = SPLITS[task]
     found = items_of(run, seeds, f"{task}_fairscore")
     return np.stack([100.0 * (one[f"{split}_original"] != one[f"{split}_perturbed"]) for one in found])
 
 
 def main() -> None:
-    """Measure, write the record and print it."""
+    """Measure the fairscores, write the record and print it."""
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "-m", "experiments.perturbation.sides")
     facts: dict[str, object] = {}

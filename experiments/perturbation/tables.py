@@ -1,4 +1,4 @@
-"""Tables of the perturbation page."""
+"""Tables for the perturbation page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairlab.reproduce import finished_records
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
 QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
-ROWS = {  # of the paper's tables
+ROWS = {  # names in the paper's tables
     ("roberta", "orig"): "RoBERTa orig. 16GB",
     ("roberta", "fair"): "RoBERTa fair 16GB",
     ("fairberta", "orig"): "FairBERTa orig. 16GB",
@@ -51,7 +51,7 @@ TASKS = {
     "bios": "biographies",
     "rte": "RTE",
 }
-PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # the paper's tasks of which halves are made
+PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # tasks of the paper that were split into halves
 USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
 BECAME = {
@@ -69,11 +69,14 @@ PHASES = {
     "fairberta_fair less fairberta_orig": "fairtuned less finetuned, perturbed text",
     "fairberta_orig less roberta_orig": "perturbed text minus original text, finetuned",
 }
-FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors of a difference that is found
+FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors, detected in 4 of 5 tests
 
 
 def novels() -> str:
-    """Masked words of novels held out as they were written: perplexity and accuracy of both twins in the end."""
+    """Return the final perplexity and accuracy on masked words of held-out novels, which are not perturbed.
+
+    They are given for training on original text and for training on perturbed text.
+    """
     rows = []
     for run, name in TWINS.items():
         for file in sorted((FOLDER / "records" / run).glob("*/record.json*")):
@@ -89,7 +92,7 @@ def novels() -> str:
 
 
 def rewriters() -> str:
-    """How near rewriters come to the rule rewriter on pairs that each perturber did not see."""
+    """Return how closely rewriters match the rule rewriter on pairs that the perturber was not trained on."""
     records = FOLDER / "records"
     rows = []
     for name, folder in (
@@ -103,12 +106,12 @@ def rewriters() -> str:
 
 
 def qualities(found: dict[str, Reading], rewriter: str) -> list[str]:
-    """Return the measures of table 2 of a rewriter."""
+    """Return the metrics of table 2 for a rewriter."""
     return [interval(found[f"perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY]
 
 
 def training_pairs() -> str:
-    """Return what the perturber of pretrained weights was trained on."""
+    """Return the number of pairs from each source on which the perturber with pretrained weights was trained."""
     found = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
     names = {"rules, gender": "rules, on gender", "rules, race": "rules, on race", "rules, age": "rules, on age"}
     names |= {"written": "written for fairlab", "model": "the language model"}
@@ -117,13 +120,13 @@ def training_pairs() -> str:
 
 
 def measured_on_people() -> dict[str, Any]:
-    """Return what ``human.py`` wrote."""
+    """Load the results that ``human.py`` wrote."""
     found: dict[str, Any] = json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))
     return found
 
 
 def human() -> str:
-    """How near rewriters come to sentences that people wrote."""
+    """Return how closely rewriters match sentences that people wrote."""
     rows = []
     for about, found in measured_on_people()["sets"].items():
         if about.startswith(CARD) or about.endswith(LOWER):
@@ -139,18 +142,18 @@ def human() -> str:
 
 
 def equal(one: dict[str, Any]) -> str:
-    """Of how many in a hundred, with the interval."""
+    """Format the percentage of rewrites that equal their reference, with its interval."""
     low, high = (100 * bound for bound in one["interval"])
     return f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
 
 
 def with_capitals(one: dict[str, Any]) -> str:
-    """Of how many in a hundred, with the interval, and of how many where capitals do not count."""
+    """Format the percentage of correct rewrites with its interval, and the percentage without regard to capitals."""
     return f"{equal(one)}; {100 * one['but_for_capitals'] / one['n']:.1f}"
 
 
 def human_lower() -> str:
-    """Rewritings that equal the reference, or are among the right ones, of texts in lower case and labelled ones."""
+    """Return the percentage of correct rewrites of lower-case texts and of labelled sentences."""
     content = measured_on_people()
     shown = {
         name: found for name, found in content["sets"].items() if name.endswith(LOWER) and not name.startswith(CARD)
@@ -168,7 +171,7 @@ def human_lower() -> str:
 
 
 def beside_rules() -> str:
-    """Return the perturber of pretrained weights and the rules on the same texts."""
+    """Compare the perturber with pretrained weights and the rules on the same texts."""
     content = measured_on_people()
     found = {name: one[NEW] for name, one in content["beside_rules"].items() if not name.startswith(CARD)}
     found |= {f"labelled, {name}": one[NEW]["beside_rules"] for name, one in content["labelled"].items()}
@@ -185,7 +188,7 @@ def beside_rules() -> str:
 
 
 def power() -> str:
-    """Return what difference of two models' fairscores the numbers of copies could show, told without any run."""
+    """Return the difference between two models' fairscores that could be detected with the available copies."""
     seeds, expected = len(matrix().seeds), fmean(printed_fairscores("RoBERTa orig. 16GB").values()) / 100
     rows = []
     for task in SPLITS:
@@ -197,7 +200,7 @@ def power() -> str:
 
 @cache
 def matrix() -> Matrix:
-    """Return the matrix of the paper at quickstart scale."""
+    """Return the paper's experiment matrix at quickstart scale."""
     return read_matrix(FOLDER / "matrix.yaml", "quickstart")
 
 
@@ -208,18 +211,18 @@ def finished() -> Mapping[str, Mapping[int, Record]]:
 
 
 def printed_fairscores(row: str) -> dict[str, float]:
-    """Return a row of the paper's table 5, by column."""
+    """Return a row of fairscores from the paper's table 5, by column."""
     return matrix().tables["5"].published[row]
 
 
 def of(models: str, task: str) -> list[Reading]:
-    """Return the readings of every finished seed of, for example, ``roberta_fair`` on a task, seed by seed."""
+    """Return the readings of all finished seeds of a classifier, such as ``roberta_fair``, on a task."""
     found = finished().get(f"{models}_{task}", {})
     return [reading for seed in sorted(found) for reading in found[seed].readings]
 
 
 def seeds_of_fairtuning() -> str:
-    """Accuracy and fairscore of every classifier: over seeds, and the paper's median where it has the task."""
+    """Return the accuracy and fairscore of every classifier over seeds, and the paper's median for the same task."""
     rows = []
     for task, kind, twin in product(SPLITS, KINDS, TWINS):
         accuracy, fairscore = (
@@ -237,12 +240,16 @@ def seeds_of_fairtuning() -> str:
 
 
 def spread(values: list[float]) -> str:
-    """Mean, and standard deviation over seeds."""
+    """Format the mean of values and, if there are several, their standard deviation over seeds."""
     return f"{fmean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
 def changes_of_fairtuning(*, axes: bool = True) -> str:
-    """Fairtuned less finetuned, and twin less twin: accuracy and fairscore, and what a test would have found."""
+    """Return the differences in accuracy and fairscore, and the smallest detectable differences.
+
+    Fairtuned classifiers are compared with finetuned ones, and training on perturbed text with training on original
+    text.
+    """
     found = Record.load(FOLDER / "records" / "paired")
     seeds, rows = found.provenance["seeds"], []
     for change in (one for one in found.comparisons if one.phase in PHASES):
@@ -262,7 +269,7 @@ def changes_of_fairtuning(*, axes: bool = True) -> str:
 
 
 def controls() -> str:
-    """Fairscores of SNLI's classifiers on changes that fairtuning was not trained on."""
+    """Return the fairscores of SNLI classifiers on changes that fairtuning was not trained on."""
     found = Record.load(FOLDER / "records" / "controls")
     value = {(reading.benchmark, reading.phase): reading for reading in found.readings}
     rows = [
@@ -279,7 +286,7 @@ def controls() -> str:
 
 
 def sides() -> str:
-    """Fairscores of pairs by what became of both texts."""
+    """Return the fairscores of pair classifiers, depending on which texts of a copy were rewritten."""
     found = Record.load(FOLDER / "records" / "sides")
     value = {(reading.benchmark, reading.subset, reading.phase): reading for reading in found.readings}
     rows = [
@@ -297,7 +304,7 @@ def sides() -> str:
 
 
 def twins_compared() -> str:
-    """Perturbed text less text as it was, paired over the same items."""
+    """Return the differences between training on perturbed and on original text, paired by item."""
     paired = Record.load(FOLDER / "records" / "paired").comparisons
     race = Record.load(FOLDER / "records" / "twins_seat_race").comparisons
     found = [one for one in paired if one.phase == TWINS_COMPARED and (one.headline or one.benchmark == "perplexity")]
@@ -314,7 +321,7 @@ def twins_compared() -> str:
 
 
 def race_tests() -> str:
-    """Effect sizes of SEAT's tests of race, of the encoder before and of both twins."""
+    """Return the effect sizes of SEAT's tests on race before training, and after training on either kind of text."""
     readings = [
         r for r in Record.load(FOLDER / "records" / "twins_seat_race").readings if r.quantity.endswith("effect_size")
     ]
@@ -328,7 +335,7 @@ def race_tests() -> str:
 
 
 def audits() -> str:
-    """Labels kept in each of two readings of one sheet an axis, on how many rows a tag was put, and agreement."""
+    """Return the labels kept in two readings of each axis's sheet, their agreement, and the harmful rewrites."""
     head = ["axis", "rows", "labels kept, first", "labels kept, second", "both readings agree on the label", "harmful"]
     rows, harmful = [], json.loads((FOLDER / "audits" / "harmful.json").read_text(encoding="utf-8"))
     for axis in AUDITED:
@@ -341,7 +348,7 @@ def audits() -> str:
 
 
 def audit_tags() -> str:
-    """Of each tag of table 9, rows under which either reading put it, and on which both agree, in per cent."""
+    """Return, for each tag of the paper's table 9, how often it is given and how often both readings agree."""
     rates = {axis: tag_rates(*readings(axis)) for axis in AUDITED}
     rows = [
         [tag, *(f"{100 * rates[axis][tag][0]:.0f}; {100 * rates[axis][tag][1]:.0f}" for axis in AUDITED)]
@@ -351,7 +358,7 @@ def audit_tags() -> str:
 
 
 def readings(axis: str) -> list[list[dict[str, str]]]:
-    """Return the two filled sheets of an axis."""
+    """Read the two filled annotation sheets of an axis."""
     return [read_sheet(FOLDER / "audits" / f"{axis}_{number}.csv") for number in (1, 2)]
 
 

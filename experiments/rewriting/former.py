@@ -1,7 +1,9 @@
-"""How many texts the present rewriter turns in another way than a former one, by axis, target and way of rewriting.
+"""Compare the current rewriter with a former one: count the texts that they rewrite differently.
 
-FAIRLAB_DATA=... python -m experiments.rewriting.former made FILE       # in each checkout
-python -m experiments.rewriting.former compare FORMER_FILE PRESENT_FILE   # writes former.json
+    FAIRLAB_DATA=... python -m experiments.rewriting.former made FILE       # in each checkout
+    python -m experiments.rewriting.former compare FORMER_FILE PRESENT_FILE   # writes former.json
+
+Texts are counted by axis, target and way of rewriting.
 """
 
 from __future__ import annotations
@@ -34,18 +36,18 @@ GOALS = {
     "religion": ("muslim",),
     "nationality": ("french",),
 }
-EACH, SEED = 150, 3  # sentences of each source
-EXAMPLES, CORPUS = 400, 1500  # examples of a task, sentences that a perturber's pairs are made of
-Made = list[tuple[str, str]]  # texts, and what is made of each
+EACH, SEED = 150, 3  # sentences per source, and seed
+EXAMPLES, CORPUS = 400, 1500  # examples per task, and sentences for a perturber's pairs
+Made = list[tuple[str, str]]  # texts with their rewrites
 
 
 def made() -> dict[str, Made]:
-    """Return what each way of rewriting makes of its texts."""
+    """Rewrite the texts in each way, and return the texts with their rewrites."""
     return of_uses() | of_sentences()
 
 
 def of_sentences() -> dict[str, Made]:
-    """Return what the rewriters make of sentences drawn from the sources."""
+    """Rewrite sentences sampled from the sources with each rewriter."""
     texts = [text for source in SOURCES for _, text in random.Random(SEED).sample(sentences(source), EACH)]
     found = {}
     for axis, targets in GOALS.items():
@@ -65,7 +67,7 @@ def of_sentences() -> dict[str, Made]:
 
 
 def of_uses() -> dict[str, Made]:
-    """Return the groups of CCD by rules, the copies of fairscore, and the pairs of a perturber's training."""
+    """Make groups for CCD, copies for fairscore, and training pairs for a perturber."""
     groups = [group for name in ("people", "short") for group in read_groups(f"embedded/{name}")]
     rebuilt = {group.id: "\n".join(group.versions.values()) for group in Rules().groups(groups)}
     found = {"groups of CCD": [(group.versions[group.source], rebuilt.get(group.id, "")) for group in groups]}
@@ -82,7 +84,7 @@ def of_uses() -> dict[str, Made]:
 
 
 def compared(former: dict[str, Made], present: dict[str, Made]) -> dict[str, Any]:
-    """Return number of texts, of those that either turns, and of those that are turned in another way, by way."""
+    """Count the texts by way of rewriting: all, those that either rewriter changes, and those changed differently."""
     found = {}
     for way, before in former.items():
         texts = [text for text, _ in before]

@@ -1,11 +1,12 @@
-"""Runs with data of the former rules and of the present ones: fairscore of a classifier, and a trained perturber.
+"""Compare results on data from the former and the current rules: a classifier's fairscore and a trained perturber.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.former_scores fairscore FORMER_FILE PRESENT_FILE  # of former.py
     python -m experiments.rewriting.former_scores perturber FORMER_RUN PRESENT_RUN
     # runs of fairlab.train +experiment=perturber data.path=PAIRS data.paths=null data.test=0.1
 
-Both write their part of former_scores.json. The classifier is a logistic regression on MiniLM's embeddings, trained on
-up to 10,000 training examples of a task. For pairs of texts, both embeddings, their product and difference are used.
+Both commands write their part of former_scores.json. The classifier is a logistic regression on MiniLM embeddings,
+trained on up to 10,000 training examples of a task. For pairs of texts, the features are both embeddings, their product
+and their absolute difference.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MEASURES = {"exact": "% equal to the reference", "bleu": "BLEU", "perplexity_cha
 
 
 def features(backbone: Backbone, rows: list[list[str]]) -> np.ndarray:
-    """Return the features of rows of one or two texts."""
+    """Return the features of rows that have one or two texts."""
     columns = [backbone.embed(list(texts)).numpy() for texts in zip(*rows, strict=True)]
     if len(columns) == 1:
         return columns[0]
@@ -43,7 +44,10 @@ def features(backbone: Backbone, rows: list[list[str]]) -> np.ndarray:
 
 
 def scores(former: dict[str, Any], present: dict[str, Any], backbone: Backbone) -> dict[str, Any]:
-    """Return the share of right answers by task, and of copies whose answer differs, by version of the rules."""
+    """Return a classifier's accuracy and the proportion of copies that change its prediction, by task.
+
+    The copies are those of the former and of the current rules.
+    """
     found: dict[str, Any] = {}
     for task in TASKS:
         train = read_task(task, "train", None)
@@ -63,7 +67,7 @@ def scores(former: dict[str, Any], present: dict[str, Any], backbone: Backbone) 
 
 
 def perturbers(former: Path, present: Path) -> dict[str, Any]:
-    """Return the measures of two runs on the pairs that each holds out."""
+    """Return the metrics of two runs, each on its own held-out pairs."""
     found: dict[str, Any] = {}
     for name, run in (("former", former), ("present", present)):
         readings = json.loads((run / "record.json").read_text(encoding="utf-8"))["readings"]

@@ -1,9 +1,9 @@
-"""The hand-labelled sentences of race, age and gender: what becomes of each when one person of it is perturbed.
+"""Hand-labelled sentences about race, age and gender, and how well rewriters perturb one person in each.
 
-A line is ``target: text`` with slots ``[found|right/right too]``; the first slot holds the selected word.
-``trap: text`` has nobody of the axis in it and must be left alone; ``trap target: text`` may be left alone or turned as
-its slots say. Whole texts that are right too follow ``||``. The data card in ``labelled/README.md`` says what the words
-in capitals mean.
+A line is ``target: text`` with slots ``[found|right/also right]``; the first slot contains the selected word. A line
+``trap: text`` mentions nobody with an attribute of the axis and must stay unchanged. A line ``trap target: text`` may
+stay unchanged or be rewritten as in its slots. Further correct texts follow ``||``. The data card in
+``labelled/README.md`` explains the words in capitals.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _ARTICLE = re.compile(r"\b([Aa])n? $")
 
 @dataclass(frozen=True)
 class Labelled:
-    """A sentence with what it must become.
+    """Sentence with its correct rewrites.
 
     Attributes:
-        text: the sentence.
-        trap: whether it must, or may, be left alone.
-        target: the attribute to turn to; empty for a trap that has no right rewriting.
-        selected: start and end of the first slot, which holds the selected word.
-        right: patterns of right rewritings.
+        text: Text of the sentence.
+        trap: Whether the sentence must, or may, stay unchanged.
+        target: Attribute to rewrite to; empty for a trap without a correct rewrite.
+        selected: Start and end of the first slot, which contains the selected word.
+        right: Patterns of the correct rewrites.
     """
 
     text: str
@@ -59,17 +59,17 @@ class Labelled:
 
     @property
     def half(self) -> str:
-        """``development`` or ``test``, by a hash of the sentence."""
+        """Return ``development`` or ``test``, depending on a hash of the sentence."""
         return HALVES[int(hashlib.sha256(self.text.encode()).hexdigest()[:8], 16) % 2]
 
 
 def read_labelled(axis: str) -> list[Labelled]:
-    """All labelled sentences of an axis, in file order."""
+    """Read all labelled sentences of an axis, in file order."""
     lines = (FOLDER / f"{axis}.txt").read_text(encoding="utf-8").splitlines()
-    return [_labelled(axis, line) for line in lines if line and not line.startswith("#")]
+    return [_parse_line(axis, line) for line in lines if line and not line.startswith("#")]
 
 
-def _labelled(axis: str, line: str) -> Labelled:
+def _parse_line(axis: str, line: str) -> Labelled:
     head, _, body = line.partition(": ")
     *trap, target = head.split(" ") if head != "trap" else ("trap", "")
     versions = body.split(" || ")
@@ -83,12 +83,12 @@ def _labelled(axis: str, line: str) -> Labelled:
 
 
 def _pattern(axis: str, target: str, slotted: str) -> str:
-    """Return a pattern of a whole text: its slots filled in any right way, articles fitted."""
+    """Return a pattern that matches a text whose slots are filled in any correct way, with fitting articles."""
     pattern, position, names = "", 0, 0
     for slot in _SLOT.finditer(slotted):
         before = slotted[position : slot.start()]
         starts = slot.start() == 0 or slotted[: slot.start()].endswith((". ", '"'))
-        options = [filled for option in slot[2].split("/") for filled in _filled(axis, target, option)]
+        options = [filled for option in slot[2].split("/") for filled in _fill(axis, target, option)]
         fitted = _ARTICLE.search(before)
         if fitted:
             before = before[: fitted.start()]
@@ -105,8 +105,8 @@ def _pattern(axis: str, target: str, slotted: str) -> str:
     return pattern + re.escape(slotted[position:])
 
 
-def _filled(axis: str, target: str, option: str) -> list[str]:
-    """Return an option with its macro and article filled in."""
+def _fill(axis: str, target: str, option: str) -> list[str]:
+    """Return the forms of an option, with its macro and article filled in."""
     found = _MACRO.search(option)
     words = [option]
     if found:
@@ -122,7 +122,7 @@ def _first(words: str) -> str:
 
 @cache
 def _macro(axis: str, target: str, name: str) -> list[str]:
-    """Return what a macro stands for at a target."""
+    """Return the words that a macro stands for, given the target."""
     content = yaml.safe_load((FOLDER / "macros.yaml").read_text(encoding="utf-8"))
     if name in ("FIG", "FIGW"):
         low, high = content["figures"][target]
@@ -132,7 +132,7 @@ def _macro(axis: str, target: str, name: str) -> list[str]:
 
 
 def in_words(age: int) -> str:
-    """Return an age below a hundred as a word: ``forty-seven``."""
+    """Write an age below 100 in words: ``forty-seven``."""
     small = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen""".split()
     tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
@@ -143,7 +143,10 @@ def in_words(age: int) -> str:
 
 @cache
 def _name_pattern(axis: str, target: str) -> str:
-    """Any listed first name of a target; for *neutral*, any that men and women bear."""
+    """Return a pattern that matches any listed first name of a target.
+
+    For *neutral*, it matches the names that both men and women bear.
+    """
     if target == NEUTRAL:
         names = {name.name for name in load_names().values() if name.gender == "both"}
         names |= {entry.forms[0] for entry in load_lexicon(axis).entries if entry.pos == "name"}
@@ -155,11 +158,12 @@ def _name_pattern(axis: str, target: str) -> str:
 def outcomes(
     axis: str, rows: Sequence[Labelled], mode: Literal["syntax", "lexical"] = "syntax"
 ) -> list[tuple[str, str]]:
-    """For every sentence, what became of it and the text that shows it.
+    """Return the outcome for every sentence, and the text that shows it.
 
-    A trap is ``left`` alone or ``sprung``: some word of it can be chosen with some target, and the text changes to none
-    that is right. Of another sentence, the selected person is turned to the target: ``right``; ``wrong``, a person
-    half rewritten among it; or ``missed``, where the word cannot be chosen or nothing changes.
+    A trap is ``left`` unchanged or ``sprung``: some word of it can be selected with some target, and the text changes
+    but is not correct. In any other sentence, the selected person is rewritten to the target. The outcome is ``right``,
+    ``wrong`` (also if a person is rewritten only in part), or ``missed`` if the word cannot be selected or nothing
+    changes.
     """
     lexicon = load_lexicon(axis)
     words, rewriter = PerturbableWords([lexicon], mode), RuleGroups(lexicon=lexicon, mode=mode)
@@ -178,19 +182,19 @@ def outcomes(
 
 
 def _is_meant(row: Labelled, one: Selection) -> bool:
-    """Whether a choice is the labelled one; of a trap, any is."""
+    """Return whether a selection is the labelled one. For a trap, any selection is."""
     start, end = row.selected
     return row.trap or (one.target == row.target and start <= one.start < end)
 
 
 def share(hits: int, number: int) -> dict[str, Any]:
-    """Count, number and share with its 95 % Wilson interval."""
+    """Return the number of hits, the total, and the proportion with its 95 % Wilson interval."""
     low, high = wilson_interval(hits, number)
     return {"count": hits, "n": number, "share": hits / number, "low": low, "high": high}
 
 
 def scores(results: Sequence[str]) -> dict[str, Any]:
-    """Shares of traps sprung, of people turned rightly among those to be turned, and among all changed texts."""
+    """Return the proportions of sprung traps, of people rewritten correctly, and of changed texts that are correct."""
     count = {name: results.count(name) for name in ("left", "sprung", "right", "wrong", "missed")}
     turned = count["right"] + count["wrong"]
     return {
@@ -201,7 +205,7 @@ def scores(results: Sequence[str]) -> dict[str, Any]:
 
 
 def measure() -> dict[str, Any]:
-    """Scores by axis, mode and half."""
+    """Return the scores by axis, mode and half."""
     found: dict[str, Any] = {}
     for axis in AXES:
         rows = read_labelled(axis)

@@ -2,8 +2,8 @@
 
     FAIRLAB_DATA=... python experiments/rewriting/measure.py
 
-Developed on: Winogender's even template lines, every other of the 112 CrowS-Pairs, GAP's validation file, the embedded
-groups without a gold mark. Everything called *held out* below was only measured.
+The rules were developed on the even template lines of Winogender, every other of the 112 CrowS-Pairs, GAP's validation
+file, and the bundled groups without a gold mark. Data called *held out* below was only used for measuring.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ SEED, SHEET_SIZE = 0, 100
 
 
 def share(hits: Sequence[bool]) -> dict[str, Any]:
-    """Count, number and share of hits with its 95 % Wilson interval."""
+    """Return the number of hits, the total, and the proportion with its 95 % Wilson interval."""
     low, high = wilson_interval(sum(hits), len(hits))
     return {"count": sum(hits), "n": len(hits), "share": sum(hits) / len(hits), "low": low, "high": high}
 
 
 def winogender_matches(rewriter: RuleRewriter, groups: Sequence[Group]) -> dict[str, Any]:
-    """Exact matches of every version made from every other one."""
+    """Return the exact matches when every version is rewritten to every other one."""
     found = {}
     for source in ("man", "woman", NEUTRAL):
         for target in ("man", "woman", NEUTRAL):
@@ -59,7 +59,10 @@ def winogender_matches(rewriter: RuleRewriter, groups: Sequence[Group]) -> dict[
 
 
 def crows_matches(mode: str, part: str) -> dict[str, Any]:
-    """Exact matches on CrowS-Pairs, first names kept: one person selected, whole text, both attributes exchanged."""
+    """Return the exact matches on CrowS-Pairs, with first names kept.
+
+    One person is selected, the whole text is rewritten, or both attributes are swapped.
+    """
     rewriter = RuleRewriter(load_lexicon("gender"), mode=mode, names="keep")  # type: ignore[arg-type]
     items = [item for name, items in crows().items() for item in items if part in (name, "all")]
     texts = [item.source for item in items]
@@ -74,9 +77,9 @@ def crows_matches(mode: str, part: str) -> dict[str, Any]:
 
 
 def gold_case(item: Gap) -> str:
-    """Return the case of ``her`` or ``his`` by the words after it alone: a rule that never sees the parse.
+    """Return the case of ``her`` or ``his`` from the words after it, without a parse.
 
-    Where it and the parse differ, the text was read and the case is the one written down in gap_cases.csv.
+    If the parse gave another case, the text was read, and its case is listed in gap_cases.csv.
     """
     decided = adjudicated().get(item.id)
     if decided:
@@ -87,13 +90,13 @@ def gold_case(item: Gap) -> str:
 
 
 def adjudicated() -> dict[str, str]:
-    """Cases decided by reading, by text id."""
+    """Return the cases that were decided by reading the text, by text id."""
     with ADJUDICATED.open(encoding="utf-8", newline="") as file:
         return {row["id"]: row["case"] for row in csv.DictReader(file)}
 
 
 def expected_form(item: Gap) -> str:
-    """Return what the labelled pronoun must become, in lower case."""
+    """Return the correct form of the labelled pronoun after rewriting, in lower case."""
     folded = item.pronoun.lower()
     if folded not in AMBIGUOUS:
         return {"he": "she", "she": "he", "him": "her", "hers": "his"}[folded]
@@ -103,7 +106,7 @@ def expected_form(item: Gap) -> str:
 
 
 def form_after(item: Gap, rewritten: str) -> str:
-    """Return the word that stands where the pronoun stood, by aligning the two texts word by word."""
+    """Return the word that replaces the pronoun, found by aligning the two texts word by word."""
     before, after = list(TOKEN.finditer(item.text)), TOKEN.findall(rewritten)
     place = next(index for index, match in enumerate(before) if match.start() <= item.offset < match.end())
     matcher = difflib.SequenceMatcher(a=[match.group() for match in before], b=after, autojunk=False)
@@ -114,12 +117,12 @@ def form_after(item: Gap, rewritten: str) -> str:
 
 
 def opposite(item: Gap) -> str:
-    """Return the attribute the text is turned to: the one the pronoun has not."""
+    """Return the attribute to which the text is rewritten: the one that the pronoun does not have."""
     return "woman" if item.pronoun.lower() in ("he", "him", "his") else "man"
 
 
 def gap_forms(mode: str, items: Sequence[Gap]) -> dict[str, Any]:
-    """Whether the labelled pronoun takes the right form, over all texts and for ``her`` and ``his`` alone."""
+    """Return how often the labelled pronoun takes the correct form, in all texts and for ``her`` and ``his``."""
     rewriter = RuleRewriter(load_lexicon("gender"), mode=mode)  # type: ignore[arg-type]
     made = rewriter.rewrite_all([item.text for item in items], [opposite(item) for item in items])
     hits = {item.id: form_after(item, text) == expected_form(item) for item, text in zip(items, made, strict=True)}
@@ -131,9 +134,9 @@ def gap_forms(mode: str, items: Sequence[Gap]) -> dict[str, Any]:
 
 
 def chains(rewriter: RuleRewriter, texts: Sequence[str], offsets: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """Return, for every text, the start and end of all words for the same person as the word at an offset.
+    """Return, for every text, the spans of all words for the same person as the word at an offset.
 
-    The list is empty for a text with a word that is joined to others.
+    The list is empty for a text with a word that the parser does not separate from its neighbours.
 
     Args:
         rewriter: Rewriter whose words and coreference are used.
@@ -155,7 +158,7 @@ def chains(rewriter: RuleRewriter, texts: Sequence[str], offsets: Sequence[int])
 
 
 def gap_choices(items: Sequence[Gap]) -> dict[str, Any]:
-    """Return the person the entity mode takes the pronoun for, against GAP's label, where that is A or B."""
+    """Return how often coreference assigns the pronoun to the right name, in texts labelled with one of the two."""
     rewriter = RuleRewriter(load_lexicon("gender"))
     labelled = [item for item in items if any(item.meant)]
     right, decided = [], []
@@ -169,7 +172,10 @@ def gap_choices(items: Sequence[Gap]) -> dict[str, Any]:
 
 
 def embedded_accuracy(mode: str) -> dict[str, Any]:
-    """Union polarity accuracy of gold groups rebuilt from one of their texts, and exact matches with the human ones."""
+    """Return the results of rebuilding gold groups from one of their texts.
+
+    These are the union polarity accuracy, and the exact matches with the human versions.
+    """
     lexicon = load_lexicon("gender")
     polarity, rewriter = Polarity(lexicon), RuleRewriter(lexicon, mode=mode)  # type: ignore[arg-type]
     gold = [group for group in read_groups("embedded/people") if group.extra["gold"]]
@@ -187,7 +193,7 @@ def embedded_accuracy(mode: str) -> dict[str, Any]:
 
 
 def write_sheet(items: Sequence[Gap]) -> None:
-    """Write a hundred rewrites to be read by hand; verdicts on unchanged rewrites are kept."""
+    """Write a hundred rewrites to be read by hand. Earlier verdicts on the same rewrites are kept."""
     chosen = sorted(random.Random(SEED).sample(range(len(items)), SHEET_SIZE))
     picked = [items[index] for index in chosen]
     rewriter = RuleRewriter(load_lexicon("gender"))
@@ -206,7 +212,7 @@ def write_sheet(items: Sequence[Gap]) -> None:
 
 
 def sheet_verdicts() -> dict[str, Any]:
-    """How many of the rewrites that were read are right."""
+    """Return the proportion of correct rewrites among those that were read."""
     with gzip.open(SHEET, "rt", encoding="utf-8", newline="") as file:
         verdicts = [row["verdict"] for row in csv.DictReader(file)]
     read = [verdict for verdict in verdicts if verdict]
@@ -214,7 +220,7 @@ def sheet_verdicts() -> dict[str, Any]:
 
 
 def measure() -> dict[str, Any]:
-    """Everything, by set and mode."""
+    """Return all results, by dataset and mode."""
     development = gap("development")
     write_sheet(development)
     parts = winogender()

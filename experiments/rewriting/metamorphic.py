@@ -1,7 +1,7 @@
-"""Whether layout, markup and the like change which words of a text are turned, and to what.
+"""Test whether layout, markup or case affect which words of a text are rewritten, and to what.
 
-Sentences of sixteen published sources and passages of three are written in another way, such as over several lines or
-as a web page, and rewritten: the words must be those of the rewriting of the plain text, written in that way.
+Sentences from sixteen published sources and passages from two are written in another way, such as over several lines or
+as a web page, and rewritten. The words must be those of the rewritten plain text.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.metamorphic [--sentences 500] [--passages 100] [--write]
 """
@@ -35,23 +35,23 @@ Rewrite = Callable[[Sequence[str]], list[str]]
 
 
 def wrapped(text: str, width: int = 48, mark: str = "", end: str = "\n") -> str:
-    """Return a text over lines of a width, each with a mark before it."""
+    """Wrap a text to lines of a given width, each with a mark before it."""
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
     return end.join(mark + line for line in lines)
 
 
 def curly(text: str) -> str:
-    """Return a text with curly quotation marks and apostrophes."""
+    """Replace the quotation marks and apostrophes in a text by curly ones."""
     text = re.sub(r'(^|[\s(\[])"', "\\1“", text).replace('"', "”")
     return re.sub(r"(^|[\s(\[])'", "\\1‘", text).replace("'", "’")
 
 
 def parted(text: str) -> str:
-    """Return a text with a soft hyphen within every longer word."""
+    """Insert a soft hyphen into every longer word of a text."""
     return re.sub(r"\b([a-z]{3})([a-z]{4,})\b", "\\1\u00ad\\2", text)
 
 
-# Way of writing: how it is written, and the words that it puts before and after the text.
+# For each way of writing: the function that applies it, and the words that it adds before and after the text.
 WAYS: dict[str, tuple[Callable[[str], str], str, str]] = {
     "blanks: two": (lambda text: text.replace(" ", "  "), "", ""),
     "blanks: tabs": (lambda text: text.replace(" ", "\t"), "", ""),
@@ -90,12 +90,12 @@ WAYS: dict[str, tuple[Callable[[str], str], str, str]] = {
 
 
 def words(text: str) -> list[str]:
-    """Words of a text as it is read, case-folded."""
+    """Return the case-folded words of a text as the rules read it."""
     return re.findall(r"\w+", read_view(text).text.casefold())
 
 
 def rewriters() -> dict[str, Rewrite]:
-    """By name, what rewrites many texts."""
+    """Return the functions that rewrite texts, by name."""
     found: dict[str, Rewrite] = {}
     for axis, targets in GOALS.items():
         lexicon = load_lexicon(axis)
@@ -117,13 +117,16 @@ def _swap(swap: WordSwap, target: str) -> Rewrite:
 
 
 def differing(texts: Sequence[str], rewrite: Rewrite, way: str, plainly: Sequence[str]) -> list[tuple[str, str]]:
-    """Texts whose rewriting differs when written in a way: what was expected, and what was made.
+    """Return the texts that are rewritten differently when they are written in another way.
 
     Args:
-        texts: the texts.
-        rewrite: what rewrites them.
-        way: key of :data:`WAYS`.
-        plainly: the rewritings of the texts as they are.
+        texts: Plain texts.
+        rewrite: Function that rewrites texts.
+        way: Way of writing, a key of :data:`WAYS`.
+        plainly: Rewrites of the plain texts.
+
+    Returns:
+        Expected and actual rewrite of each differing text.
     """
     write, before, after = WAYS[way]
     made = rewrite([write(text) for text in texts])
@@ -132,7 +135,7 @@ def differing(texts: Sequence[str], rewrite: Rewrite, way: str, plainly: Sequenc
 
 
 def texts(number: int, passages: int) -> dict[str, list[str]]:
-    """Sentences and passages drawn from the sources, with one word of an axis at least; paragraphs are one line."""
+    """Sample sentences with a word of an axis, and passages, from the sources. Each passage is a single line."""
     finders = [WordSwap(load_lexicon(axis)) for axis in GOALS]
     drawn = [text for source in SOURCES for _, text in random.Random(SEED).sample(sentences(source), 200)]
     held = [text for text in drawn if any(one.marked(text) for one in finders)]
@@ -149,7 +152,7 @@ def _passages(number: int) -> Iterable[str]:
 
 
 def measure(number: int, passages: int) -> dict[str, Any]:
-    """Share of texts whose words are turned alike, by kind of text, way of writing and rewriter."""
+    """Return the proportion of texts that are rewritten alike, by kind of text, way of writing and rewriter."""
     found: dict[str, Any] = {}
     for kind, some in texts(number, passages).items():
         found[kind] = {"texts": len(some), "alike": {way: {} for way in WAYS}}

@@ -1,11 +1,12 @@
-"""A blind draw of natural sentences that the rules perturb, to be read one by one; a sheet keeps the verdicts.
+"""Sample natural sentences that the rules perturb, to be read one by one; a sheet stores the verdicts.
 
-    FAIRLAB_DATA=... python -m experiments.rewriting.natural                 # draw, and keep verdicts already given
-    FAIRLAB_DATA=... python -m experiments.rewriting.natural --show race     # the rows of an axis, to be read
+    FAIRLAB_DATA=... python -m experiments.rewriting.natural                 # sample, and keep earlier verdicts
+    FAIRLAB_DATA=... python -m experiments.rewriting.natural --show race     # print the rows of an axis for reading
 
-Of every source the same number of sentences is drawn; of those that hold a word of the axis, a hundred, each with one
-word and target, drawn uniformly as algorithm 1 of Qian et al. 2022 does. Not all sources may be stored, so the sheet
-holds where a sentence stands and hashes, no text: a verdict is that of the rewriting whose hash stands beside it.
+The same number of sentences is sampled from every source. Of those with a word of the axis, a hundred are kept. A word
+and a target are sampled uniformly for each, as in algorithm 1 of Qian et al. 2022. Because not all sources may be
+stored, the sheet contains the location of a sentence and hashes instead of its text. A verdict is valid for the rewrite
+whose hash is in the same row.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.sentences import sentence_spans
 
 SHEET = Path(__file__).parent / "natural.csv.gz"
-EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv.gz: read before the last mending, one sheet a draw
-SEEDS = {"race": 5011, "age": 5002, "gender": 7401}  # others were read to mend the rules
+EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv.gz, read before the last change of the rules
+SEEDS = {"race": 5011, "age": 5002, "gender": 7401}  # other seeds were used to improve the rules
 ROWS, PER_SOURCE = 100, 900
 COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
-# File, and how its sentences are found in it.
+# For each file, where its sentences are.
 SOURCES = {
     "glue/CoLA/dev.tsv": "column 3",
     "sst2/dev.tsv": "column 0",
@@ -57,7 +58,7 @@ SOURCES = {
 
 
 def sentences(source: str) -> list[tuple[int, str]]:
-    """Line and text of every sentence of five words or more."""
+    """Return every sentence of five words or more, with the number of its record."""
     return [
         (number, record[start:end])
         for number, record in enumerate(records(source))
@@ -67,7 +68,7 @@ def sentences(source: str) -> list[tuple[int, str]]:
 
 
 def records(source: str) -> list[str]:
-    """Return the records of a source, without line ends and breaks."""
+    """Return the records of a source, with line breaks replaced by blanks."""
     kind, path = SOURCES[source], published(source)
     text = path.read_text(encoding="utf-8", errors="replace")
     return [re.sub(r"\s+", " ", one.replace("<br />", " ")).strip() for one in _records(kind, text, path.suffix)]
@@ -86,7 +87,7 @@ def _records(kind: str, text: str, suffix: str) -> Iterator[str]:
 
 
 def draw(axis: str, seed: int | None = None) -> list[dict[str, str]]:
-    """Return the drawn rows of an axis, with their texts, verdicts empty."""
+    """Sample the rows of an axis, with their texts and rewrites but without verdicts."""
     seed = SEEDS[axis] if seed is None else seed
     pool = []
     for source in SOURCES:
@@ -116,12 +117,12 @@ def draw(axis: str, seed: int | None = None) -> list[dict[str, str]]:
 
 
 def short_hash(text: str) -> str:
-    """Return the first half of a text's SHA-256, in hexadecimal digits."""
+    """Return the first 16 hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_sheet(path: Path = SHEET) -> list[dict[str, str]]:
-    """Return the rows of a sheet, none where there is no sheet yet."""
+    """Return the rows of a sheet, or an empty list if the file does not exist."""
     if not path.is_file():
         return []
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
@@ -129,13 +130,13 @@ def read_sheet(path: Path = SHEET) -> list[dict[str, str]]:
 
 
 def write_table(path: Path, table: str) -> None:
-    """Write a table as a compressed file, with the same bytes for the same table."""
+    """Write a table to a compressed file, with the same bytes for the same table."""
     with replaced_when_written(path) as temporary:
         temporary.write_bytes(gzip.compress(table.encode(), mtime=0))
 
 
 def write_sheet(rows: Sequence[dict[str, str]]) -> None:
-    """Write the sheet, with earlier verdicts on the same rewritings."""
+    """Write the sheet, and keep earlier verdicts on the same rewrites."""
     known = {(row["axis"], row["sha256"], row["made_sha256"]): row for row in read_sheet()}
     text = io.StringIO()
     table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
@@ -147,7 +148,7 @@ def write_sheet(rows: Sequence[dict[str, str]]) -> None:
 
 
 def verdicts() -> dict[str, Any]:
-    """Share of rewritings that were read and found wrong, by axis."""
+    """Return the proportion of read rewrites that are wrong, by axis."""
     rows = [row for row in read_sheet() if row["verdict"]]
     return {
         axis: share(sum(row["verdict"] == "wrong" for row in rows if row["axis"] == axis), number)
@@ -157,7 +158,7 @@ def verdicts() -> dict[str, Any]:
 
 
 def all_verdicts() -> list[tuple[str, str, dict[str, Any]]]:
-    """Axis, seed and share of rewritings found wrong of every sheet that is kept, oldest first for each axis."""
+    """Return the axis, the seed and the proportion of wrong rewrites of every stored sheet, oldest first per axis."""
     found = []
     for axis in AXES:
         for path in sorted(EARLIER.glob(f"{axis}_*.csv.gz")):
@@ -171,7 +172,7 @@ def all_verdicts() -> list[tuple[str, str, dict[str, Any]]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--show", metavar="AXIS", choices=AXES)
-    parser.add_argument("--seed", type=int, help="another seed shows other rows, to develop rules on")
+    parser.add_argument("--seed", type=int, help="show rows of another seed, for developing rules")
     arguments = parser.parse_args()
     if arguments.show:
         for place, row in enumerate(draw(arguments.show, arguments.seed), start=1):

@@ -1,10 +1,10 @@
-"""Precision of the first names without counts on natural text: uses drawn by a seed, to be read one by one.
+"""Measure the precision of first names without counts on natural text, from sampled uses that are read one by one.
 
-    FAIRLAB_DATA=... python -m experiments.rewriting.new_names          # draw, and keep verdicts already given
-    FAIRLAB_DATA=... python -m experiments.rewriting.new_names --show   # the uses, to be read
+    FAIRLAB_DATA=... python -m experiments.rewriting.new_names          # sample, and keep earlier verdicts
+    FAIRLAB_DATA=... python -m experiments.rewriting.new_names --show   # print the uses for reading
 
-A use is a word that the syntax rules take for a first name, and that only the lists without counts hold. The sheet
-holds where its sentence stands and a hash, no text, as not all sources may be stored.
+A use is a word that the syntax rules take for a first name and that only the lists without counts contain. Because not
+all sources may be stored, the sheet contains the location of a sentence and a hash instead of its text.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _CAPITALISED = re.compile(r"[^\W\d_a-z]\w+")
 
 
 def is_new(word: str) -> bool:
-    """Return whether a word is a first name of the gender axis that only the lists without counts hold."""
+    """Return whether a word is a first name of the gender axis that only the lists without counts contain."""
     known = find_name(word)
     return known is not None and not known.is_counted and known.gender != "both" and known.other_sense != "rarely"
 
 
 def draw() -> list[dict[str, str]]:
-    """Return the drawn uses with their texts, at most one a text, verdicts empty."""
+    """Sample uses with their texts, at most one per text, without verdicts."""
     pool = []
     for source in SOURCES:
         found = sentences(source)
@@ -60,7 +60,7 @@ def draw() -> list[dict[str, str]]:
 
 
 def write_uses(rows: list[dict[str, str]]) -> None:
-    """Write the sheet, with earlier verdicts on the same uses."""
+    """Write the sheet, and keep earlier verdicts on the same uses."""
     given = {(row["sha256"], row["name"]): row["verdict"] for row in read_sheet(SHEET)}
     text = io.StringIO()
     table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
@@ -70,7 +70,7 @@ def write_uses(rows: list[dict[str, str]]) -> None:
 
 
 def people() -> dict[str, Any]:
-    """Return the share of read uses that are first names of people."""
+    """Return the proportion of read uses that are first names of people."""
     verdicts = Counter(row["verdict"] for row in read_sheet(SHEET) if row["verdict"])
     return share(verdicts["person"], verdicts.total())
 

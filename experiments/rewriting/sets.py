@@ -1,4 +1,4 @@
-"""The sentences the rewriter is measured on, cut into those it was developed on and those it was not."""
+"""Datasets on which the rewriter is measured, split into development and held-out parts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from fairlab.data.published.winogender import read_winogender
 from fairlab.types import DataUnavailable, Group
 
-# Third-person singular pronouns, beside the attribute words of bias-bench.
+# Third-person singular pronouns, in addition to the attribute words of bias-bench.
 PRONOUNS = frozenset("he she him her his hers himself herself".split())
 WORD = re.compile(r"[\w']+")
 TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 def published(name: str) -> Path:
-    """Return a file of published data below FAIRLAB_DATA."""
+    """Return the path of a published data file under FAIRLAB_DATA."""
     path = Path(os.environ.get("FAIRLAB_DATA", "")) / name
     if not path.is_file():
         raise DataUnavailable(f"{path} is not there; set FAIRLAB_DATA to a folder that holds {name}")
@@ -29,9 +29,10 @@ def published(name: str) -> Path:
 
 
 def winogender() -> dict[str, list[Group]]:
-    """Return groups of Winogender by part.
+    """Return the groups of Winogender by part.
 
-    ``development`` are those of the even lines of templates.tsv (the header is line 1), ``held out`` the rest.
+    ``development`` consists of the groups of the even lines of templates.tsv (the header is line 1), ``held out`` of
+    the others.
     """
     lines = published("winogender/templates.tsv").read_text(encoding="utf-8").splitlines()
     even = {(cells[0], cells[2]) for cells in (line.split("\t") for line in lines[1::2])}
@@ -43,13 +44,13 @@ def winogender() -> dict[str, list[Group]]:
 
 
 def bias_words() -> list[tuple[str, str]]:
-    """Return the 57 pairs (man, woman) of bias-bench's attribute words, titles without their dot."""
+    """Return the 57 pairs (man, woman) of bias-bench's attribute words, with titles without their full stop."""
     content = json.loads(published("word_lists/bias-bench/bias_attribute_words.json").read_text(encoding="utf-8"))
     return [(man.strip("."), woman.strip(".")) for man, woman in content["gender"]]
 
 
 def partners() -> dict[str, str]:
-    """Return the words of these pairs, each with its partner, the first where it stands in several pairs."""
+    """Return the counterpart of each word in :func:`bias_words`, the first one for a word in several pairs."""
     found: dict[str, str] = {}
     for man, woman in bias_words():
         found.setdefault(man, woman)
@@ -58,7 +59,7 @@ def partners() -> dict[str, str]:
 
 
 def exchanged(text: str, partner: Mapping[str, str]) -> str:
-    """Return a text with every word that has a partner exchanged for it, its case kept."""
+    """Replace every word of a text that has a counterpart by this counterpart, preserving case."""
 
     def other(match: re.Match[str]) -> str:
         new = partner.get(match[0].lower(), match[0])
@@ -69,12 +70,12 @@ def exchanged(text: str, partner: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Rewriting:
-    """One side of a pair to be rewritten into the other.
+    """Side of a sentence pair that must be rewritten to the other side.
 
     Attributes:
-        source: the sentence.
-        expected: the other side.
-        selected: offset and target of the first differing word of each attribute: the words to select.
+        source: Sentence to rewrite.
+        expected: Other side of the pair.
+        selected: Offset and target of the first differing word of each attribute, which is the word to select.
     """
 
     source: str
@@ -83,14 +84,14 @@ class Rewriting:
 
     @property
     def target(self) -> str:
-        """The attribute the first differing word changes to."""
+        """Return the attribute to which the first differing word changes."""
         return self.selected[0][1]
 
 
 def crows() -> dict[str, list[Rewriting]]:
-    """Return CrowS-Pairs' gender pairs that differ only in bias-bench's words and pronouns, in both directions.
+    """Return the gender pairs of CrowS-Pairs that differ only in bias-bench's words and pronouns, in both directions.
 
-    ``development`` are the pairs at even places among the 112, ``held out`` those at odd ones.
+    ``development`` consists of the pairs at even indices among the 112, ``held out`` of those at odd ones.
     """
     men, women = ({pair[side] for pair in bias_words()} for side in (0, 1))
     women |= {"she", "her", "hers", "herself"}
@@ -131,7 +132,7 @@ def _rewriting(source: str, expected: str, women: set[str]) -> Rewriting:
 
 @dataclass(frozen=True)
 class Gap:
-    """A text of GAP: its pronoun, two names, and which of them the pronoun means."""
+    """Text of GAP with its pronoun, the offsets of two names, and whether the pronoun refers to each of them."""
 
     id: str
     text: str

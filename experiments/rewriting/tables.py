@@ -1,4 +1,4 @@
-"""Tables of the rewriter's two pages, from ``record.json``."""
+"""Tables for the two pages about the rewriter, from its records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ SCORES = ("trap errors", "recall", "right")
 
 
 def shares(*path: str, label: str) -> str:
-    """Shares of one part of the rewriting record: settings down, modes across where there are two."""
+    """Return the proportions in one part of the rewriting record.
+
+    Settings are in rows and, if there are several modes, modes are in columns.
+    """
     part = json.loads(RECORD.read_text(encoding="utf-8"))
     for key in path:
         part = part[key]
@@ -50,7 +53,7 @@ def _share(found: dict[str, float] | None) -> str:
 
 
 def rewriting_quality() -> str:
-    """Return the headline figures of the rewriting record, both modes side by side."""
+    """Return the headline results of the rewriting record for both modes."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     places = {
         "Winogender, man to woman, exact": ("winogender", "held out", "MODE", "man to woman"),
@@ -84,12 +87,12 @@ def rewriting_quality() -> str:
 
 
 def crows_parts() -> str:
-    """CrowS-Pairs: the held-out pairs, then all."""
+    """Return the tables for CrowS-Pairs: the held-out pairs, then all pairs."""
     return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
 
 
 def labelled_scores() -> str:
-    """Return the labelled sentences: scores by axis, mode and half, before the rules were mended and after."""
+    """Return the scores on labelled sentences by axis, mode and half, before and after the rules were improved."""
     states = {name: json.loads((LABELLED / f"{name}.json").read_text(encoding="utf-8")) for name in ("before", "now")}
     rows = []
     for axis, modes in states["now"].items():
@@ -101,7 +104,7 @@ def labelled_scores() -> str:
 
 
 def labelled_rates() -> str:
-    """Return the headline rates: all labelled sentences with syntax, and the natural ones that were read."""
+    """Return the headline rates: all labelled sentences in syntax mode, and the natural sentences that were read."""
     now = json.loads((LABELLED / "now.json").read_text(encoding="utf-8"))
     read = verdicts()
     rows = [
@@ -112,12 +115,12 @@ def labelled_rates() -> str:
 
 
 def natural_verdicts() -> str:
-    """Return the natural sentences that were read, every sheet that is kept."""
+    """Return the results of every stored sheet of natural sentences."""
     return markdown(["axis", "seed", "wrong"], [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()])
 
 
 def labelled_mentions() -> str:
-    """Return the shares of labelled mentions that a rewriting turns, by draw, words and way of telling people."""
+    """Return the proportions of labelled mentions that change, by sample, kind of word and method (rules or judge)."""
     rows = []
     for draw, kinds in json.loads(MENTIONS.read_text(encoding="utf-8")).items():
         for kind, ways in kinds.items():
@@ -129,7 +132,10 @@ def labelled_mentions() -> str:
 
 
 def readers_agreement() -> str:
-    """Return the agreement of two readings of the same mentions, by second reader and axis, with and without doubt."""
+    """Return the agreement of two readings of the same mentions, by second reader and axis.
+
+    Kappa is given for all mentions, and for those that neither reading labels as doubtful.
+    """
     with gzip.open(MENTIONS.with_name("labels.csv.gz"), "rt", encoding="utf-8", newline="") as file:
         read = list(csv.DictReader(file))
     rows = []
@@ -146,7 +152,7 @@ def readers_agreement() -> str:
 
 
 def trained_judge() -> str:
-    """Return what the judge reaches on held-out mentions, and what the rewriter turns by rules and by the judge."""
+    """Return the judge's results on held-out mentions, and the rewriter's results with rules and with the judge."""
     rows = []
     for part, kinds in json.loads(TRAINING.read_text(encoding="utf-8")).items():
         for kind, reached in kinds.items():
@@ -168,7 +174,7 @@ def _brief(found: dict[str, float]) -> str:
 
 
 def layout_shares() -> str:
-    """Share of texts whose words are turned alike, by kind of change and rewriter: the mean over ways and goals."""
+    """Return the proportion of texts rewritten alike, by kind of change and rewriter: the mean over ways and goals."""
     rows = []
     for kind, found in json.loads(METAMORPHIC.read_text(encoding="utf-8")).items():
         groups: dict[str, list[dict[str, float]]] = {}
@@ -184,7 +190,11 @@ def layout_shares() -> str:
 
 
 def former_shares(*, uses: bool) -> str:
-    """Return how many texts the present rewriter turns in another way, of those that are used or of drawn sentences."""
+    """Return the number of texts that the former and the current rewriter change differently.
+
+    Args:
+        uses: Whether to count the data made for other uses, such as CCD, instead of the sampled sentences.
+    """
     rows = [
         [way, str(found["turned"]), f"{found['other']} = {found['share of turned']:.1%}"]
         for way, found in json.loads(FORMER.read_text(encoding="utf-8")).items()
@@ -194,7 +204,7 @@ def former_shares(*, uses: bool) -> str:
 
 
 def former_runs() -> str:
-    """Return the measures of runs with data of the former and of the present rules."""
+    """Return the metrics of runs on data from the former and the current rules."""
     rows = []
     for measure, found in json.loads(FORMER_SCORES.read_text(encoding="utf-8")).items():
         cells = [found.get("both", found.get(name)) for name in ("former", "present")]
@@ -207,7 +217,7 @@ def _measure(found: dict[str, float]) -> str:
 
 
 def new_name_uses() -> str:
-    """Return what the uses of first names without counts that were read are, with their shares."""
+    """Return the proportion of each verdict on the uses of first names without counts."""
     read = Counter(row["verdict"] for row in read_sheet(NEW_NAMES))
     return markdown(
         ["read as", "share"], [[kind, _share(share(number, read.total()))] for kind, number in read.items()]
@@ -215,7 +225,7 @@ def new_name_uses() -> str:
 
 
 def name_recall() -> str:
-    """Return the share of first names that are listed with their gender, weighted by bearers, by group."""
+    """Return the proportion of first names that are listed with their gender, by group, weighted by bearers."""
     found = json.loads(RECALL.read_text(encoding="utf-8"))
     rows = [[group, str(one["names"]), f"{one['recall']:.0%}"] for group, one in found.items()]
     return markdown(["list and group", "names", "listed"], rows)

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
 SYNONYMS = {"sexuality": "orientation"}
 ALONE = "alone"
-CONTEXTS = (ALONE, "before_person", "before_noun")  # contexts for which a row may name a neutral form
+CONTEXTS = (ALONE, "before_person", "before_noun")  # contexts for which a row may list a neutral form
 
 
 Form = Text | int | float | None
@@ -29,7 +29,7 @@ Ends = dict[str, Annotated[list[int], Bounds(2, 2)]]
 
 
 class LexiconNeeds(TypedDict):
-    """Keys that every lexicon file has."""
+    """Required keys of a lexicon file."""
 
     axis: str
     attributes: list[str]
@@ -59,19 +59,19 @@ class LexiconFile(LexiconNeeds, total=False):
 
 @dataclass(frozen=True)
 class Entry:
-    """A concept: its neutral form and its form for every attribute.
+    """Concept with its neutral form and its form for every attribute.
 
     Attributes:
-        forms: neutral form first, then one per attribute of the lexicon. An empty neutral form means that the word
+        forms: Neutral form first, then one per attribute of the lexicon. An empty neutral form means that the word
             is dropped (``an Asian doctor``, ``a doctor``). An empty attribute form means that the attribute has no
             form.
-        section: section of the lexicon: ``pronouns``, ``kinship``, ``titles``, ``roles``, ``names``, ...
-        pos: part of speech: ``pronoun``, ``noun``, ``adjective``, ``title`` or ``name``.
-        source: source of the entry.
+        section: Section of the lexicon: ``pronouns``, ``kinship``, ``titles``, ``roles``, ``names``, ...
+        pos: Part of speech: ``pronoun``, ``noun``, ``adjective``, ``title`` or ``name``.
+        source: Source of the entry.
         licence: SPDX identifier of the source's licence.
-        before_person: neutral form before a noun for a person, if it differs. It is empty if the word is dropped there
-            (*a Jewish teacher* is *a teacher*), and None if the form is the same.
-        before_noun: neutral form before any other noun, and before a noun for a person if ``before_person`` is None.
+        before_person: Neutral form before a noun for a person, if it differs. The form is empty if the word is dropped
+            there (*a Jewish teacher* is *a teacher*), and None if it does not differ.
+        before_noun: Neutral form before any other noun, and before a noun for a person if ``before_person`` is None.
     """
 
     forms: tuple[str, ...]
@@ -90,24 +90,24 @@ class Entry:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words and first names of an axis: each row holds one concept, neutral form first, then one per attribute.
+    """Words and first names of an axis. Each row is one concept: its neutral form first, then one form per attribute.
 
     Attributes:
-        axis: name of the axis, e.g. ``gender``.
-        attributes: the columns after the neutral one, e.g. ``("man", "woman")``.
-        rows: word rows, then name rows, in file order; a word's first row decides its counterparts. Word swapping and
+        axis: Name of the axis, e.g. ``gender``.
+        attributes: Names of the columns after the neutral one, e.g. ``("man", "woman")``.
+        rows: Word rows, then name rows, in file order; a word's first row decides its counterparts. Word swapping and
             polarity counts use these rows.
-        entries: the rows and further ones that need syntax or context to be used safely, for the rule rewriter.
-        polysemous: mapping from words with another common sense to that sense: ``{"black": "colour"}``.
-        returning: neutral forms that may be replaced by an attribute's form (``sibling``); other ones are too general.
-        alone: replacement for an adjective with an empty neutral form when no noun follows (*of some background*).
-        idioms: set phrases in which words are not counted (*an old friend*).
-        figures: for each attribute that an age implies, the lowest and highest age in years; empty on other axes.
-        ages: words restricted to an age range, by case-folded form, with the lowest and highest age (*toddler*: 1 to
-            3).
-        wrong: number of wrong rule rewrites, and number of rewrites read; None if no rewrites were read.
-        people: further nouns for persons, case-folded, that the lexicon's words can describe (*a deaf seamstress*).
-        judged: sections whose words mean or describe people only if a trained judge of contexts says so
+        entries: Rows with all their details, and further rows that need syntax or context to be used safely, for the
+            rule rewriter.
+        polysemous: Other common sense of each word that has one: ``{"black": "colour"}``.
+        returning: Neutral forms that may be replaced by an attribute's form (``sibling``); other ones are too general.
+        alone: Replacement for an adjective with an empty neutral form when no noun follows (*of some background*).
+        idioms: Set phrases in which words are not counted (*an old friend*).
+        figures: Lowest and highest age in years of each attribute that an age implies; empty on other axes.
+        ages: Lowest and highest age for each word that implies an age range, by case-folded form (*toddler*: 1 to 3).
+        wrong: Number of rule rewrites that were found wrong, and number that were read; None if none were read.
+        people: Further nouns for persons, case-folded, that the lexicon's words can describe (*a deaf seamstress*).
+        judged: Sections whose words mean or describe people only if a trained judge of contexts says so
             (:mod:`fairlab.rewriting.english.people_judge`).
     """
 
@@ -127,14 +127,14 @@ class Lexicon:
 
     @property
     def error_rate(self) -> str:
-        """Return the share of rule rewrites that were found wrong, in words."""
+        """Return a phrase with the number of rule rewrites that were found wrong."""
         return f"{self.wrong[0]} of {self.wrong[1]} wrong" if self.wrong else "unmeasured"
 
     def only(self, attributes: Sequence[str]) -> Lexicon:
         """Return the lexicon restricted to some of its attributes.
 
         Raises:
-            FairlabError: an attribute is unknown or repeated, or there are fewer than two.
+            FairlabError: An attribute is unknown or repeated, or fewer than two are given.
         """
         if unknown := [name for name in attributes if name not in self.attributes]:
             raise FairlabError(
@@ -187,11 +187,11 @@ def load_lexicon(axis: str) -> Lexicon:
     """Load the lexicon of an axis.
 
     Args:
-        axis: the name of a built-in lexicon (``sexuality`` is ``orientation``), or the path of a YAML file of the same
-            form (see ``gender.yaml``), or of a set of biasers (see ``ethnicity.yaml``).
+        axis: Name of a built-in lexicon (``sexuality`` is an alias of ``orientation``), or path of a YAML file that
+            contains a lexicon (see ``gender.yaml``) or a set of biasers (see ``ethnicity.yaml``).
 
     Raises:
-        FairlabError: no lexicon exists for this axis, or the file is not a valid lexicon.
+        FairlabError: No lexicon exists for this axis, or the file is not a valid lexicon.
     """
     axis = SYNONYMS.get(axis, axis)
     path = Path(axis) if axis.endswith((".yaml", ".yml")) else FOLDER / f"{axis}.yaml"
@@ -210,13 +210,13 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     """Build a lexicon from the content of its file, and check it.
 
     Args:
-        content: content of the file.
-        path: path of the file, for messages.
-        fewest: minimum number of attributes; a set of biasers, each of which is one attribute, may have one.
+        content: Content of the file.
+        path: Path of the file, for messages.
+        fewest: Minimum number of attributes. A set of biasers, each of which is one attribute, may have only one.
 
     Raises:
-        FairlabError: a key is missing, a row has the wrong length, the lexicon holds no words, a name is listed twice,
-            a word has a control character, or the content contradicts itself.
+        FairlabError: A key is missing, a row has the wrong length, the lexicon contains no words, a name is listed
+            twice, a word has a control character, or the content contradicts itself.
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
         raise FairlabError(f"{path} is not a lexicon; it needs the keys axis, attributes and words")
@@ -250,10 +250,10 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         frozenset(content.get("returning") or ()),
         content.get("alone", ""),
         tuple(content.get("idioms") or ()),
-        _ends("figures", content),
-        _ends("ages", content),
-        _wrong(content, path),
-        _people(content, path),
+        _read_ends("figures", content),
+        _read_ends("ages", content),
+        _read_wrong(content, path),
+        _read_people(content, path),
         tuple(content.get("judged") or ()),
     )
     if unknown_sections := set(lexicon.judged) - set(sections):
@@ -265,7 +265,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
 
 
 def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any], path: Path) -> Iterator[Entry]:
-    """Yield the entries of sections; ``pos``, ``sources`` and ``licences`` are given per section or per form."""
+    """Yield the entries of sections. ``pos``, ``sources`` and ``licences`` are given per section or per form."""
     width = len(content["attributes"]) + 1
     pos, sources, licences = (content.get(key) or {} for key in ("pos", "sources", "licences"))
     for section, rows in sections.items():
@@ -274,7 +274,7 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
                 raise FairlabError(
                     f"{path}: the row {row} of '{section}' must hold {width} forms, the neutral one first"
                 )
-            alone, before = _by_context(row[0], f"{path}: the row {row} of '{section}'")
+            alone, before = _neutral_forms(row[0], f"{path}: the row {row} of '{section}'")
             forms = tuple("" if form is None else str(form) for form in (alone, *row[1:]))
             if any(form and not any(map(str.isalnum, form)) for form in (*forms, *before.values())):
                 raise FairlabError(f"{path}: the row {row} of '{section}' has a form without letters; fix it")
@@ -294,8 +294,8 @@ def _check_names(rows: list[list[str]], path: Path) -> None:
             seen.add(name.casefold())
 
 
-def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
-    """Return the neutral form used without a noun, and the forms before nouns if a row names them by context."""
+def _neutral_forms(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
+    """Return the neutral form that is used without a noun, and the forms before nouns if a row lists them."""
     if not isinstance(neutral, dict):
         return neutral, {}
     said = f"{place} gives its neutral form by context; give"
@@ -306,8 +306,8 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
 
 
-def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
-    """Return the number of wrong rewrites and of those read, or None if none were read."""
+def _read_wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
+    """Return the number of wrong rewrites and the number of those that were read, or None if none were read."""
     given = content.get("wrong")
     if given is None:
         return None
@@ -317,8 +317,8 @@ def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
     return wrong, read
 
 
-def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
-    """Return further nouns for persons, case-folded."""
+def _read_people(content: dict[str, Any], path: Path) -> frozenset[str]:
+    """Return the lexicon's additional nouns for persons, case-folded."""
     given = [one.strip().casefold() for one in content.get("people") or []]
     if not all(map(str.isalpha, given)):
         raise FairlabError(
@@ -331,8 +331,8 @@ def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
     return frozenset(given)
 
 
-def _ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return lowest and highest ages by name."""
+def _read_ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return the lowest and highest age for each name under a key."""
     return {name.casefold(): (ends[0], ends[1]) for name, ends in (content.get(key) or {}).items()}
 
 

@@ -1,4 +1,4 @@
-"""Sets of biasers, a short form of lexicons: an adjective, a singular noun and a plural noun per member of an axis."""
+"""Sets of biasers, a short form of lexicons with an adjective, a singular noun and a plural noun for each member."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ FORMS = ("adjective", "person", "people")
 
 
 def forms(member: Any, path: Path) -> tuple[str, str, str]:
-    """Return the three forms of a member, which may be given as only an adjective.
+    """Return the adjective, singular noun and plural noun of a member. The nouns may be derived from the adjective.
 
     Raises:
-        FairlabError: the member is neither an adjective nor three forms.
+        FairlabError: The member is neither an adjective nor three forms.
 
     Example:
         >>> forms("Nigerian", Path("set.yaml"))
@@ -44,7 +44,7 @@ def as_lexicon(content: dict[str, Any], path: Path) -> dict[str, Any]:
     """Expand a set of biasers to the content of a lexicon file.
 
     Raises:
-        FairlabError: the set has no axis or no members, or a member is listed twice.
+        FairlabError: The set has no axis or no members, or a member is listed twice.
     """
     members = content["biasers"]
     if not isinstance(content.get("axis"), str) or not isinstance(members, list) or not members:

@@ -20,14 +20,14 @@ SENSES = ("", "surname", "word", "place", "rarely")
 
 @dataclass(frozen=True)
 class Name:
-    """A first name.
+    """First name, with the usual gender and race of its bearers.
 
     Attributes:
-        name: the first name as written.
-        gender: gender of the name's bearers: ``man``, ``woman`` or ``both``.
-        race: attribute of the race lexicon; empty if it is mixed or unknown.
-        other_sense: more frequent sense of the word, one of :data:`SENSES`; empty if it is mainly a name.
-        source: source of the counts, or the list that holds the name without counts.
+        name: First name as written.
+        gender: Gender of the name's bearers: ``man``, ``woman`` or ``both``.
+        race: Attribute of the race lexicon; empty if it is mixed or unknown.
+        other_sense: More frequent sense of the word, one of :data:`SENSES`; empty if it is mainly a name.
+        source: Source of the counts, or the list that contains the name without counts.
     """
 
     name: str
@@ -38,26 +38,34 @@ class Name:
 
     @property
     def is_counted(self) -> bool:
-        """Return whether the name was counted or chosen by hand; other names are found, but never inserted."""
+        """Return whether the name was counted or chosen by hand.
+
+        Other names are found in texts, but never inserted.
+        """
         return self.source.startswith(("census", "by hand"))
 
 
 def find_name(word: str) -> Name | None:
-    """Return the first name that a word is, ignoring case and accents; None if it is not a first name."""
+    """Return the entry of a first name, ignoring case and accents, or None if the word is not a first name."""
     return load_names().get(fold(word))
 
 
 @cache
 def load_names() -> dict[str, Name]:
-    """Load first names by folded form, most frequent first; ``experiments/lexicons/build.py`` makes the file."""
+    """Load the first names by folded form, most frequent first.
+
+    The file is made by ``experiments/lexicons/build.py``.
+    """
     return read_names(NAMES)
 
 
 def read_names(path: Path) -> dict[str, Name]:
-    """Read first names from a file by folded form, in file order; a row may hold several names, separated by blanks.
+    """Read first names from a file by folded form, in file order.
+
+    A row may contain several names, separated by blanks.
 
     Raises:
-        FairlabError: a column is missing, a row has too many or too few columns, a name is listed twice, or a gender,
+        FairlabError: A column is missing, a row has too many or too few columns, a name is listed twice, or a gender,
             race or other sense is unknown.
     """
     with path.open(encoding="utf-8", newline="") as file:
@@ -87,6 +95,9 @@ def read_names(path: Path) -> dict[str, Name]:
 
 @cache
 def load_not_people() -> frozenset[str]:
-    """Load names of firms, brands, places, storms, works and beings that contain a first name or a word for people."""
+    """Load the names of things other than people that contain a first name or a word for people.
+
+    These are names of companies, brands, places, storms, creative works and fictional beings.
+    """
     lines = (FOLDER / "not_people.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))

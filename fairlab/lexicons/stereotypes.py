@@ -1,4 +1,4 @@
-"""Words without an attribute of their own that stereotypes link to one, such as occupations."""
+"""Words that mark no attribute but that stereotypes associate with one, such as occupations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fairlab.types import FairlabError
 
 
 def stereotyped_words(axis: str) -> set[str]:
-    """Return the words of an axis that should be independent of its attributes, in lower case.
+    """Return the words, in lower case, that should be independent of the attributes of an axis.
 
     Raises:
-        FairlabError: there is no list for this axis.
+        FairlabError: There is no list for this axis.
     """
     path = FOLDER / "stereotyped" / f"{axis}.yaml"
     if not path.is_file():

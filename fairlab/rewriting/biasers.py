@@ -1,7 +1,7 @@
-"""Replacement of one biaser of a text, wherever it is mentioned, by every other member of its set.
+"""Rewriter that replaces a group named in a text (a *biaser*), at every mention, by each other member of its set.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.1. "Bias producer" is the axis, "biaser" an attribute of it.
+Quantification", section 3.1. The paper calls an axis a "bias producer" and an attribute of it a "biaser".
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
-# An adjective between one of these words and a verb means a person.
+# An adjective between one of these words and a verb denotes a person.
 _ONE = frozenset("a an this that another every each one some no".split())
 _FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
@@ -57,8 +57,8 @@ class Copy:
 
     Attributes:
         text: Text of the copy.
-        biaser: Member of the set in the copy.
-        replaced: Biaser of the original: an attribute of the lexicon, or the word itself if it is not one.
+        biaser: Member of the set that the copy mentions.
+        replaced: Biaser that was replaced: an attribute of the lexicon, or the word in the text if it is unlisted.
     """
 
     text: str
@@ -69,12 +69,12 @@ class Copy:
 class BiaserRewriter:
     """Rewriter that finds and replaces the biasers of texts.
 
-    Mentions are the lexicon's words in the relevant sense and, on the axes of peoples, unlisted words that named-entity
-    recognition tags as a people. Words inside a longer name (*American Airlines*) and names of languages are not
-    mentions.
+    Mentions are the lexicon's words in the relevant sense. On the axes ethnicity, nationality and race, unlisted words
+    that named-entity recognition tags as a people are mentions, too. Words inside a longer name (*American Airlines*)
+    and names of languages are not mentions.
 
     Args:
-        lexicon: Set of biasers; its attributes are the members.
+        lexicon: Lexicon of the axis, whose attributes are the members of the set.
         whole: Lexicon used to find mentions, which may have more members; None uses ``lexicon``.
         seed: Seed for choosing among equally suitable first names.
         names: Treatment of first names: ``swap`` replaces them if the axis has any, ``keep`` leaves them unchanged.
@@ -83,7 +83,7 @@ class BiaserRewriter:
         FairlabError: The value of ``names`` is unknown.
     """
 
-    title = "replacement of a member of a set by another member"
+    title = "replacement of a group by the other groups of its set"
     limits = (
         "Listed English words of one axis; "
         "rules adapt the grammar around a word, but facts about the member are unchanged."
@@ -112,18 +112,19 @@ class BiaserRewriter:
         self.provenance: dict[str, Any] = {"rewriter": "biasers", "seed": seed}
 
     def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy] | Unaligned]:
-        """Return the copies of every text, one for every other member of the set, or the reason for failure.
+        """Return the copies of every text, one per other member of the set, or the reason for failure.
 
         Args:
-            texts: Any number of texts.
-            mentions: Biasers to replace: ``first`` replaces the first one in the text, ``each`` every distinct one in
-                turn. All mentions of that biaser in the text change; other biasers stay unchanged.
+            texts: Texts to copy.
+            mentions: Biasers to replace: ``first`` replaces only the first one in the text, ``each`` replaces every
+                distinct one, each in its own copies. All mentions of a replaced biaser change; other biasers stay
+                unchanged.
         """
         found: list[list[Copy] | Unaligned] = []
         views = [read_cased(text) for text in texts]
         for view, doc in zip(views, parse_views(views, self.entities), strict=True):
             try:
-                turns = self._turns(view, doc)
+                turns = self._rewriters_by_biaser(view, doc)
             except Unaligned as error:
                 found.append(error)
                 continue
@@ -152,33 +153,36 @@ class BiaserRewriter:
         return self.groups(texts)
 
     def held(self, text: str) -> list[tuple[int, int]]:
-        """Return the start and end of every word of the axis in a text; other rewriting must not change these words."""
+        """Return the start and end of every word of the axis in a text.
+
+        Other rewriters must not change these words.
+        """
         return [(span.start, span.end) for span in self.protected.find(text)]
 
-    def _turns(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
-        """Return, by biaser in order of first mention, a function that rewrites all its mentions to another member."""
+    def _rewriters_by_biaser(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
+        """Return, per biaser in order of first mention, a function that rewrites its mentions to a given member."""
         text, syntax = view.text, Syntax(doc, self.whole.people)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
         listed = [m for m in listed if m.sense.attribute != NEUTRAL and not _in_name(m, syntax.doc)]
-        unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []
+        unlisted = list(self._find_unlisted(text, syntax, listed)) if self.entities else []
         starts: dict[str, int] = {}
         turns: dict[str, Callable[[str], str]] = {}
         for mention in listed:
             biaser = mention.sense.attribute
             starts.setdefault(biaser, mention.start)
             own = [other for other in listed if other.sense.attribute == biaser]
-            turns[biaser] = partial(self._turned, view, syntax, own)
+            turns[biaser] = partial(self._rewrite_mentions, view, syntax, own)
         for start, _, biaser, _ in unlisted:
             starts.setdefault(biaser, start)
             places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
-            turns[biaser] = partial(self._edited, view, places)
+            turns[biaser] = partial(self._rewrite_places, view, places)
         return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
 
-    def _turned(self, view: View, syntax: Syntax, mentions: list[Mention], member: str) -> str:
+    def _rewrite_mentions(self, view: View, syntax: Syntax, mentions: list[Mention], member: str) -> str:
         edits = self.rules.edits(view.text, syntax, [(mention, member) for mention in mentions])
         return view.write(fitted_edits(view.text, edits))
 
-    def _edited(self, view: View, places: list[tuple[int, int, Entry]], member: str) -> str:
+    def _rewrite_places(self, view: View, places: list[tuple[int, int, Entry]], member: str) -> str:
         edits = [Edit(start, end, self._form(entry, member)) for start, end, entry in places]
         return view.write(fitted_edits(view.text, edits))
 
@@ -186,7 +190,7 @@ class BiaserRewriter:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
 
     def _as_noun(self, mention: Mention, syntax: Syntax) -> Mention:
-        """Return an adjective that is used for people (*the Chinese are*, *this German prefers*) as a noun."""
+        """Return a mention, converted to a noun if it is an adjective used for people, as in *the Chinese are*."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
         if mention.sense.pos == "adjective" and before in _ONE and _precedes_verb(token) and "person" in self.people:
@@ -196,8 +200,13 @@ class BiaserRewriter:
             return mention
         return replace(mention, sense=Sense(mention.sense.attribute, self.people["people"]))
 
-    def _unlisted(self, text: str, syntax: Syntax, listed: Sequence[Mention]) -> Iterator[tuple[int, int, str, Entry]]:
-        """Yield unlisted peoples: start, end, name of the biaser, and row of its form here."""
+    def _find_unlisted(
+        self, text: str, syntax: Syntax, listed: Sequence[Mention]
+    ) -> Iterator[tuple[int, int, str, Entry]]:
+        """Yield the start, end, biaser and entry of every mention of an unlisted people.
+
+        The entry determines the form that replaces the mention: adjective, singular or plural.
+        """
         taken = [(mention.start, mention.end) for mention in listed] + protected_spans(text)
         for entity in syntax.doc.ents:
             words = [token for token in entity if token.lower_ != "the"]
@@ -215,7 +224,7 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Return whether a group's name shows that it is not a people: political, religious or another listed sense."""
+        """Return whether a name that is tagged as a group is political, religious or listed, not an unlisted people."""
         last = found.split()[-1]
         one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
         named = one in _PEOPLES or one.endswith(_ENDINGS)
@@ -226,7 +235,10 @@ class BiaserRewriter:
 
 
 def _precedes_verb(token: Any) -> bool:
-    """Return whether a finite verb follows a word, including *left* without a noun, which the parser often misses."""
+    """Return whether a finite verb follows a word.
+
+    *left* counts as a verb if no noun follows it, because the parser often misses this verb.
+    """
     after, then = (token.doc[token.i + step : token.i + step + 1] for step in (1, 2))
     if len(after) and after[0].lower_ == "left":
         return not len(then) or (then[0].tag_[:2] not in ("NN", "JJ", "VB") and then[0].text != "-")
@@ -234,7 +246,7 @@ def _precedes_verb(token: Any) -> bool:
 
 
 def _in_name(mention: Mention, doc: Any) -> bool:
-    """Return whether a mention is a language, or part of a longer name that is not a people's."""
+    """Return whether a mention names a language, or is part of a longer name other than a people's or person's."""
     token = mention.token
     while token.dep_ == "conj":  # in "French and German", only the first may be recognised as a language
         token = token.head
@@ -249,5 +261,5 @@ def _in_name(mention: Mention, doc: Any) -> bool:
 
 
 def _is_named(entity: Any) -> bool:
-    """Return whether an entity is a name, with every noun capitalised."""
+    """Return whether every noun of an entity is capitalised, as in a name."""
     return all(token.text[:1].isupper() for token in entity if token.tag_.startswith("NN"))

@@ -1,8 +1,9 @@
 """Next-token decoding of rewrites by an encoder-decoder or a decoder-only model.
 
 A decoder-only model reads ``INPUT <PERT_SEP> REWRITING`` as one sequence that ends with its tokenizer's end token.
-Positions are counted over non-padding tokens in both parts, so padding may be between them.
-Shape letters: N texts, S tokens of the longest input, T of the longest rewrite, M tokens of all rewrites, V vocabulary.
+Positions count only non-padding tokens, so there may be padding between the two parts.
+Shapes: N texts; S tokens in the longest input; T tokens in the longest rewrite; M tokens in all rewrites together; V
+entries in the vocabulary.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ def is_decoder_alone(model: PreTrainedModel) -> bool:
 
 
 def longest(backbone: Backbone) -> int:
-    """Return the maximum tokens of an input and of a rewrite; a decoder-only model must fit both into its input."""
+    """Return the maximum number of tokens in an input, and equally in a rewrite.
+
+    A decoder-only model must fit both into its maximum length, so each gets half of it.
+    """
     most = getattr(backbone.model.config, "max_position_embeddings", None)
     if most is None or not is_decoder_alone(backbone.model):
         return backbone.max_length
@@ -43,9 +47,9 @@ def longest(backbone: Backbone) -> int:
 
 
 def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[int]]:
-    """Return the token ids of rewrites, cut at :func:`longest`, with the end token.
+    """Return the token ids of rewrites, truncated to :func:`longest` and followed by the end token.
 
-    For a decoder-only model, these are the ids of the text after a space, as within its input.
+    For a decoder-only model, each text is tokenized after a space, because it follows the input in the same sequence.
     """
     if not is_decoder_alone(backbone.model):
         return backbone.tokenize(texts)
@@ -55,14 +59,14 @@ def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[i
 
 
 def start(backbone: Backbone) -> int:
-    """Return the token that precedes a rewrite."""
+    """Return the id of the token that precedes a rewrite."""
     if is_decoder_alone(backbone.model):
         return backbone.tokenizer.get_vocab()[PERT_SEP]
     return int(backbone.model.generation_config.decoder_start_token_id)
 
 
 def ends(backbone: Backbone) -> list[int]:
-    """Return the tokens that end a rewrite."""
+    """Return the ids of the tokens that can end a rewrite."""
     if is_decoder_alone(backbone.model):
         return [int(backbone.tokenizer.eos_token_id)]
     found = backbone.model.generation_config.eos_token_id
@@ -70,11 +74,11 @@ def ends(backbone: Backbone) -> list[int]:
 
 
 def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
-    """Return the decoder input for the targets, (N, T): the preceding tokens, after the start token.
+    """Return the decoder inputs (N, T): the start token, then all targets except the last.
 
     Args:
-        backbone: Model for the targets.
-        targets_NT: Token ids, with :data:`IGNORED` at padding, which becomes the padding token.
+        backbone: Model that decodes the targets.
+        targets_NT: Token ids, with :data:`IGNORED` at padding; the decoder inputs have the padding token there.
     """
     before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, backbone.padding_id)
     return torch.cat([torch.full_like(targets_NT[:, :1], start(backbone)), before], dim=1)
@@ -83,15 +87,15 @@ def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
 def target_logits(
     backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, targets_NT: Tensor, given_M: Tensor | None = None
 ) -> Tensor:
-    """Return the logits (M, V) of non-padding targets, row by row, each given its input and the earlier targets.
+    """Return the logits (M, V) of the non-padding targets, row by row, given the input and the earlier targets.
 
     Args:
         backbone: Encoder-decoder or causal LM.
         input_ids_NS: Token ids of the inputs.
         mask_NS: Mask of the inputs, 0 at padding.
         targets_NT: Token ids, with :data:`IGNORED` at padding.
-        given_M: Index of each non-padding target in the flattened (N * T,) targets; None to find them, which makes the
-            process wait for the device.
+        given_M: Index of each non-padding target in the flattened (N * T,) targets. With None, the indices are
+            computed, which makes the process wait for the device.
     """
     model, given_NT = backbone.model, targets_NT != IGNORED
     if given_M is None:
@@ -112,24 +116,24 @@ def target_logits(
 
 
 def counted_positions(mask_NS: Tensor) -> Tensor:
-    """Return positions (N, S), counted over non-padding tokens."""
+    """Return the position (N, S) of each token, counting only non-padding tokens."""
     return (mask_NS.cumsum(dim=1) - 1).clamp(min=0)
 
 
 class TokenSteps(Protocol):
-    """Greedy decoding of several texts, token by token."""
+    """Interface for decoding several texts together, token by token."""
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Return the logits (N, V) of the tokens after the given ones."""
+        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next one."""
         ...
 
     def keep(self, rows: Tensor) -> None:
-        """Continue with these rows only."""
+        """Drop all texts except those with the given indices."""
         ...
 
 
 class EncoderDecoderSteps:
-    """Decoding steps of an encoder-decoder, whose encoder reads the inputs (N, S) once."""
+    """Stepwise decoding with an encoder-decoder, whose encoder reads the inputs (N, S) once."""
 
     def __init__(self, backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> None:
         self.model = backbone.model
@@ -139,7 +143,7 @@ class EncoderDecoderSteps:
         self.cache: Any = None
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Return the logits (N, V) of the tokens after the given ones."""
+        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next one."""
         found = self.model(
             encoder_outputs=BaseModelOutput(last_hidden_state=self.states),
             attention_mask=self.mask,
@@ -152,13 +156,13 @@ class EncoderDecoderSteps:
         return logits
 
     def keep(self, rows: Tensor) -> None:
-        """Continue with these rows only."""
+        """Drop all texts except those with the given indices."""
         self.cache.batch_select_indices(rows)
         self.states, self.mask = self.states[rows], self.mask[rows]
 
 
 class DecoderSteps:
-    """Decoding steps of a decoder-only model, which reads the inputs (N, S) once and caches their keys and values."""
+    """Stepwise decoding with a decoder-only model, which reads the inputs (N, S) once and caches keys and values."""
 
     def __init__(self, backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> None:
         self.model = backbone.model
@@ -169,7 +173,7 @@ class DecoderSteps:
         self.cache: Any = read.past_key_values
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Return the logits (N, V) of the tokens after the given ones."""
+        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next one."""
         self.mask = torch.cat([self.mask, torch.ones_like(next_N1)], dim=1)
         found = self.model(
             input_ids=next_N1,
@@ -182,12 +186,12 @@ class DecoderSteps:
         return logits
 
     def keep(self, rows: Tensor) -> None:
-        """Continue with these rows only."""
+        """Drop all texts except those with the given indices."""
         self.cache.batch_select_indices(rows)
         self.mask = self.mask[rows]
 
 
 def token_steps(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> TokenSteps:
-    """Return the decoding steps with which a model rewrites its inputs."""
+    """Return the stepwise decoder for the model's architecture, after it has read the inputs."""
     kind = DecoderSteps if is_decoder_alone(backbone.model) else EncoderDecoderSteps
     return kind(backbone, input_ids_NS, mask_NS)

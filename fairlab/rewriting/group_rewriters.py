@@ -1,4 +1,4 @@
-"""Rewriters with a common interface, which make all versions of texts."""
+"""Rewriters that return all counterfactual versions of texts: by word lists, English rules or a language model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class GroupRewriter(Rewriter, Protocol):
     provenance: dict[str, Any]
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return every text's neutral version and one version per attribute of the lexicon, in order."""
+        """Return the neutral version and one version per attribute of every text, in the lexicon's order.
+
+        A text that cannot be rewritten has the reason for failure instead.
+        """
         ...
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
@@ -54,7 +57,7 @@ class GroupRewriter(Rewriter, Protocol):
 
 
 def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the provenance columns of a generated row: its source, its rewriter, and the changed words per version.
+    """Return the provenance columns of a generated row: source, rewriter, and the words changed in each version.
 
     Args:
         row: Input row that was rewritten.
@@ -76,24 +79,25 @@ def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapp
 def group_row(
     row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str], **more: Any
 ) -> dict[str, Any]:
-    """Return a counterfactual group as an output row: the input's other fields, the group, then :func:`columns`.
+    """Return the output row of a counterfactual group.
 
-    Its id is the row's number, because ids of the input may repeat.
+    The row has the other fields of the input row, the group, the provenance :func:`columns`, and ``more``. Its id is
+    the number of the input row, because ids may be repeated in the input.
     """
     group = {"id": str(row.number), "axis": rewriter.lexicon.axis, "versions": dict(versions)}
     return {**row.extra, **group, **columns(row, augmentation, rewriter, versions), **more}
 
 
 class WordSwapGroups:
-    """Versions by word-list swapping; see :class:`fairlab.rewriting.english.word_swap.WordSwap`.
+    """Rewriter that swaps words by word lists; see :class:`fairlab.rewriting.english.word_swap.WordSwap`.
 
     Args:
         lexicon: Words of the axis, and its attributes.
-        seed: Unused, because swapping is deterministic; every rewriter is built with a seed.
+        seed: Unused, because swapping is deterministic; accepted because every rewriter is built with a seed.
     """
 
-    title = "exchange of listed words"
-    limits = "Words are exchanged without regard to syntax, so grammar and names around them can be wrong."
+    title = "swapping of listed words"
+    limits = "Words are swapped without regard to syntax, so the grammar and names around them can be wrong."
     citation = "This rewriter is fairlab's own."
 
     def __init__(self, *, lexicon: Lexicon, seed: int = 0) -> None:
@@ -102,7 +106,7 @@ class WordSwapGroups:
         self.provenance: dict[str, Any] = {"rewriter": "word_swap"}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return the versions of every text; no text fails."""
+        """Return the versions of every text. Swapping never fails."""
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [Versions({target: self.rewriter(text, target) for target in targets}) for text in texts]
 
@@ -111,16 +115,16 @@ class WordSwapGroups:
         return [self.rewriter.swap(text) for text in texts]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Return every text with all words of the selected word's attribute rewritten to the target."""
+        """Rewrite every text to its target attribute: all words with the same attribute as the selected word."""
         return [
             self.rewriter.turned(text, {one.source: one.target}) for text, one in zip(texts, selections, strict=True)
         ]
 
 
 class RuleGroups:
-    """Versions by rules; see :class:`fairlab.rewriting.english.rules.RuleRewriter` for the arguments."""
+    """Rewriter that applies English rules; arguments as in :class:`fairlab.rewriting.english.rules.RuleRewriter`."""
 
-    title = "rules of English with the grammar around words"
+    title = "English rules that also adapt the grammar around words"
     limits = "Rules infer which person is meant; if this fails, texts stay unchanged or are rewritten wrongly."
     citation = "This rewriter is fairlab's own."
 
@@ -141,7 +145,10 @@ class RuleGroups:
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return the versions of every text, or a failure with the word that is joined to others."""
+        """Return the versions of every text.
+
+        A text fails if the parser does not separate a listed word from its neighbours; the failure names the word.
+        """
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [
             _refusal(made) if isinstance(made, Unaligned) else Versions(dict(zip(targets, made, strict=True)))
@@ -149,13 +156,17 @@ class RuleGroups:
         ]
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Return every text with the two attributes swapped, or a failure with the word that is joined to others."""
+        """Return every text with its two attributes swapped.
+
+        A text fails if the parser does not separate a listed word from its neighbours; the failure names the word.
+        """
         return [_refusal(made) if isinstance(made, Unaligned) else made for made in self.rewriter.exchanges(texts)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Return every text with the selected word's person rewritten, or the reason for failure.
+        """Return every text with the person meant by its selected word rewritten, or the reason for failure.
 
-        With ``mode="lexical"``, which has no coreference, all words of the selected word's attribute are rewritten.
+        With ``mode="lexical"``, which has no coreference, all words with the attribute of the selected word are
+        rewritten.
         """
         if self.rewriter.mode == "lexical":
             lexical = self.rewriter.lexical
@@ -168,28 +179,27 @@ def _refusal(error: Unaligned) -> NotRewritten:
     return NotRewritten(UNALIGNED, str(error))
 
 
-# The server's answer for the text is final; a retry would not help.
 NON_BINARY = "non-binary"  # name of a neutral target in prompts
 
 
 class LLMGroups:
-    """Versions by a language model; see :class:`fairlab.rewriting.by_llm.llm_rewriter.LLMRewriter`.
+    """Rewriter that asks a language model; see :class:`fairlab.rewriting.by_llm.llm_rewriter.LLMRewriter`.
 
     Args:
         lexicon: Words of the axis, and its attributes.
-        seed: Unused, because greedy decoding is deterministic; every rewriter is built with a seed.
-        llm: Language model with its ledger; required.
+        seed: Unused, because greedy decoding is deterministic; accepted because every rewriter is built with a seed.
+        llm: Language model with its ledger of calls; required.
         prompt: Name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
-        examples: Examples shown to the model, each with ``text`` and every version; None for those of the prompt file.
+        examples: Examples shown to the model, each with ``text`` and every version; None uses those of the prompt file.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         stage: Name under which the ledger sums calls, tokens, seconds and dollars.
         unanswered: Treatment of texts that the server repeatedly fails to answer: ``stop`` ends the run, which can be
             restarted; ``reject`` excludes them with the reason.
-        facts: Whether a version that loses a number or a name of its text is rejected; see
+        facts: Whether to reject a version that loses a number or a name of its text; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
-        log_probabilities: Whether to request the probability of an answer's tokens as its confidence; otherwise the
-            model's stated confidence is used.
+        log_probabilities: Whether to use the probability of an answer's tokens as its confidence, instead of the
+            confidence that the model states.
 
     Raises:
         FairlabError: There is no language model, or the value of ``unanswered`` is unknown.
@@ -236,11 +246,11 @@ class LLMGroups:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the model and the hash of the prompt without the text."""
+        """Return the rewriter, the model and the hash of the prompt; texts do not enter the hash."""
         return {"rewriter": "llm", "model": self.llm.name, "prompt_sha256": self.prompt_sha256(self.examples)}
 
     def prompt_sha256(self, examples: Sequence[dict[str, str]] | None) -> str:
-        """Return the hash of the prompt's file, and of the examples if they are not the file's."""
+        """Return the hash of the prompt file, combined with ``examples`` unless they are None."""
         file = self.rewriter.group_prompt.sha256
         if examples is None:
             return file
@@ -257,10 +267,10 @@ class LLMGroups:
             stage=self.stage,
         )
         self._refuse_unanswered(made)
-        return self._with_facts(texts, made)
+        return self._reject_lost_facts(texts, made)
 
     def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return new versions from a model that sees each faulty answer and its fault, or the reason for failure."""
+        """Show the model its faulty answers and their faults, and return new versions or the reason for failure."""
         made = self.rewriter.repaired(
             texts,
             faults,
@@ -270,10 +280,10 @@ class LLMGroups:
             stage=f"{self.stage}, repair",
         )
         self._refuse_unanswered(made)
-        return self._with_facts(texts, made)
+        return self._reject_lost_facts(texts, made)
 
     def agreed(self, made: Sequence[tuple[str, Versions]], samples: int) -> list[Versions]:
-        """Return versions of texts, with the share of sampled answers that agree as the confidence.
+        """Return the versions of texts with a new confidence: the proportion of sampled answers that agree with them.
 
         Args:
             made: Texts with the versions from :meth:`groups`.
@@ -289,10 +299,10 @@ class LLMGroups:
             examples=self.examples,
         )
 
-    def _with_facts(
+    def _reject_lost_facts(
         self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
     ) -> list[Versions | NotRewritten]:
-        """Return the versions that keep the facts of their text, and the reasons for rejecting the others."""
+        """Replace versions that lose a fact of their text by the reason for rejecting them."""
         if self.free is None:
             return list(made)
         lost = [
@@ -302,7 +312,7 @@ class LLMGroups:
         return [NotRewritten(FACT_LOST, fault) if fault else one for fault, one in zip(lost, made, strict=True)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Return every text with the selected word's person rewritten, or the reason for failure."""
+        """Return every text with the person meant by its selected word rewritten, or the reason for failure."""
         asked = [
             Target(text, one.word, NON_BINARY if one.target == NEUTRAL else one.target)
             for text, one in zip(texts, selections, strict=True)

@@ -1,4 +1,4 @@
-"""Identities in any text: neutralised texts, and versions for every other subgroup."""
+"""Identities mentioned in texts: finding them, neutralising them, and rewriting them to other subgroups."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def identity_lexicons(names: Sequence[str] = (SUBGROUPS,)) -> list[Lexicon]:
 
 
 class Identities:
-    """Listed words of all subgroups, found without knowing which subgroup a text is about.
+    """Finder and rewriter of the listed words of all subgroups, for texts about an unknown subgroup.
 
     Args:
         names: Names of lexicons, see :func:`identity_lexicons`.
@@ -50,10 +50,10 @@ class Identities:
         self.swaps = [SubgroupSwap(lexicon) for lexicon in lexicons]
 
     def named(self, text: str) -> str:
-        """Return the subgroup that a text is about, as ``category:subgroup``; empty if that is not clear.
+        """Return the subgroup that a text is about, as ``category:subgroup``, or an empty string if that is unclear.
 
-        A subgroup is clear if the text names no other subgroup of its category; with several such categories, the first
-        one counts.
+        A subgroup is clear if the text names no other subgroup of its category. If this is true of several categories,
+        the first one counts.
         """
         for axis, swap in zip(self.axes, self.swaps, strict=True):
             found = {swap.marks[span.term] for span in swap.finder.find(text)}
@@ -62,14 +62,17 @@ class Identities:
         return ""
 
     def blinded(self, text: str) -> str:
-        """Return the text with the neutral form of every listed word; an adjective without one is removed."""
+        """Return the text with every listed word in its neutral form.
+
+        An adjective without a neutral form is removed.
+        """
         found = text
         for swap in self.neutral:
             found = swap(found, "neutral")
         return text if found == text else BLANKS.sub(" ", found)
 
     def versions(self, text: str) -> list[str]:
-        """Return the distinct versions of the text, from every subgroup that it mentions to every other subgroup."""
+        """Return the distinct versions of the text in which one mentioned subgroup is replaced by another."""
         found = [
             swap.turned(text, source, target).text
             for swap in self.swaps

@@ -1,4 +1,7 @@
-"""Perturbable words of a text: the candidates of algorithm 1, and the score of equation 2."""
+"""Words of a text that can be perturbed, and a score of its demographic content.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1 and equation 2.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,19 @@ from fairlab.text.view import View
 from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
 
-COMMONEST = "white"  # see _counts
+COMMONEST = "white"  # see _marks_attribute
 
 
 class PerturbableWords:
     """Finder of the words that mark an attribute in texts, on several axes at once.
 
     The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
-    its gender. It also marks its race, except the commonest race, which most names have regardless of their bearers. A
-    neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a gendered word;
-    *they* never counts, because it usually refers to several people or things.
+    its gender. It also marks its race, unless that is white, the race of most names with a known race, whoever bears
+    them. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
+    gendered word; *they* never counts, because it usually refers to several people or things.
 
     Args:
-        lexicons: Lexicons of the axes, one each.
+        lexicons: Lexicons of the axes, one per axis.
         mode: Method of finding words: ``syntax`` parses every text that has a listed word; ``lexical`` uses only
             neighbouring words.
 
@@ -58,8 +61,7 @@ class PerturbableWords:
 
         Args:
             texts: Texts to search.
-            docs: Parsed texts, in the form returned by :func:`fairlab.rewriting.english.casing.read_cased`, if already
-                available.
+            docs: Parses of the texts in sentence case, as returned by :meth:`parsed`; None parses the texts.
         """
         views = [read_cased(text) for text in texts]
         found: list[dict[str, list[Mention]]] = [{axis: [] for axis in self.finders} for _ in texts]
@@ -67,8 +69,8 @@ class PerturbableWords:
         if self.mode == "lexical":
             for k in listed:
                 for axis, finder in self.finders.items():
-                    mentions = _chosen_from(finder.find_by_neighbours(views[k].text), views[k].text)
-                    found[k][axis] = _in_original(mentions, views[k])
+                    mentions = _selectable(finder.find_by_neighbours(views[k].text), views[k].text)
+                    found[k][axis] = _to_original(mentions, views[k])
             return found
         parsed = (
             parse_views((views[k] for k in listed), self._asks_entities) if docs is None else (docs[k] for k in listed)
@@ -80,31 +82,33 @@ class PerturbableWords:
                     mentions = finder.find(text, syntax)
                 except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                     mentions = finder.find_by_neighbours(text)
-                    found[k][axis] = _in_original(_chosen_from(mentions, text), views[k])
+                    found[k][axis] = _to_original(_selectable(mentions, text), views[k])
                     continue
-                whole = _whole(_chosen_from(mentions, text), People(finder, text, syntax, mentions))
-                found[k][axis] = _in_original(whole, views[k])
+                whole = _fully_rewritable(_selectable(mentions, text), People(finder, text, syntax, mentions))
+                found[k][axis] = _to_original(whole, views[k])
         return found
 
     def may_hold(self, text: str) -> bool:
-        """Return whether a text may have a word of any axis, judged without a parse."""
+        """Return whether a text may contain a word of any axis, without parsing it."""
         return self._may_hold(read_cased(text).text)
 
     def _may_hold(self, text: str) -> bool:
         return any(finder.may_change(text) for finder in self.finders.values())
 
     def parsed(self, texts: Iterable[str]) -> Iterator[Any]:
-        """Yield the parsed cased texts, with named entities if a name requires them."""
+        """Yield the parse of each text in sentence case, with named entities if a name requires them."""
         return parse_views(map(read_cased, texts), self._asks_entities)
 
     def _asks_entities(self, text: str) -> bool:
-        """Return whether a cased text has a name that needs named entities to distinguish it from a thing."""
+        """Return whether named entities are needed to tell whether a name in a text in sentence case is a person's."""
         return any(finder.asks_entities(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
-        """Return K for every text: each distinct word, at its first occurrence, with every other attribute of its axis.
+        """Return the candidate perturbations of every text, the set K of algorithm 1.
 
-        Targets for which the lexicon has no form of the word are omitted. The arguments are those of :meth:`mentions`.
+        The candidates are all pairs of a distinct word, at its first occurrence, and another attribute of the word's
+        axis. Targets for which the lexicon has no form of the word are omitted. The arguments are those of
+        :meth:`mentions`.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
         """
@@ -119,7 +123,7 @@ class PerturbableWords:
         ]
 
     def _targets(self, axis: str, sense: Sense) -> list[str]:
-        """Return the possible targets of a word, which include *neutral* (non-binary) on an axis with pronouns."""
+        """Return the possible targets of a word. On an axis with pronouns, they include *neutral* (non-binary)."""
         vocabulary = self.finders[axis].vocabulary
         targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
         entry = sense.entry
@@ -131,7 +135,7 @@ class PerturbableWords:
         ]
 
     def attributes(self, text: str) -> Counter[str]:
-        """Return the number of words of every ``axis/attribute`` in a text, judged from neighbouring words."""
+        """Count the words of a text per ``axis/attribute``, with their sense judged from neighbouring words."""
         counts = Counter[str]()
         text = read_cased(text).text
         if self._may_hold(text):
@@ -139,21 +143,21 @@ class PerturbableWords:
                 counts.update(
                     f"{axis}/{mention.sense.attribute}"
                     for mention in finder.find_by_neighbours(text)
-                    if _counts(mention)
+                    if _marks_attribute(mention)
                 )
         return counts
 
 
-def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
-    """Return the mentions of a cased text with their positions in the original."""
+def _to_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
+    """Return mentions found in the sentence-case text with their positions in the original."""
     if view.is_plain:
         return list(mentions)
     spans = [view.span(mention.start, mention.end) for mention in mentions]
     return [replace(one, start=start, end=end) for one, (start, end) in zip(mentions, spans, strict=True)]
 
 
-def _counts(mention: Mention) -> bool:
-    """Return whether a word marks an attribute, which a name of the commonest race does not."""
+def _marks_attribute(mention: Mention) -> bool:
+    """Return whether a word marks an attribute. A name of the commonest race does not."""
     return mention.sense.attribute not in (NEUTRAL, COMMONEST if mention.sense.pos == "name" else NEUTRAL)
 
 
@@ -161,21 +165,24 @@ def _counts(mention: Mention) -> bool:
 _PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |one |the other )?", re.IGNORECASE)
 
 
-def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
+def _selectable(mentions: Sequence[Mention], text: str) -> list[Mention]:
     """Return the selectable words: words that mark an attribute or, without such words, neutral nouns."""
     if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
-        paired = _paired(marked, text)
-        return [mention for mention in marked if _counts(mention) and mention.start not in paired]
+        paired = _find_paired(marked, text)
+        return [mention for mention in marked if _marks_attribute(mention) and mention.start not in paired]
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
 
 
-def _whole(mentions: Sequence[Mention], people: People) -> list[Mention]:
+def _fully_rewritable(mentions: Sequence[Mention], people: People) -> list[Mention]:
     """Return the mentions whose person can be rewritten completely."""
     return [mention for mention in mentions if not people.half_turned(mention)]
 
 
-def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
-    """Return the offsets of adjacent words of two attributes, as in *men and women*, which must change together."""
+def _find_paired(mentions: Sequence[Mention], text: str) -> set[int]:
+    """Return the start offsets of words in pairs that together mean everyone, as in *men and women*.
+
+    Such words must change together, so neither can be selected.
+    """
     found = set[int]()
     for one, two in pairwise(mentions):
         kinds = {one.sense.pos, two.sense.pos}
@@ -184,7 +191,7 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
         if one.sense.attribute == two.sense.attribute and (
             not kinds <= {"adjective", "noun"} or "or" not in text[one.end : two.start]
         ):
-            continue  # but "Hispanic or Latino" is one group under two names
+            continue  # "Hispanic or Latino" is one group with two names
         if _PAIRED.fullmatch(text[one.end : two.start]):
             found |= {one.start, two.start}
     return found | {mention.start for mention in mentions if _stands_by_neutral(mention, text)}
@@ -207,15 +214,15 @@ def perturbability(
 
     .. math:: \frac{m_0 \operatorname{NER}(s) + m_1 |s \cap D|}{|s|}
 
-    Occurrences are counted, and the length is in words. Both choices and the weights are this project's, because the
-    paper does not specify them.
+    Repeated words are counted each time, and the length of a text is its number of words. These choices and the weights
+    are this project's, because the paper does not specify them.
 
     Args:
         words: Finder of the listed words D of all axes, which takes neighbouring words into account.
         texts: Texts to score.
         m0: Weight of named entities.
         m1: Weight of listed words.
-        entities: Whether spaCy finds named persons, nationalities and groups; otherwise their count is 0.
+        entities: Whether spaCy counts named persons, nationalities and groups; if not, their number is 0.
 
     Returns:
         Score of 0 or more for each text.

@@ -1,7 +1,7 @@
-"""Trained language model that rewrites one person of a text to another attribute.
+"""Trained language model that rewrites one person in a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 (the perturber).
-Shape letters: N texts, S tokens of the longest input.
+Shapes: N texts; S tokens in the longest input.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FORMATS: dict[str, Callable[[str, str, str], str]] = {
 
 
 class Selected(Protocol):
-    """Selected word of a text and the target of its person; ``neutral`` means non-binary."""
+    """Word selected in a text, and the target attribute for the person that it refers to."""
 
     @property
     def word(self) -> str:
@@ -63,12 +63,12 @@ class Selected(Protocol):
 
     @property
     def target(self) -> str:
-        """Return the target attribute."""
+        """Return the target attribute; ``neutral`` means non-binary."""
         ...
 
 
 def source_text(format: str, word: str, target: str, text: str) -> str:
-    """Return the model's input.
+    """Return the input of a perturber for a text, its selected word and the target.
 
     Args:
         format: Name of the format, one of :data:`FORMATS`.
@@ -92,15 +92,15 @@ def source_text(format: str, word: str, target: str, text: str) -> str:
 
 
 class Perturber:
-    """Rewriter with greedy decoding, in batches limited by their tokens.
+    """Rewriter that decodes the output of a trained perturber greedily.
 
-    A model with a lower-case tokenizer returns words copied from the text in their original case, and new words in the
-    case of the words they replace.
+    If the tokenizer is lower-case, words copied from the text keep their original case, and new words take the case of
+    the words they replace.
 
     Args:
         backbone: Encoder-decoder or causal LM that was trained as a perturber.
         format: Name of the input's format, one of :data:`FORMATS`; None for the format of the model's training.
-        budget: Maximum number of padded input tokens in a batch.
+        budget: Maximum number of input tokens in a batch, including padding.
 
     Attributes:
         cut: Number of texts left unchanged so far because they exceed the model's maximum length; see
@@ -130,16 +130,16 @@ class Perturber:
     def rewrite(
         self, texts: Sequence[str], words: Sequence[str], targets: Sequence[str], *, progress: str = ""
     ) -> list[str]:
-        """Return every text with the selected word's person rewritten to the target, in order.
+        """Return every text with the person meant by its selected word rewritten to the target, in order.
 
         Args:
-            texts: Any number of texts.
+            texts: Texts to rewrite.
             words: Selected word of each text.
             targets: Target attribute of each text, by PANDA's name, or ``neutral``.
             progress: Title of a progress bar, which is shown only on a terminal.
 
         Raises:
-            FairlabError: There is no such attribute.
+            FairlabError: A target attribute is unknown.
         """
         inputs = [source_text(self.format, *each) for each in zip(words, targets, texts, strict=True)]
         token_ids = self.backbone.tokenizer(inputs, verbose=False)["input_ids"] if inputs else []
@@ -155,17 +155,17 @@ class Perturber:
         return rewritten
 
     def _text(self, token_ids: list[int], original: str) -> str:
-        """Return generated tokens as text."""
+        """Decode generated tokens to text, in the case of the original if the tokenizer is lower-case."""
         tokenizer = self.backbone.tokenizer
         kept = {tokenizer.convert_tokens_to_ids(SEP), tokenizer.unk_token_id} - set(ends(self.backbone))
         dropped = set(tokenizer.all_special_ids) - kept
         text = str(tokenizer.decode([token for token in token_ids if token not in dropped])).strip()
         if tokenizer.tokenize("A") != tokenizer.tokenize("a"):
             return text
-        return in_the_case_of(original, text, self._folded)
+        return in_the_case_of(original, text, self._fold)
 
-    def _folded(self, word: str) -> str:
-        """Return a word in the form produced by a lower-case tokenizer."""
+    def _fold(self, word: str) -> str:
+        """Return a word in the form that a lower-case tokenizer gives it."""
         tokenizer = self.backbone.tokenizer
         if word == SEP or tokenizer.tokenize(word) == [tokenizer.unk_token]:
             return SEP if word == SEP else str(tokenizer.unk_token)
@@ -173,7 +173,7 @@ class Perturber:
 
 
 def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the greedily decoded tokens of every input, as from ``generate`` without beams or sampling.
+    """Decode every input greedily, with the same result as ``generate`` without beams or sampling.
 
     Every step runs the decoder only on unfinished sequences.
 
@@ -182,7 +182,7 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
         token_ids: Token ids of the inputs, including special tokens.
 
     Returns:
-        Token ids after the start token, up to and including the one that ends a sequence.
+        Generated token ids of every input, up to and including the end token.
     """
     device, last = backbone.device, ends(backbone)
     forced = backbone.model.generation_config.forced_bos_token_id
@@ -203,28 +203,28 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
             if not going:
                 break
             next_N1 = next_N[:, None]
-            # Removing rows copies the cache, so this waits until a quarter of them are finished.
+            # Removing rows copies the cache, so rows are removed only when a quarter of them are finished.
             if len(going) <= 0.75 * len(rows):
                 kept = torch.tensor(going, device=device)
                 rows = [rows[k] for k in going]
                 decoder.keep(kept)
                 next_N1 = next_N1[kept]
-    return [_ended(ids, last, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
+    return [_truncate(ids, last, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
 
 
-def _ended(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
-    """Return the tokens up to the first end token, at most ``most`` of them."""
+def _truncate(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
+    """Truncate tokens after the first end token, and to at most ``most`` tokens."""
     end = next((k + 1 for k, token in enumerate(token_ids) if token in ends), len(token_ids))
     return token_ids[: min(end, most)]
 
 
 def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) -> str:
-    """Return a lower-case rewrite with the case and spacing of the original, from which most of it was copied.
+    """Restore the case and spacing of the original in a lower-case rewrite of it.
 
     Args:
         original: Text before rewriting.
-        rewritten: Rewritten text in lower case, with words and signs separated as by its tokenizer.
-        fold: Function from a word of the original to its form after the tokenizer.
+        rewritten: Rewritten text in lower case, with words and punctuation separated as by its tokenizer.
+        fold: Function that maps a word of the original to the form that the tokenizer gives it.
 
     Example:
         >>> in_the_case_of("Amy didn't see HER cat (again).", "he didn ' t see his cat ( again ) .", str.lower)
@@ -250,10 +250,10 @@ def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) ->
 
 
 class PerturberWords:
-    """Perturber as the rewriter of an augmentation.
+    """Adapter through which augmentations use a perturber as their rewriter.
 
     Args:
-        lexicon: Words of the axis, which are unused; every rewriter is built with a lexicon.
+        lexicon: Words of the axis, which are unused; accepted because every rewriter is built with a lexicon.
         model: Folder or hub name of a perturber, such as the ``model`` of a run of ``+experiment=perturber``.
         format: Name of the input's format, one of :data:`FORMATS`; None for the format that fairlab trained it with.
         dtype: Torch name of the weights' number format; ``auto`` is bfloat16 on a GPU that supports it, else float32.
@@ -275,7 +275,10 @@ class PerturberWords:
         self.provenance: dict[str, Any] = {"rewriter": "perturber", "model": model, "format": self.perturber.format}
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selected]) -> list[str]:
-        """Return every text with the selected word's person rewritten; texts that are too long stay unchanged."""
+        """Return every text with the person meant by its selected word rewritten.
+
+        Texts that exceed the model's maximum length stay unchanged.
+        """
         words, targets = [one.word for one in selections], [one.target for one in selections]
         return self.perturber.rewrite(texts, words, targets)
 
@@ -302,7 +305,10 @@ class PerturberWords:
 
 @cache
 def load_perturber(model: str, format: str | None, dtype: str) -> Perturber:
-    """Load the perturber of a folder or hub name once for all axes, on a GPU if there is one."""
+    """Load a perturber by its folder or hub name, on a GPU if there is one.
+
+    The result is cached, so the rewriters of all axes share one model.
+    """
     gpu = torch.cuda.is_available()
     if dtype == "auto":
         dtype = "bfloat16" if gpu and torch.cuda.is_bf16_supported(including_emulation=False) else "float32"

@@ -1,4 +1,4 @@
-"""Versions of a text as lists of changed words, each with its replacement in every version."""
+"""Versions of a text as lines, each with changed words and their replacement in every version."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ CONTRACTED = ("s", "re", "ve")
 
 
 def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[str]]:
-    """Return the spans of a text that change in any version, in order, without repetitions of an earlier line.
+    """Return the words of a text that change in any version, with their replacements.
 
     Args:
         text: Original text.
         versions: Versions of the text, by name.
 
     Returns:
-        Lines with words of the text and their replacement in each version, in order.
+        Lines in the order of the text, each with words of the text and their replacement in every version. A line that
+        repeats an earlier one is omitted.
 
     Example:
         >>> replacements_between("She saw her.", {"neutral": "They saw them.", "man": "He saw him."})
@@ -32,18 +33,18 @@ def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[st
     source = _words(text)
     changed = [_changes(source, _words(version)) for version in versions.values()]
     lines: list[list[str]] = []
-    for start, end in _joined([(start, end) for found in changed for start, end, _ in found]):
-        line = [_between(text, start, end)]
+    for start, end in _merge_overlapping([(start, end) for found in changed for start, end, _ in found]):
+        line = [_text_between(text, start, end)]
         for version, found in zip(versions.values(), changed, strict=True):
             before = sum(shift for _, until, shift in found if until <= start)
             within = sum(shift for begin, until, shift in found if start <= begin and until <= end)
-            line.append(_between(version, start + before, end + before + within))
-        lines += [one for one in _single(line) if not any(_same(one, earlier) for earlier in lines)]
+            line.append(_text_between(version, start + before, end + before + within))
+        lines += [one for one in _split_line(line) if not any(_same(one, earlier) for earlier in lines)]
     return lines
 
 
 def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, str]:
-    """Return the versions of a text that result from lines of words and replacements.
+    """Apply lines of replacements to a text and return the versions.
 
     Lines are in the order of the text. A line also applies to further occurrences of its words, up to the next line
     that begins with the same words. Capitals are those of the text. *a*, *an*, extra spaces, and the verbs of *he* or
@@ -55,7 +56,7 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
         names: Names of the versions, in the order of the lines.
 
     Returns:
-        Every version by its name.
+        Text of each version, by name.
 
     Raises:
         ValueError: The words of a line are not in the text.
@@ -71,7 +72,7 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
         mine = spans[first : first + 1] if again else spans[first:]
         taken[word.casefold()] = first + 1
         for name, new in zip(names, news, strict=True):
-            edits[name] += [Edit(start, end, _fitted(text[start:end], word, new)) for start, end in mine]
+            edits[name] += [Edit(start, end, _fit_capitals(text[start:end], word, new)) for start, end in mine]
     agreed = {name: found + _verbs(text, found) for name, found in edits.items()}
     longest_first = {name: sorted(found, key=lambda edit: edit.start - edit.end) for name, found in agreed.items()}
     return {name: apply_edits(text, found) for name, found in longest_first.items()}
@@ -83,15 +84,15 @@ def _occurrences(text: str, word: str) -> list[re.Match[str]]:
     return list(re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text, re.IGNORECASE))
 
 
-def _fitted(found: str, listed: str, new: str) -> str:
-    """Return ``new`` with the capitals of ``found``, the form of ``listed`` in the text."""
+def _fit_capitals(found: str, listed: str, new: str) -> str:
+    """Return ``new`` with the capitals of ``found``, which is the occurrence of ``listed`` in the text."""
     if found != listed and found == listed.lower():
         return new[:1].lower() + new[1:]
     return recase(found, listed, new)
 
 
 def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
-    """Return additional edits for the verbs whose subject pronoun changes its number."""
+    """Return the edits of verbs that must agree with a subject pronoun whose number changes."""
     pieces = re.split(r"(\W+)", text)
     starts = [sum(map(len, pieces[:place])) for place in range(len(pieces))]
     before = list(pieces)
@@ -101,7 +102,7 @@ def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
             agree(pieces, starts.index(edit.start), third_person=new == PLURAL)
     verbs: list[Edit] = []
     for start, was, now in zip(starts, before, pieces, strict=True):
-        if was != now:  # includes the apostrophe of *he's*, which would otherwise be read as a possessive
+        if was != now:  # includes the apostrophe of *he's*, which otherwise looks like a possessive
             mark = text[start - 1] if was in CONTRACTED else ""
             verbs.append(Edit(start - len(mark), start + len(was), mark + now))
     return verbs
@@ -111,16 +112,16 @@ def _words(text: str) -> list[str]:
     return [match.group() for match in PIECE.finditer(text) if not match.group().isspace()]
 
 
-def _between(text: str, start: int, end: int) -> str:
-    """Return the text from one word to another, given by number."""
+def _text_between(text: str, start: int, end: int) -> str:
+    """Return the part of a text from word number ``start`` up to, but excluding, word number ``end``."""
     spans = [match.span() for match in PIECE.finditer(text) if not match.group().isspace()]
     return text[spans[start][0] : spans[end - 1][1]] if start < end else ""
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the differences of two sequences: start and end in the old one, and the change in length.
+    """Return the differences between two sequences: start and end in the old one, and the change in length.
 
-    A pure insertion includes the word after it, or the last word.
+    A pure insertion includes the word after it, or the last word if there is none after it.
     """
     found: list[tuple[int, int, int]] = []
     place = 0
@@ -135,7 +136,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int
     return found
 
 
-def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_overlapping(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans in order, with overlapping ones merged."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -146,7 +147,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _single(line: Sequence[str]) -> list[list[str]]:
+def _split_line(line: Sequence[str]) -> list[list[str]]:
     """Split a line into single words if every version has the same number of words."""
     split = [part.split() for part in line]
     if len({len(words) for words in split}) > 1:

@@ -1,4 +1,4 @@
-"""Verifiers of counterfactual rewrites, each of which describes a fault in the versions of a text."""
+"""Verifiers of counterfactual rewrites. Each describes the fault in the versions of a text, if there is one."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ STEM = 3  # letters that two forms of one verb share
 
 
 class TextVerifier(ABC):
-    """Verifier of the versions of texts.
+    """Verifier of rewritten texts.
 
     Attributes:
-        name: Reason for rejection that is reported for a row.
+        name: Name of the verifier, reported as the reason for rejecting a row.
     """
 
     name: str
@@ -60,9 +60,9 @@ class TextVerifier(ABC):
 
 
 class PolarityVerifier(TextVerifier):
-    """Check that every version has its own polarity.
+    """Verifier that each version has the polarity after which it is named.
 
-    Source: CCD, section 3.3 and equations 6 and 7.
+    Source: Deng et al. 2024 (CCD), section 3.3 and equations 6 and 7.
     """
 
     name = "wrong polarity"
@@ -71,22 +71,24 @@ class PolarityVerifier(TextVerifier):
         self.polarity = Polarity(lexicon)
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the version with the wrong polarity, its actual polarity, and the words that show it."""
+        """Return the fault: each version with a wrong polarity, its actual polarity, and the words that show it."""
         found = {name: self.polarity(text) for name, text in versions.items()}
         wrong = [
-            f"'{name}' reads as {read}{self._by(versions[name], name)}" for name, read in found.items() if read != name
+            f"'{name}' reads as {read}{self._name_words(versions[name], name)}"
+            for name, read in found.items()
+            if read != name
         ]
         return "; ".join(wrong) or None
 
-    def _by(self, text: str, name: str) -> str:
-        """Return the words of other attributes in a version."""
+    def _name_words(self, text: str, name: str) -> str:
+        """Return a phrase that lists the words of other attributes in a version, or an empty string."""
         marks, finder = self.polarity.marks, self.polarity.finder
         words = dict.fromkeys(text[span.start : span.end] for span in finder.find(text) if marks[span.term] != name)
         return f" by {', '.join(words)}" if words else ""
 
 
 class WordsVerifier(TextVerifier):
-    """Check that only words of the axis, and the grammar that depends on them, change.
+    """Verifier that nothing changes except words of the axis and the grammar that depends on them.
 
     Source and version are aligned word by word. On the source's side, every span that differs must consist only of
     words of the lexicon, first names, articles and verbs whose form changed. If words are only added, this applies to
@@ -104,7 +106,7 @@ class WordsVerifier(TextVerifier):
         )
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the word that should not have changed, and its version."""
+        """Return the fault: the first word that should not have changed, and its version."""
         old = _folded_words(source)
         for name, text in versions.items():
             for removed, added in stretches(old, _folded_words(text)):
@@ -122,10 +124,10 @@ def _folded_words(text: str) -> list[str]:
 
 
 class KindsVerifier(TextVerifier):
-    """Check that a pronoun becomes a pronoun of its case, and that other words do not: *They Smith*, *for he wife*.
+    """Verifier that a pronoun becomes a pronoun of its case, and another word does not become a pronoun.
 
-    Polarity does not detect this, because it counts wrong pronouns like right ones. The case of *her* and
-    *his* is inferred from the words after them.
+    It detects faults such as *They Smith* and *for he wife*. Polarity does not detect them, because it counts wrong
+    pronouns like right ones. The case of *her* and *his* is inferred from the words after them.
     """
 
     name = "another kind of word"
@@ -134,10 +136,10 @@ class KindsVerifier(TextVerifier):
         self.finder = TermFinder(term for attribute in lexicon.attributes for term in lexicon.terms(attribute))
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the word and its wrong replacement."""
+        """Return the fault: the first word with a wrong replacement, the replacement, and its version."""
         spans = list(self.finder.find(source))
         for span, (word, *others) in zip(spans, counterparts(source, spans, versions), strict=True):
-            wanted = _case_here(source, span)
+            wanted = _possible_cases(source, span)
             for name, new in zip(versions, others, strict=True):
                 found = cases_of(new)  # a word merged into another, as in *he or she*, has no replacement
                 if new and (wanted or found) and wanted.isdisjoint(found):
@@ -145,8 +147,8 @@ class KindsVerifier(TextVerifier):
         return None
 
 
-def _case_here(source: str, span: Span) -> frozenset[str]:
-    """Return the cases that a word of a text may have in context; empty for a word that is not a pronoun."""
+def _possible_cases(source: str, span: Span) -> frozenset[str]:
+    """Return the cases that a word may have in its context, or an empty set if it is not a pronoun."""
     word = source[span.start : span.end].casefold()
     following = re.match(r"(\W*)(\w*)\W*(\w*)", source[span.end :])
     if word not in AMBIGUOUS or following is None:
@@ -156,7 +158,7 @@ def _case_here(source: str, span: Span) -> frozenset[str]:
 
 
 class SeparatorVerifier(TextVerifier):
-    """Check that versions keep the number of field separators of their source, so that they can be split again.
+    """Verifier that a version has as many field separators as its source, so that it can be split again.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """
@@ -167,7 +169,7 @@ class SeparatorVerifier(TextVerifier):
         del lexicon  # identical on every axis
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the version with a wrong number, and the number."""
+        """Return the fault: the first version with a wrong number of separators, its number and the expected one."""
         expected = source.count(SEPARATOR)
         for name, text in versions.items():
             if (found := text.count(SEPARATOR)) != expected:
@@ -176,7 +178,7 @@ class SeparatorVerifier(TextVerifier):
 
 
 class HarmVerifier(TextVerifier):
-    """Check that versions do not make a phrase a slur against another group, or another group an oppressor.
+    """Verifier that rewriting creates no slur against another group, and does not make another group an oppressor.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix E; the words are in ``harms.yaml``.
     """
@@ -187,7 +189,7 @@ class HarmVerifier(TextVerifier):
         self.finder = TermFinder(term for attribute in lexicon.attributes for term in lexicon.terms(attribute))
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the phrase and its version."""
+        """Return the fault: the first harmful phrase that the source does not contain, and its version."""
         known = set(self._phrases(source))
         for name, text in versions.items():
             if new := [phrase for phrase in self._phrases(text) if phrase not in known]:
@@ -195,7 +197,7 @@ class HarmVerifier(TextVerifier):
         return None
 
     def _phrases(self, text: str) -> list[str]:
-        """Return the phrases of a word of the axis and the harmful word after it, case-folded."""
+        """Return the case-folded phrases that consist of a word of the axis and a harmful word after it."""
         phrases = []
         for span in self.finder.find(text):
             following = re.match(r"[\s-]+(\w+)", text[span.end :])
@@ -210,9 +212,10 @@ def _harms() -> frozenset[str]:
 
 
 class SimilarityVerifier(TextVerifier):
-    """Check that versions mean nearly the same as their source, by the cosine of embeddings of the embedded encoder.
+    """Verifier that versions mean nearly the same as their source, judged by the cosine of their embeddings.
 
-    In the 1,860 embedded groups, which people wrote, the lowest cosine between two versions is 0.56.
+    The bundled encoder computes the embeddings. In the 1,860 bundled groups, which people wrote, the lowest cosine
+    between two versions is 0.56.
     """
 
     name = "meaning changed"
@@ -222,7 +225,7 @@ class SimilarityVerifier(TextVerifier):
         self.encoder = embedded_encoder()
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return the version that is too dissimilar and its cosine, embedding all rows in one pass."""
+        """Embed all rows in one pass and return their faults: the version that is too dissimilar, and its cosine."""
         texts = [text for row, versions in zip(rows, made, strict=True) for text in (row.text, *versions.values())]
         embedded = iter(self.encoder.embed(texts)) if texts else iter(())
         faults: list[str | None] = []
@@ -235,15 +238,17 @@ class SimilarityVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the version that is too dissimilar and its cosine."""
+        """Return the fault: the version that is least similar to its source, and its cosine."""
         return self.check([Row("", source, {}, "", 0)], [versions])[0]
 
 
 class LabelVerifier(TextVerifier):
-    """Check with a language model that the row's ``label`` is right for every version; rows without a label pass.
+    """Verifier that asks a language model whether the row's ``label`` is right for every version.
+
+    Rows without a label pass.
 
     Args:
-        llm: Language model that judges.
+        llm: Language model that judges the labels.
     """
 
     name = "label not kept"
@@ -253,7 +258,10 @@ class LabelVerifier(TextVerifier):
         self.prompt = load_prompt("label_check")
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return the version that lost the label with the reason, or that there is no verdict, in one batch."""
+        """Return the fault of every row: the version that lost the label with the reason, or that has no verdict.
+
+        All requests are sent in one batch.
+        """
         asked = [
             (k, name, text)
             for k, (row, versions) in enumerate(zip(rows, made, strict=True))
@@ -270,7 +278,7 @@ class LabelVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return None, because a text alone has no label."""
+        """Return None, because a label cannot be checked without its row."""
         return None
 
     def _request(self, original: str, rewritten: str, label: object) -> Request:
@@ -285,7 +293,7 @@ class LabelVerifier(TextVerifier):
 
 
 def _json_of(example: Mapping[str, str], *keys: str) -> str:
-    """Return some keys of an example as JSON; their values are already JSON."""
+    """Return a JSON object with the given keys of an example, whose values are already JSON."""
     return "{" + ", ".join(f"{json.dumps(key)}: {example[key]}" for key in keys) + "}"
 
 

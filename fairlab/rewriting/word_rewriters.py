@@ -1,4 +1,4 @@
-"""Rewriters of one person, given by a text, a word for the person in it, and the target attribute."""
+"""Rewriters of one person in a text, given a word for the person and a target attribute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 
 @dataclass(frozen=True)
 class Selection:
-    """Word of a text and a target for its person, an element of K in algorithm 1.
+    """Selected word and target attribute for the person that it refers to, an element of K in algorithm 1.
 
     Attributes:
         start: Offset of the word's first character.
@@ -56,7 +56,7 @@ class ByAxis:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the provenance of the axes' rewriters, which are of one kind."""
+        """Return the provenance of the first axis's rewriter; the rewriters of all axes are of the same class."""
         return next(iter(self.rewriters.values())).provenance
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:

@@ -1,1 +1,1 @@
-"""Words and their spans in text."""
+"""Text processing: reading, cleaning, parsing, and search for words."""

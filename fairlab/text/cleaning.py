@@ -1,4 +1,4 @@
-"""Cleaning of a text before it is read: markup, layout, invisible characters, variants of letters and quotes."""
+"""Cleaning of texts for rules: removes markup, layout and invisible characters, and unifies letters and quotes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Change = tuple[int, int, str]  # start, end, replacement
 
 _ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
 _COMMENT = re.compile(
-    # A search ends where the next one begins, so that many openings without an end take linear time.
+    # A match cannot extend past the next opening, so many openings without an end take linear time.
     r"<!--(?:(?!<!--).)*?-->|<ref\b[^<>]*/>|<(script|style|ref)\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>"
     r"|\{\\(?!(?:it|bf|em|sc|tt|rm|sl|itshape|bfseries)\s)[^{}\n]{1,60}\}|\{\{[^{}]{0,500}\}\}",
     re.DOTALL | re.IGNORECASE,
@@ -26,7 +26,7 @@ _BLOCK = (
 _TAG = re.compile(rf"</?({'|'.join([*_INLINE.split(), *_BLOCK.split()])})(?:\s[^<>]{{0,2000}})?/?>", re.IGNORECASE)
 _BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}
 
-# Forums' tags in brackets, of which the closing one must occur as well.
+# Tags in brackets, as in forums; the closing tag must occur as well.
 _BRACKETED = re.compile(
     r"\[/?(b|i|u|s|url|size|colou?r|font|sup|sub|spoiler|quote|center|indent|list)(?:=[^\[\]\n]{1,300})?\]",
     re.IGNORECASE,
@@ -39,7 +39,7 @@ _WIKI = re.compile(
     r"|(\[\[(?:[^\[\]|\n]{1,200}\|)?)[^\[\]|\n]{1,200}(\]\])"
 )
 
-# TeX: commands without words of the text, commands and switches around words, ties, and escaped signs.
+# TeX: commands without text, commands and switches around words, ties, and escaped signs.
 _TEX_SILENT = re.compile(
     r"~?\\(?:[a-z]*cite[a-z]*|(?:page|eq|auto|name)?ref|label|index|[hv]space|includegraphics|input|bibliography)\*?"
     r"(?:\[[^\]\n]{0,100}\])*\{[^{}\n]{0,300}\}"
@@ -51,11 +51,11 @@ _TEX_AROUND = re.compile(
 )
 _TEX_HEADING = re.compile(r"(\\(?:(?:sub)*section|chapter|title|author|caption)\*?\{)[^{}\n]{1,1000}(\})")
 _TEX_ACCENT = re.compile(
-    r"(?<=[^\W\d_])\{?\\(?:(['\"`^])\{?([aeiouAEIOU])|(~)\{?([nao]))\}{0,2}"  # José, of which the é is written so
+    r"(?<=[^\W\d_])\{?\\(?:(['\"`^])\{?([aeiouAEIOU])|(~)\{?([nao]))\}{0,2}"  # the é of José
 )
 _ACCENTS = {"'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
 _TEX_TIE = re.compile(r"(?<=[^\W\d_])~(?=[^\W\d_])|(?<=[A-Za-z]\.)~(?=[A-Z])")
-# White space, quotes and letters as strings of program code write them; not the first letters of TeX's commands.
+# Escaped white space, quotes and letters, as in program code, except the first letters of TeX commands.
 _ESCAPED = re.compile(
     r"(?<![A-Za-z]:)(?:\\r\\n|\\[nrtN])(?!(?:u|eq?|ot|abla|ormalsize|ew[a-z]+|oindent|o|op|au|imes|heta|ilde|iny|t|itle|frac"
     r"|able[a-z]+|ext[a-z]*|ho|ight|ef|m|aisebox|enewcommand)\b)|\\\\(?=\s|\Z)|\\[\"'/&%$#_{}*]|\\u[0-9a-fA-F]{4}"
@@ -63,7 +63,7 @@ _ESCAPED = re.compile(
 _WHITE = {"n": "\n", "N": "\n", "r": "\n", "t": "\t", "\\": "\n"}
 
 _CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
-_CIRCLED = re.compile(r"[\u24b6-\u24e9]{2,}")  # a single one is used as a picture
+_CIRCLED = re.compile(r"[\u24b6-\u24e9]{2,}")  # a single circled letter serves as a picture
 _VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2121\u2123-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 _NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089™®]+")
 _STAR = re.compile(r"(?<=[^\W\d_])(?:\*{1,3}|[†‡]{1,3})(?=[\s.,;:!?)]|\Z)|(?:(?<=\s)|(?<=\A))\*{1,3}(?=[^\W\d_])")
@@ -90,11 +90,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffc\ufffd]+")
 _QUOTED = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+·–—][ \t]+|[•‣][ \t]*|[-–—](?=[^\W\d_]))")
-_NARROWEST = 20  # characters of the longest line of a text that is wrapped
+_NARROWEST = 20  # minimum length of the longest line in a wrapped text
 _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
-# No word is split before one of these; a hyphen before them is a dash.
+# A hyphen at the end of a line before one of these words is a dash.
 _HYPHENATED = re.compile(
     r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*"
     r"(?=[a-z])(?!(?:the|and|but|if|for|with|that|they|she|which|who|when|because)\b)"
@@ -108,10 +108,10 @@ _EMPHASIS = re.compile(
     r"|(?<!\w)(~~)(?=\S)(?:[^~\n]{1,400}?)(?<=\S)(\5)(?!\w)"
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
-# Patterns of marks around words, each with signs of which every match has one.
+# Patterns of marks around words, each with strings of which every match contains one.
 _MARKS = ((_EMPHASIS, "*_~"), (_LINK, "["), (_WIKI, ("''", "[[")), (_QUOTED_LETTER, "["))
 
-# Both pronouns in one word with a slash, and both nouns with the ending in brackets.
+# Short forms for two words: pronouns with a slash, and nouns with an ending in brackets.
 _BOTH = re.compile(
     r"(?<!\w)(?:(?P<three>(?:he/she|she/he|s/he)/they)|(?P<stroke>s/he|\(s\)he|\[s\]he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
     r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
@@ -119,12 +119,12 @@ _BOTH = re.compile(
     r"|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
     re.IGNORECASE,
 )
-_MAY_BE_BOTH = re.compile(r"/|[(\[][eEfFhHiIsSwW]")  # part of every match of the pattern before
+_MAY_BE_BOTH = re.compile(r"/|[(\[][eEfFhHiIsSwW]")  # occurs in every match of the previous pattern
 _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
 
-# Cells of numbers beside a cell of several words, and tags after the last sentence of a line: no part of a sentence.
+# Cells with numbers next to a cell with several words, and tags after the last sentence: not part of a sentence.
 _CELL = re.compile(
     r"(?:(?<=\n)|\A)\d[\d.,%]*(\t)(?=[^\t\n ]+ )|(?:(?<=\n)|\A)\d[\d.%]*([,;])(?=\"?[^\W\d_])"
     r"|(?<=[^\W\d_.])([,;])(?=\d[\d.,;%]*(?:\r?\n|\Z))"
@@ -137,7 +137,7 @@ _INITIAL = re.compile(r"(?:(?<=\A)|(?<=\n))(?:S(\s+)he|H(\s+)(?:er|is|e))\b", re
 
 _SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # everything except single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
-# Characters separated from a word by a blank, since parsers do not split them off.
+# Characters that are separated from a word by a blank, because parsers do not split them off.
 _GLUE = re.compile(
     r"(?<=\w)(?=[\\^|~=+%$§¶†‡©·•])|(?<=[\\^|~=+§¶†‡©·•])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
@@ -149,14 +149,14 @@ _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S
 
 
 class Draft:
-    """A text during cleaning, with the position of every character in the original."""
+    """Text during cleaning, with the position of every character in the original."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.starts, self.ends = array("q"), array("q")  # empty until the first change
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Apply changes, given from left to right; an insertion between two characters maps to an empty span."""
+        """Apply changes, given from left to right. Text inserted between two characters maps to an empty span."""
         pieces: list[str] = []
         starts, ends = array("q"), array("q")
         position = 0
@@ -187,7 +187,7 @@ class Draft:
 
 
 def clean(text: str) -> tuple[str, array[int], array[int]]:
-    """Return the cleaned text, and the start and end in the original for each of its characters.
+    """Return the cleaned text, and the start and end in the original of each of its characters.
 
     White space becomes one blank, or :data:`PARAGRAPH` between paragraphs. HTML tags, Markdown emphasis and links,
     markers of quoted mail and of lists, and invisible characters are removed. Entities, ligatures and similar
@@ -217,23 +217,23 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
         draft.replace(_TAGS, PARAGRAPH)
     if draft.text[:1] in "->*+#•–— \t" or (not draft.text.isprintable() and _LINE_END.search(draft.text)):
         draft.change(list(_line_starts(draft.text)))
-        draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
+        draft.change(_join_word(match) for match in _HYPHENATED.finditer(draft.text))
     if "[" in draft.text:
         draft.replace(_FOOTNOTE, "")
-        draft.change(_bracketed(draft.text))
+        draft.change(_remove_bracketed(draft.text))
     _clean_marks(draft)
     if _MAY_BE_BOTH.search(draft.text):
-        draft.replace(_BOTH, _both)
+        draft.replace(_BOTH, _expand_both)
         if "/" in draft.text:
             draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
     if not draft.text.isprintable() or "  " in draft.text or draft.text.strip(" ") != draft.text:
         draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
-    draft.change(_parted(draft.text))
+    draft.change(_separate_signs(draft.text))
     return draft.text, draft.starts, draft.ends
 
 
-def _parted(text: str) -> Iterator[Change]:
-    """Yield blanks between words and characters that a parser does not split off, except in addresses and code."""
+def _separate_signs(text: str) -> Iterator[Change]:
+    """Yield changes that separate words by a blank from signs that a parser does not split off, except in addresses."""
     kept = (
         [match.span() for match in _ADDRESS.finditer(text)]
         if any(sign in text for sign in ("/", "www.", "@", "`"))
@@ -246,20 +246,20 @@ def _parted(text: str) -> Iterator[Change]:
 
 
 def _clean_letters(draft: Draft) -> None:
-    """Compose letters with their marks, normalize letter variants and quotes, and remove invisible characters."""
+    """Compose letters with their accents, normalize letter variants and quotes, and remove invisible characters."""
     draft.replace(_SOFT_BREAK, "")
     draft.replace(_CIRCLED, lambda match: unicodedata.normalize("NFKC", match[0]))
     draft.replace(_PICTURE, " ")
     draft.replace(_UNSEEN, "")
     if not unicodedata.is_normalized("NFC", draft.text):
-        draft.replace(_CLUSTER, _composed)
+        draft.replace(_CLUSTER, _compose)
     draft.replace(_SIGN, lambda match: _SIGNS[match[0]])
     draft.replace(_VARIANT, lambda match: unicodedata.normalize("NFKC", match[0]))
     draft.replace(_NOTE, "")
 
 
 def _clean_marks(draft: Draft) -> None:
-    """Remove Markdown's and wikis' marks around words, stars beside words, and TeX's ties."""
+    """Remove Markdown and wiki markup around words, asterisks next to words, and TeX ties (``~``)."""
     for pattern, signs in _MARKS:
         if any(sign in draft.text for sign in signs):
             draft.change(_marks(pattern, draft.text))
@@ -270,29 +270,29 @@ def _clean_marks(draft: Draft) -> None:
 
 
 def _clean_code(draft: Draft) -> None:
-    """Remove commands of TeX, and convert escaped white space, quotes and letters of program code."""
+    """Remove TeX commands, and convert escaped white space, quotes and letters from program code."""
     draft.replace(_TEX_SILENT, "")
     draft.replace(_TEX_BLOCK, "\n\n")
     draft.change(_marks(_TEX_HEADING, draft.text, "\n\n"))
     draft.change(_marks(_TEX_AROUND, draft.text))
-    draft.replace(_TEX_ACCENT, lambda match: _accented(*filter(None, match.groups())))
-    draft.replace(_ESCAPED, _unescaped)
+    draft.replace(_TEX_ACCENT, lambda match: _add_accent(*filter(None, match.groups())))
+    draft.replace(_ESCAPED, _unescape)
 
 
-def _accented(mark: str, letter: str) -> str:
-    """Return a letter with the accent that a sign of TeX means."""
+def _add_accent(mark: str, letter: str) -> str:
+    """Return a letter with the accent that a TeX sign denotes."""
     return unicodedata.normalize("NFC", letter + _ACCENTS[mark])
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    """Return the white space, the sign or the letter that follows a backslash."""
+def _unescape(match: re.Match[str]) -> str:
+    """Return the white space, sign or letter that an escape sequence denotes."""
     code = match[0][1:]
     if len(code) == 5:
         return chr(int(code[1:], 16))
     return "\n" if len(code) > 1 else _WHITE.get(code, code)
 
 
-def _bracketed(text: str) -> Iterator[Change]:
+def _remove_bracketed(text: str) -> Iterator[Change]:
     """Yield changes that remove bracketed tags for which the text has a closing tag."""
     if "[/" not in text:
         return
@@ -303,13 +303,13 @@ def _bracketed(text: str) -> Iterator[Change]:
             yield *match.span(), "\n\n" if kind in _BRACKETED_BLOCKS else ""
 
 
-def _composed(match: re.Match[str]) -> str:
+def _compose(match: re.Match[str]) -> str:
     made = unicodedata.normalize("NFC", match[0])
     return "".join(sign for sign in made if not unicodedata.combining(sign))
 
 
 def _line_starts(text: str) -> Iterator[Change]:
-    """Yield changes that remove markers at the starts of lines, and begin a paragraph if a marker implies one."""
+    """Yield changes that remove the markers at the starts of lines, and begin a paragraph if a marker implies one."""
     depth, before, start, titled = 0, "", 0, False
     lines = text.splitlines(keepends=True)
     longest = max(map(len, lines), default=0) - 1
@@ -339,7 +339,7 @@ def _line_starts(text: str) -> Iterator[Change]:
 
 
 def _is_dash(lines: list[str], number: int, longest: int) -> bool:
-    """Return whether the dash that begins a line belongs to a sentence: the line before is full and not an item."""
+    """Return whether the dash that begins a line belongs to a sentence: the line before is full and not a list item."""
     before, after = lines[number - 1], "".join(lines[number + 1 : number + 2])
     if longest < _NARROWEST or _BULLET.match(before) or _BULLET.match(after):
         return False
@@ -347,11 +347,11 @@ def _is_dash(lines: list[str], number: int, longest: int) -> bool:
 
 
 def _next_is_cue(text: str, start: int) -> bool:
-    """Return whether a line with a subtitle's times follows."""
+    """Return whether the next line has the times of a subtitle."""
     return bool(re.compile(r".*-->").match(text, start))
 
 
-def _joined(match: re.Match[str]) -> Change:
+def _join_word(match: re.Match[str]) -> Change:
     """Return the change that joins a word split over two lines, keeping a hyphen that belongs to the word."""
     own = "-" in match[1] or match[1].lower() in _HYPHEN_STAYS
     return match.end(1), match.end(), "-" if own else ""
@@ -365,8 +365,8 @@ def _marks(pattern: re.Pattern[str], text: str, new: str = "") -> Iterator[Chang
                 yield *match.span(group), new
 
 
-def _both(match: re.Match[str]) -> str:
-    """Return the two pronouns or nouns joined by a slash, in the case of the matched short form."""
+def _expand_both(match: re.Match[str]) -> str:
+    """Expand a short form, such as *s/he*, to both words joined by a slash, in the case of the short form."""
     found = match[0].lower()
     if match["stroke"]:
         made = "she/he"
@@ -392,7 +392,7 @@ def _both(match: re.Match[str]) -> str:
 
 
 def _space(match: re.Match[str], length: int) -> str:
-    """Return an empty string at the ends of a text, a paragraph sign between paragraphs, otherwise a blank."""
+    """Return the replacement of white space: nothing at the ends of a text, a paragraph sign or a blank within it."""
     if match.start() == 0 or match.end() == length:
         return ""
     return PARAGRAPH if PARAGRAPH in match[0] or len(_LINE_END.findall(match[0])) > 1 else " "

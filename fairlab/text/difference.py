@@ -1,4 +1,4 @@
-"""Differences between two texts, in words."""
+"""Differences between two texts, word by word."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ PIECE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]|\s+")
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into words (``he's`` is one), signs and runs of white space; joined they give the text."""
+    """Split a text into words (``he's`` is one), signs and runs of white space, which concatenate to the text."""
     return PIECE.findall(text)
 
 
 def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item], list[Item]]]:
-    """Split two sequences into equal and differing stretches, in order; joined by side they give the sequences.
+    """Split two sequences into stretches that are equal or differ, in order.
 
-    An equal stretch is the same list twice. Equal items are those of a longest common subsequence.
+    Equal items are those of a longest common subsequence.
+
+    Returns:
+        Stretches of ``old`` with the corresponding ones of ``new``. An equal stretch is the same list twice. The
+        stretches of each sequence concatenate to the sequence.
     """
     found: list[tuple[list[Item], list[Item]]] = []
     differs = False
@@ -35,7 +39,7 @@ def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item]
 
 
 def changes(old: str, new: str) -> list[list[str]]:
-    """Return the changed words and signs, each as old and new text; white space is ignored.
+    """Return the changed words and signs, each as old and new text. White space is ignored.
 
     Example:
         >>> changes("She saw her cat.", "He saw his cat.")

@@ -1,4 +1,6 @@
-"""Joining of an example's fields into one text, so that a person named in both changes in both, and splitting back.
+"""Joining of an example's fields into one text for rewriting, and splitting of the rewritten text into fields.
+
+In a joined text, a person who is named in several fields is rewritten in all of them.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and footnote 4.
 """
@@ -11,7 +13,7 @@ from collections.abc import Sequence
 from fairlab.types import Row
 
 SEPARATOR = "<SEP>"
-NOT_SPLIT = "field separators changed"  # reason for refusing a text
+NOT_SPLIT = "field separators changed"  # reason for rejecting a text
 _JOINED = f" {SEPARATOR} "
 _AROUND = re.compile(rf"\s*{SEPARATOR}\s*")
 
@@ -22,11 +24,14 @@ def join_fields(fields: Sequence[str]) -> str:
 
 
 def named_fields(row: Row, text: str) -> dict[str, str] | None:
-    """Return the fields of a row with a rewritten text, by their names, or None if the number of fields differs.
+    """Return the fields of a rewritten row by name.
 
     Args:
-        row: row whose text, or whose joined fields, were rewritten.
-        text: rewritten text.
+        row: Row whose text, or whose joined fields, were rewritten.
+        text: Rewritten text.
+
+    Returns:
+        Text of each field, or None if the rewritten text has another number of fields.
     """
     if not row.parts:
         return {row.field: text}
@@ -35,9 +40,16 @@ def named_fields(row: Row, text: str) -> dict[str, str] | None:
 
 
 def split_fields(text: str, like: Sequence[str]) -> list[str] | None:
-    """Split a rewritten text into fields; return None if the number of fields differs.
+    """Split a rewritten text into fields.
 
     A field that differs from its source only in outer white space is replaced by its source.
+
+    Args:
+        text: Rewritten text.
+        like: Fields of the source.
+
+    Returns:
+        Rewritten fields, or None if their number differs from that of the source.
 
     Example:
         >>> split_fields("Jo left. <SEP> Jo is gone.", ["Joe left. ", "Joe is gone."])

@@ -1,4 +1,4 @@
-"""Texts shared by two collections, found by hashes: whether a model is evaluated on its training data."""
+"""Hashes of texts, which show whether a model is evaluated on texts of its training data."""
 
 from __future__ import annotations
 
@@ -25,39 +25,41 @@ _BLANKS = {code: " " for code in range(128) if not WORDS.match(chr(code))}
 
 
 def fingerprint(text: str) -> int | None:
-    """Return a 64-bit hash of a text's words, ignoring case, punctuation and blanks; None if it has too few words.
+    """Return a 64-bit hash of a text's words, or None if there are fewer than :data:`FEWEST`.
+
+    Case, punctuation and blanks are ignored.
 
     Example:
         >>> fingerprint("He left  early.") == fingerprint("he left, early")
         True
     """
-    return _hashed(words_of(text))
+    return _hash(words_of(text))
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, normalized for case and character form."""
+    """Return the words of a text, with case and Unicode form normalized."""
     if text.isascii():  # same result, several times faster
         return text.lower().translate(_BLANKS).split()
     return WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def _hashed(words: list[str]) -> int | None:
+def _hash(words: list[str]) -> int | None:
     if len(words) < FEWEST:
         return None
     return int.from_bytes(hashlib.blake2b(" ".join(words).encode(errors="replace"), digest_size=8).digest())
 
 
 class Fingerprints:
-    """Hashes of texts, with bounded memory: only the ``most`` smallest hashes are kept.
+    """Hashes of a collection of texts in bounded memory: only the ``most`` smallest hashes are kept.
 
-    Hashes are practically random, so the texts with the smallest hashes are a fair sample. Another collection is then
-    compared by the same range of its own hashes.
+    Hashes are practically random, so the texts with the smallest hashes are a random sample. Two collections are
+    compared within the range of hashes that both have kept.
 
     Args:
-        most: number of hashes kept, of 8 bytes each; up to three times this number is held during collection.
+        most: Number of hashes kept, of 8 bytes each; up to three times this number is held during collection.
 
     Attributes:
-        highest: largest hash that would be kept; the hashes are only a sample if it is below :data:`EVERY`.
+        highest: Largest hash that would be kept; the hashes are only a sample if it is below :data:`EVERY`.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -67,18 +69,18 @@ class Fingerprints:
         self._new = array("Q")
 
     def add(self, texts: Iterable[str]) -> None:
-        """Add texts."""
+        """Add the hashes of texts."""
         for text in texts:
             self._add(words_of(text))
 
     def _add(self, words: list[str]) -> None:
-        found = _hashed(words)
+        found = _hash(words)
         if found is not None and found <= self.highest:
             self._new.append(found)
             self._fold_many()
 
     def add_running(self, texts: Iterable[str]) -> None:
-        """Add running texts, whole and sentence by sentence."""
+        """Add the hashes of running texts and of each of their sentences."""
         for text in texts:
             sentences = [words_of(sentence) for sentence in SENTENCE_END.split(text)]
             if len(sentences) > 1:
@@ -117,23 +119,23 @@ class Fingerprints:
 
     @property
     def sampled(self) -> bool:
-        """Return whether there were more texts than are kept."""
+        """Return whether only some of the hashes are kept, because there were too many."""
         self._fold()
         return self.highest < EVERY
 
     def within(self, other: Fingerprints) -> tuple[int, int]:
-        """Return the number of texts comparable with the other collection, and the number that it contains."""
+        """Return the number of texts that can be compared with another collection, and how many of them it contains."""
         own, others = self.hashes, other.hashes
         comparable = own[own <= np.uint64(min(self.highest, other.highest))]
         return len(comparable), len(np.intersect1d(comparable, others, assume_unique=True))
 
     def save(self, folder: Path) -> None:
-        """Write the fingerprints into a run's folder."""
+        """Write the fingerprints to a run's folder."""
         save_arrays({"hashes": self.hashes, "highest": np.array([self.highest], np.uint64)}, folder / FILE)
 
     @classmethod
     def load(cls, folder: Path) -> Fingerprints | None:
-        """Load the fingerprints of a run; return None if they are missing or damaged."""
+        """Load the fingerprints of a run, or return None if they are missing or damaged."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 

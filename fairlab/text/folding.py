@@ -1,4 +1,4 @@
-"""Words without accents and case, for lookup in lists of words and names."""
+"""Removal of accents and case from words, for lookup in lists of words and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that enclose a book of Project Gutenberg; text before and after them does not belong to the book."""
+"""Patterns of the lines that enclose the text of a Project Gutenberg book."""
 
 import re
 

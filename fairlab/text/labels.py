@@ -1,4 +1,4 @@
-"""Labels in any spelling: other case, ``1.0`` for ``1``, ``true`` for ``1``."""
+"""Labels in different spellings, such as another case, ``1.0`` for ``1`` or ``true`` for ``1``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MISSING = {"", "nan", "none", "null", "<na>"}  # spellings of empty cells by spr
 
 
 def as_written(value: object) -> str:
-    """Return a label as a person writes it: a whole number without its fraction, a Boolean as 1 or 0.
+    """Return a label as a person would write it: a whole number without its fraction, a Boolean as 1 or 0.
 
-    A column of whole numbers becomes a column of fractions when it is joined with a table that lacks rows.
+    Whole numbers become fractions, for example, if their column is joined with a table that lacks rows.
 
     Example:
         >>> [as_written(value) for value in (1.0, "0.0", True, "false", " Positive ", 0.5)]
@@ -25,28 +25,28 @@ def as_written(value: object) -> str:
 
 
 def label_meant(value: object, known: Iterable[str]) -> str | None:
-    """Return the known label that a value means, or None.
+    """Return the known label that a value stands for, or None.
 
     The exact spelling is tried first, then a spelling that differs in case or in the signs between words, then
     :func:`as_written`.
 
     Args:
-        value: label as a file or a table holds it.
-        known: spellings of the known labels.
+        value: Label as stored in a file or a table.
+        known: Spellings of the known labels.
 
     Example:
         >>> label_meant("Not-Equivalent", ["equivalent", "not_equivalent"]), label_meant(1.0, ["0", "1"])
         ('not_equivalent', '1')
     """
     exact, text = {name: name for name in known}, str(value).strip()
-    folded = {_folded(name): name for name in reversed(exact)}
-    return exact.get(text) or folded.get(_folded(text)) or folded.get(_folded(as_written(value)))
+    folded = {_fold(name): name for name in reversed(exact)}
+    return exact.get(text) or folded.get(_fold(text)) or folded.get(_fold(as_written(value)))
 
 
 def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels of a column, numbers by size and then words, each in its commonest spelling.
+    """Return the distinct labels of a column: numbers by size, then words in alphabetical order.
 
-    Spellings that differ in case, or in the signs between words, are one label.
+    Spellings that differ in case, or in the signs between words, are one label. Each label has its commonest spelling.
 
     Example:
         >>> distinct_labels(["Yes", "no", "yes", "Yes", "No way", "no_way"])
@@ -54,21 +54,21 @@ def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
     """
     found: dict[str, Counter[str]] = {}
     for label in written:
-        found.setdefault(_folded(label), Counter())[label] += 1
-    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=_in_order))
+        found.setdefault(_fold(label), Counter())[label] += 1
+    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=_sort_key))
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a cell holds no label: None, not a number, or one of :data:`MISSING` in any case."""
+    """Return whether a cell contains no label: None, not a number, or one of :data:`MISSING` in any case."""
     return str(value).strip().casefold() in MISSING
 
 
-def _in_order(label: str) -> tuple[bool, float, str]:
+def _sort_key(label: str) -> tuple[bool, float, str]:
     try:
         return False, float(label), label
     except ValueError:
         return True, 0.0, label.casefold()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return re.sub(r"(?<=\w)[-_\s]+(?=\w)", " ", text.strip()).casefold()

@@ -1,4 +1,4 @@
-"""Names from a file, such as those of its columns, in messages."""
+"""Lists of names from a file, such as column names, for messages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from itertools import islice
 
 LINE_END = re.compile("[\r\n\x85\u2028\u2029]")
-MOST_NAMES, LONGEST = 40, 80  # shown names, and characters of each
+MOST_NAMES, LONGEST = 40, 80  # maximum number of names shown, and of characters per name
 
 
 def listed_names(names: Iterable[object], without: str = "none") -> str:
-    """Return names separated by commas, cut so that a message stays readable whatever the file contains.
+    """Join names by commas, shortened so that a message stays readable whatever the file contains.
 
     Args:
-        names: Names; they are shown as text.
+        names: Names, or other objects that are shown as text.
         without: Text to return if there are no names.
 
     Example:

@@ -1,6 +1,7 @@
 """Contradiction of a sentence by rules: another number, an opposite, or a negation inserted or removed.
 
-Source: ours. A number or an opposite comes first, since it leaves no negation that would reveal the label.
+The rules are this project's. A number or an opposite is preferred to inserting a negation, which would reveal the
+label.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cells of rows by name, such as ``text``, or ``input.text`` of ``{"input": {"text": ...}}``."""
+"""Access to cells of rows by name, such as ``text``, or ``input.text`` in ``{"input": {"text": ...}}``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 
 def cell_at(row: Mapping[Any, Any], name: str) -> Any:
-    """Return a cell by the name of its column, or by names of nested mappings joined by dots; None if there is none.
+    """Return the cell with a given name, or None if there is none.
 
-    A column whose own name has a dot comes first.
+    The name is that of a column, or consists of the names of nested mappings joined by dots. A column whose own name
+    contains a dot is preferred.
 
     Example:
         >>> cell_at({"input": {"text": "She sings."}}, "input.text")
@@ -23,7 +24,7 @@ def cell_at(row: Mapping[Any, Any], name: str) -> Any:
 
 
 def without_cell(row: Mapping[Any, Any], name: str) -> dict[Any, Any]:
-    """Return a row without the named cell (see :func:`cell_at`) and without mappings that become empty.
+    """Return a row without the named cell (see :func:`cell_at`), and without mappings that become empty.
 
     Example:
         >>> without_cell({"input": {"text": "She sings."}, "label": 1}, "input.text")

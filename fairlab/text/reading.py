@@ -1,4 +1,4 @@
-"""The single reader for foreign text files: encodings, line ends, tables, JSON and YAML.
+"""Reader of text files from other sources: encodings, line ends, tables, JSON and YAML.
 
 A text file is UTF-8, with or without a byte-order mark, or UTF-16 with one. A line ends at LF, CR LF or a lone CR.
 Every other character, such as U+2028, U+0085 or a form feed, is part of its line.
@@ -23,24 +23,24 @@ from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
-MOST_SKIPPED = 100  # lengths of the longest line; a file of zeros without a line end may be of any size
+MOST_SKIPPED = 100  # multiple of LONGEST_LINE to skip; a file of zeros without a line end may have any size
 LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
-SHOWN = 200  # characters of another library's message
+SHOWN = 200  # maximum number of characters shown of a foreign name
 LONGEST_ROW = 4 * LONGEST_CELL
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape keeps them
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as represented by surrogateescape
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SURELY_UTF_8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80[\x80-\xbf]")  # accents and quotes, which are nonsense in Latin-1
 
 
 def text_stream(file: BinaryIO, newline: str | None = None) -> io.TextIOWrapper:
-    """Return a decoder of a stream of bytes, chosen by its byte-order mark.
+    """Return a decoder for a byte stream, chosen by the byte-order mark.
 
     Bytes that are not UTF-8 become lone surrogates (:data:`ESCAPED`), so that a reader can name their line.
 
     Args:
-        file: stream at its start.
-        newline: None turns every line end into LF; the empty string keeps line ends unchanged, for a CSV reader.
+        file: Stream at its start.
+        newline: None converts every line end to LF; the empty string keeps line ends unchanged, for a CSV reader.
     """
     buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[type-var]
     wide = buffered.peek(2)[:2] in UTF_16
@@ -49,25 +49,27 @@ def text_stream(file: BinaryIO, newline: str | None = None) -> io.TextIOWrapper:
 
 
 def bad_byte(line: str) -> int | None:
-    """Return the position of the first byte of a line that is not UTF-8, from 0, or None if all are."""
+    """Return the zero-based position of the first byte in a line that is not UTF-8, or None if there is none."""
     found = ESCAPED.search(line)
     return None if found is None else len(line[: found.start()].encode("utf-8", errors="surrogateescape"))
 
 
 def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator[str]:
-    """Yield the lines of a text file, without their line ends; memory holds one line at a time.
+    """Yield the lines of a text file without their line ends.
+
+    Only one line at a time is in memory.
 
     Args:
-        path: file to read.
-        latin_1: whether to read a file that is not UTF-8 as Latin-1, as old books are. The file must then not contain
-            UTF-8 characters beyond ASCII, since it would have two encodings.
-        name: name of the file in messages; empty takes its path.
+        path: File to read.
+        latin_1: Whether to read a file that is not UTF-8 as Latin-1, as old books are. The file must then not contain
+            UTF-8 characters beyond ASCII, because it would have two encodings.
+        name: Name of the file in messages; empty uses its path.
 
     Raises:
-        FairlabError: the file holds a zero byte or bytes that are not text, has a line of over :data:`LONGEST_LINE`
-            bytes, or has two encodings; the message names the line.
+        FairlabError: The file contains a zero byte or bytes that are not text, has a line of over :data:`LONGEST_LINE`
+            bytes, or has two encodings. The message names the line.
     """
-    utf_8 = old = 0  # number of the first line that is surely UTF-8, and of the first that is not
+    utf_8 = old = 0  # numbers of the first line that must be UTF-8 and of the first that is not
     with path.open("rb") as file, decoding(path), text_stream(file) as lines:
         for number, line in enumerate(bounded_lines(lines), start=1):
             refuse_bad_line(line, f"{name or path}, line {number}")
@@ -93,10 +95,10 @@ def whole_text(path: Path) -> str:
 
 
 def refuse_bad_line(line: str, place: str) -> None:
-    """Raise an error for a line with a zero byte, or for one that is too long.
+    """Raise an error for a line that contains a zero byte or is too long.
 
     Raises:
-        FairlabError: the line is bad; the message names the location.
+        FairlabError: The line is bad. The message names its location.
     """
     if "\0" in line:
         raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
@@ -105,17 +107,18 @@ def refuse_bad_line(line: str, place: str) -> None:
 
 
 def length_fault(line: str) -> str:
-    """Return the fault in a line's length; empty if it has at most :data:`LONGEST_LINE` bytes in UTF-8."""
+    """Return the fault in a line's length, or an empty string if it has at most :data:`LONGEST_LINE` bytes in UTF-8."""
     if 4 * len(line) <= LONGEST_LINE or len(line.encode("utf-8", errors="surrogatepass")) <= LONGEST_LINE:
         return ""
     return f"longer than {LONGEST_LINE:,} bytes; break it into lines"
 
 
 def bounded_lines(lines: TextIO) -> Iterator[str]:
-    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning.
+    """Yield the lines of a stream with their ends. A line that is too long is truncated to its beginning.
 
     Raises:
-        FairlabError: A line is so long that the stream is no text; with zero bytes, :data:`LONGEST_LINE` is the limit.
+        FairlabError: A line is so long that the stream cannot be text. If it has zero bytes, the limit is
+            :data:`LONGEST_LINE`.
     """
     while line := lines.readline(LONGEST_LINE + 1):
         yield line
@@ -132,10 +135,10 @@ def bounded_lines(lines: TextIO) -> Iterator[str]:
 
 @contextmanager
 def decoding(path: Path) -> Iterator[None]:
-    """Convert an error of the UTF-16 decoder to a one-sentence message.
+    """Convert an error of the UTF-16 decoder into a one-sentence message.
 
     Raises:
-        FairlabError: the bytes after a UTF-16 byte-order mark are not UTF-16.
+        FairlabError: The bytes after a UTF-16 byte-order mark are not UTF-16.
     """
     try:
         yield
@@ -144,14 +147,14 @@ def decoding(path: Path) -> Iterator[None]:
 
 
 def read_json_file(path: Path, remedy: str) -> Any:
-    """Read a file that holds one JSON value.
+    """Read a file that contains one JSON value.
 
     Args:
-        path: path of the file.
-        remedy: end of the sentence about a file that is not JSON.
+        path: Path of the file.
+        remedy: Remedy that ends the message about a file that is not JSON.
 
     Raises:
-        FairlabError: the file is not text or not JSON, or an object in it has a key twice.
+        FairlabError: The file is not text or not JSON, or an object in it has a key twice.
     """
     try:
         return from_json(whole_text(path))
@@ -160,25 +163,24 @@ def read_json_file(path: Path, remedy: str) -> Any:
 
 
 def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
-    """Return the value of a YAML file in any encoding allowed for text files, without building objects.
+    """Return the value of a YAML file in any encoding allowed for text files, without constructing Python objects.
 
     Args:
-        path: path of the file.
-        otherwise: beginning of the sentence about a file that is not YAML.
+        path: Path of the file.
+        otherwise: Words that describe the fault in the message about a file that is not YAML.
 
     Raises:
-        FairlabError: the file is too large or not text, or for the reasons in
-            :func:`fairlab.checks.foreign.parse_yaml`.
+        FairlabError: The file is too large, is not text, or is refused by :func:`fairlab.checks.foreign.parse_yaml`.
     """
     refuse_long_yaml(path.stat().st_size, path)
     return parse_yaml(whole_text(path), path, otherwise)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the location and the value of every line of JSON that is not blank.
+    """Yield the location and the value of every non-blank line of a JSON Lines file.
 
     Raises:
-        FairlabError: a line is not text or not JSON, or an object in it has a key twice; the message names it.
+        FairlabError: A line is not text or not JSON, or an object in it has a key twice. The message names the line.
     """
     for number, line in enumerate(text_lines(path), start=1):
         if line.strip():
@@ -189,17 +191,17 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of every row of a table that is not blank, its header first.
+    """Yield the line number and the cells of every non-blank row of a table, including the header.
 
     The fields of a tab-separated table are not quoted, as in GLUE.
 
     Args:
-        file: decoder that keeps line ends unchanged.
-        path: path of the file, for messages.
-        delimiter: comma or tab.
+        file: Decoder that keeps line ends unchanged.
+        path: Path of the file, for messages.
+        delimiter: Comma or tab.
 
     Raises:
-        FairlabError: a quote is never closed, a line is of no table's length, or the header is bad; see
+        FairlabError: A quote is never closed, a line is too long for a table, or the header is bad; see
             :func:`refuse_columns`.
     """
     csv.field_size_limit(LONGEST_CELL)
@@ -222,7 +224,10 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
 
 
 def _bounded_rows(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield the lines of a table, in which a truncated line would be useless, unlike in other text."""
+    """Yield the lines of a table, and raise an error for a line that is too long.
+
+    A truncated line of a table would be useless, unlike a truncated line of text.
+    """
     while line := file.readline(LONGEST_ROW + 1):
         if len(line) > LONGEST_ROW:
             raise FairlabError(f"{path} has a line of over {LONGEST_ROW:,} characters, as no table has; break it")
@@ -232,18 +237,19 @@ def _bounded_rows(file: TextIO, path: Path) -> Iterator[str]:
 def read_table_rows(
     path: Path, delimiter: str = ",", columns: Sequence[str] = (), otherwise: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and named cells of every row of a table with a header.
+    """Yield the line number and the cells by column name of every row of a table with a header.
 
-    A row that ends early lacks its last columns; cells beyond the header are ignored.
+    A row that ends early lacks its last columns. Cells beyond the header are ignored.
 
     Args:
-        path: path of the file.
-        delimiter: comma or tab.
-        columns: required column names.
-        otherwise: end of the sentence about a header that lacks a required name.
+        path: Path of the file.
+        delimiter: Comma or tab.
+        columns: Required column names.
+        otherwise: End of the message about a header that lacks a required name; empty lists the columns instead.
 
     Raises:
-        FairlabError: the file is not text or not a table, or its header is bad or lacks a column; the message names it.
+        FairlabError: The file is not text or not a table, or its header is bad or lacks a column. The message names the
+            file.
     """
     with path.open("rb") as file, decoding(path), text_stream(file, newline="") as lines:
         rows = map(partial(_refuse_bad_cells, path), table_cells(lines, path, delimiter))
@@ -264,10 +270,12 @@ def _refuse_bad_cells(path: Path, row: tuple[int, list[str]]) -> tuple[int, list
 
 
 def refuse_columns(names: Sequence[str], source: str) -> None:
-    """Raise an error for column names that cannot be distinguished or displayed; columns without a name may repeat.
+    """Raise an error for column names that cannot be distinguished or displayed.
+
+    Columns without a name may be repeated.
 
     Raises:
-        FairlabError: a name occurs twice, or contains a control character or bytes that are not text.
+        FairlabError: A name occurs twice, or contains a control character or bytes that are not text.
     """
     if repeated := [name for name, count in Counter(names).items() if name and count > 1]:
         raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")

@@ -1,4 +1,4 @@
-"""Surface tokens, the units of shortcuts, and the negations among them."""
+"""Surface tokens, which may be shortcuts, and the number of negations among them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FAILING = frozenset("fail fails failed failing".split())
 
 
 def surface_tokens(text: str) -> list[str]:
-    """Return case-folded words without punctuation, with *n't* as a separate token.
+    """Return the case-folded words of a text without punctuation, with *n't* as a separate token.
 
     Example:
         >>> surface_tokens("She didn't, and CAN’T, go.")
@@ -23,7 +23,7 @@ def surface_tokens(text: str) -> list[str]:
 
 
 def negations(tokens: Sequence[str]) -> int:
-    """Return the number of negations in surface tokens, including *fail to*.
+    """Count the negations in surface tokens, including *fail to*.
 
     Example:
         >>> negations(surface_tokens("Nobody failed to see it, did they not?"))

@@ -1,4 +1,4 @@
-"""Words of similar meaning: from WordNet if its files are installed, or near ones by the vectors of an encoder."""
+"""Words of similar meaning, from WordNet if its files are installed, or else by their vectors from an encoder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEAREST = 5
 
 
 class WordNetSynonyms:
-    """Lemmas of all senses of a word in WordNet, by NLTK.
+    """Synonyms of a word: the lemmas of all its senses in WordNet, read with NLTK.
 
     Raises:
         LookupError: NLTK or WordNet's files are not installed.
@@ -28,19 +28,19 @@ class WordNetSynonyms:
         self.wordnet = wordnet
 
     def __call__(self, word: str) -> list[str]:
-        """Return other purely alphabetic words, sorted."""
+        """Return the synonyms of a word that consist only of letters and blanks, sorted."""
         lemmas = {lemma.name() for sense in self.wordnet.synsets(word) for lemma in sense.lemmas()}
         found = {lemma.replace("_", " ").replace("-", " ").lower() for lemma in lemmas}
         return sorted(one for one in found if one != word and one.replace(" ", "").isalpha())
 
 
 class NearWords:
-    """The nearest words of a vocabulary by the cosine of their vectors; they may be of another part of speech.
+    """Nearest words of a vocabulary by the cosine of their vectors; they may be of another part of speech.
 
     Args:
-        vocabulary: V lower-cased words.
-        vectors: vectors of the words, (V, D).
-        above: cosine above which words count as near; opposites can exceed it, too.
+        vocabulary: Lower-case words, V of them.
+        vectors: Vectors of the words, (V, D).
+        above: Cosine above which words count as near; opposites can exceed it, too.
     """
 
     name = "embeddings"
@@ -52,7 +52,10 @@ class NearWords:
         self.places = {word: place for place, word in enumerate(self.vocabulary)}
 
     def __call__(self, word: str) -> list[str]:
-        """Return up to five other words, nearest first, without inflections; an empty list for an unknown word."""
+        """Return up to five other words, nearest first, without inflections.
+
+        The list is empty for an unknown word.
+        """
         if word not in self.places:
             return []
         cosines = self.vectors @ self.vectors[self.places[word]]

@@ -31,8 +31,8 @@ _UNUSUAL = re.compile(
     """,
     re.VERBOSE,
 )
-# ASCII texts are searched by classes of characters, which is several times as fast: ``A`` and ``a`` stand for those of
-# words, ``!`` for signs at one end of a word, and ``#`` for signs that the pattern above judges.
+# ASCII texts are searched by character classes, which is several times as fast. ``A`` and ``a`` stand for characters of
+# words, ``!`` for signs at one end of a word, and ``#`` for signs that the pattern above decides on.
 _MEMBERS = {"A": string.ascii_uppercase, "a": string.ascii_lowercase + string.digits, "!": '!?;)"('}
 _MEMBERS["#"] = "".join({*map(chr, range(128))} - {*" ,':@`.-$&", *"".join(_MEMBERS.values())})
 _CLASSES = bytes.maketrans(
@@ -44,11 +44,11 @@ _UNUSUAL_CLASSES = re.compile(
     """,
     re.VERBOSE,
 )
-# Signs at which the words of an ASCII text may be parted or joined.
+# Strings at which cleaning may split or join the words of an ASCII text.
 _JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ", *"s/ S/ o/ O/ e/m E/M (s (S (e (E (f (F (i (I (w (W".split())
-# Printable ASCII characters of which no such sign consists; most texts have no other ones.
+# Printable ASCII characters that none of these strings requires; most texts contain only these.
 _APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
-# Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
+# Meaningless parts of words: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -63,15 +63,15 @@ class Edit:
 
 @dataclass(slots=True)
 class View:
-    """A text as rules read it.
+    """Text in the form that rules read, with its positions in the original.
 
     Attributes:
-        original: the text as given.
-        text: the text to read: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
-        starts: start in the original for every character of ``text``; empty if all positions are unchanged.
-        ends: end in the original for every character of ``text``; empty likewise.
-        cased: function of new words and their offset in ``text`` that restores the case of a paragraph whose case was
-            removed; None if no case was removed.
+        original: Original text.
+        text: Text for rules: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
+        starts: Start in the original of every character of ``text``; empty if all positions are unchanged.
+        ends: End in the original of every character of ``text``; empty if all positions are unchanged.
+        cased: Function that restores the case of a converted paragraph in new words, given the words and their offset
+            in ``text``; None if no case was converted.
     """
 
     original: str
@@ -82,16 +82,16 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether text and original are the same, except for case."""
+        """Return whether the text and the original are the same, except for case."""
         return not self.starts
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether text and original are the same."""
+        """Return whether the text and the original are the same."""
         return not self.starts and self.cased is None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return start and end in the original of a span of the text."""
+        """Convert a span of the text to a span of the original."""
         if self.is_plain:
             return start, end
         if start >= len(self.text):
@@ -100,24 +100,27 @@ class View:
         return first, max(first, self.ends[end - 1]) if end > start else first
 
     def place(self, offset: int) -> int:
-        """Return the offset in the text of a character of the original, or of the next character that is read."""
+        """Convert an offset in the original to one in the text.
+
+        A character that is not in the text gets the offset of the next one that is.
+        """
         return offset if self.is_plain else bisect_right(self.ends, offset)
 
     def write(self, edits: Iterable[Edit]) -> str:
-        """Return the original with edits of the text applied to it.
+        """Apply edits of the text to the original, and return the result.
 
         Args:
-            edits: non-overlapping edits of :attr:`text`, from left to right.
+            edits: Non-overlapping edits of :attr:`text`, from left to right.
         """
         pieces, position = [], 0
-        for edit in edits if self.is_plain else self._whole(edits):
+        for edit in edits if self.is_plain else self._extend_edits(edits):
             start, end = self.span(edit.start, edit.end)
-            pieces += [self.original[position:start], self._written(edit)]
+            pieces += [self.original[position:start], self._restyle(edit)]
             position = max(position, end)
         return "".join([*pieces, self.original[position:]])
 
-    def _whole(self, edits: Iterable[Edit]) -> Iterator[Edit]:
-        """Yield the edits, widened to whole spans of the original: *he/she* for *(s)he*."""
+    def _extend_edits(self, edits: Iterable[Edit]) -> Iterator[Edit]:
+        """Yield the edits, extended to whole spans of the original: *he/she* for *(s)he*."""
         last: Edit | None = None
         for edit in edits:
             start, end = edit.start, edit.end
@@ -135,14 +138,14 @@ class View:
         if last is not None:
             yield last
 
-    def _written(self, edit: Edit) -> str:
+    def _restyle(self, edit: Edit) -> str:
         """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup."""
         new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:
             return new
         if "'" in new:
             new = new.replace("'", self._apostrophe(edit))
-        parts = [self._inner(place, edit.start) for place in range(edit.start, edit.end)]
+        parts = [self._hidden_before(place, edit.start) for place in range(edit.start, edit.end)]
         found = self.text[edit.start : edit.end]
         blanks = [part for part, sign in zip(parts, found, strict=True) if sign.isspace()]
         if blanks and new.count(" ") == len(blanks):
@@ -155,14 +158,17 @@ class View:
         return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
     def _apostrophe(self, edit: Edit) -> str:
-        """Return the form of apostrophe in the original: within the edit, otherwise anywhere."""
+        """Return the apostrophe that the original uses, if possible within the edit."""
         place = self.text.find("'", edit.start, edit.end)
         if place >= 0:
             return self.original[self.starts[place] : self.ends[place]]
         return "’" if "’" in self.original and "'" not in self.original else "'"
 
-    def _inner(self, place: int, first: int) -> str:
-        """Return the original's text before a character within an edit, or for a blank, but no parts of words."""
+    def _hidden_before(self, place: int, first: int) -> str:
+        """Return the original text that is hidden before a character within an edit, without invisible parts of words.
+
+        For a blank, the original blank is appended.
+        """
         hidden = self.original[self.ends[place - 1] : self.starts[place]] if place > first else ""
         blank = self.original[self.starts[place] : self.ends[place]] if self.text[place].isspace() else ""
         return _UNSEEN.sub("", hidden) + blank
@@ -192,7 +198,7 @@ def may_join_words(text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def read_view(text: str) -> View:
-    r"""Return the view of a text.
+    r"""Return the view of a text, which is cleaned if necessary.
 
     Example:
         >>> view = read_view("We kept <b>her</b>\nold photographs.")

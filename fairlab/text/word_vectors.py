@@ -13,13 +13,15 @@ from fairlab.types import FairlabError, need_extra
 
 
 class WordVectors:
-    """Embedding of a text as the mean of its words' vectors, as spaCy's ``doc.vector``; zero if no word is known.
+    """Embedder that represents a text by the mean of its words' vectors, like spaCy's ``doc.vector``.
+
+    A text without known words has the embedding zero.
 
     Args:
-        name: name of an installed spaCy pipeline, or its folder, such as ``en_core_web_lg`` (300 dimensions).
+        name: Name of an installed spaCy pipeline, or its folder, such as ``en_core_web_lg`` (300 dimensions).
 
     Raises:
-        FairlabError: there is no such pipeline, it has no word vectors (as is the case for small ones), or spaCy is not
+        FairlabError: There is no such pipeline, it has no word vectors (as is the case for small ones), or spaCy is not
             installed.
     """
 
@@ -41,7 +43,7 @@ class WordVectors:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return name and version of the pipeline, and the SHA-256 of its vectors."""
+        """Return the name and version of the pipeline, and the SHA-256 of its vectors."""
         meta, table = self.pipeline.meta, self.pipeline.vocab.vectors.data
         digest = hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()
         return {"name": f"{meta['lang']}_{meta['name']} {meta['version']}", "sha256": digest}

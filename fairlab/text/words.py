@@ -10,8 +10,8 @@ from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 
 WORD = re.compile(r"\w+")
-WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as for listed words
-# A listed word joined to another by a hyphen is a separate word ("man-made"), but not after or before these.
+WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
+# A listed word is not a mention if a hyphen joins it to another ("man-made"), except after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
 UNITS_OF_AGE = frozenset("year years month months week weeks day days".split())
@@ -21,7 +21,7 @@ _AFTER = re.compile(r"(\W*)(\w+)")
 
 @dataclass(frozen=True)
 class Span:
-    """A listed term found in a text: ``text[start:end]``, and the term as listed (case-folded)."""
+    """Listed term found in a text at ``text[start:end]``, with the term as listed (case-folded)."""
 
     start: int
     end: int
@@ -29,19 +29,19 @@ class Span:
 
 
 def word_pieces(term: str) -> tuple[str, ...]:
-    """Return a term as folded runs of word characters: ``father-in-law`` is three pieces, ``he's`` two."""
+    """Split a term into its folded runs of word characters: ``father-in-law`` has three, ``he's`` has two."""
     return tuple(WORD.findall(fold(term)))
 
 
 class TermFinder:
-    """Occurrences of a list of terms in texts: without case and accents, at word boundaries, longest match first.
+    """Finder of listed terms in texts. It ignores case and accents, matches whole words, and prefers longer terms.
 
     Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and does not contain
-    ``mother``. A possessive or a contraction counts as its word: ``father's`` and ``he'll`` hold ``father`` and
+    ``mother``. A possessive or a contraction counts as its word: ``father's`` and ``he'll`` contain ``father`` and
     ``he``.
 
     Args:
-        terms: terms to find; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
+        terms: Terms to find; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
@@ -51,13 +51,13 @@ class TermFinder:
             self.longest[pieces[0]] = max(len(pieces), self.longest.get(pieces[0], 0))
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in an original text, from left to right, never overlapping."""
+        """Yield the non-overlapping occurrences of the terms in an original text, from left to right."""
         view = read_view(text)
         for span in self.find_read(view.text):
             yield span if view.is_plain else Span(*view.span(span.start, span.end), span.term)
 
     def find_read(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in the text of a view, see :func:`fairlab.text.view.read_view`."""
+        """Yield the occurrences of the terms in the text of a view; see :func:`fairlab.text.view.read_view`."""
         folded = str.casefold if text.isascii() else fold
         if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than the following search
             return
@@ -91,7 +91,7 @@ def in_compound(text: str, span: Span) -> bool:
 
 
 def is_part_of_age(word: str, before: str) -> bool:
-    """Return whether a word is *old* in an age, as in *9-year-old*, by the word before it; case does not matter."""
+    """Return whether a word in any case is the *old* of an age, such as *9-year-old*, judged by the word before it."""
     return word.casefold() == "old" and before.casefold() in UNITS_OF_AGE
 
 

@@ -1,11 +1,11 @@
-"""Draw mentions in natural sentences, to be labelled one by one before any rewriter has seen them.
+"""Sample mentions in natural sentences, to be labelled one by one before any rewriter has seen them.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.draw --seed 5703 --axis religion --rows 250
 
-Sentences of four words or more come from 32 published sources. Every source gives its first sixty sentences, in an
-order drawn for it, with a word of ``candidates.yaml``; of each sentence one mention is drawn, of a passage
-(``--passages``) up to four. Mentions are then taken from the sources in turn, at most a few of the same word.
-``labels.csv.gz`` holds where they stand, not the text.
+Sentences of five words or more come from 32 published sources. Each source contributes its first sixty sentences with a
+word of ``candidates.yaml``, in random order. One mention is sampled from a sentence, and up to four from a passage
+(``--passages``). Mentions are then taken from the sources in turn, at most a few of the same word. ``labels.csv.gz``
+contains the locations of mentions, not their text.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from experiments.rewriting.sets import published
 from fairlab.text.sentences import sentence_spans
 
 FOLDER = Path(__file__).parent
-NAMES = "gender names"  # capitalised words that are first names of the list of New York City
-SAME_WORD = {"gender pronouns": 30, NAMES: 2}  # most mentions of one word, if not 14
-DRAWN_AS = {"gender nouns": "genderN", "gender pronouns": "genderP", NAMES: "genderM"}  # in the seeds of draws
-LONGEST, PER_SOURCE = 45, 60  # blanks of a sentence, sentences or mentions of a source
-SHORTEST, LONGEST_PASSAGE, PER_PASSAGE = 40, 120, 4  # blanks of a passage, mentions drawn from it
+NAMES = "gender names"  # capitalised words that are on New York City's list of first names
+SAME_WORD = {"gender pronouns": 30, NAMES: 2}  # maximum number of mentions of one word, if not 14
+DRAWN_AS = {"gender nouns": "genderN", "gender pronouns": "genderP", NAMES: "genderM"}  # names used in the seeds
+LONGEST, PER_SOURCE = 45, 60  # maximum blanks in a sentence, and sentences or mentions per source
+SHORTEST, LONGEST_PASSAGE, PER_PASSAGE = 40, 120, 4  # blanks in a passage, and mentions per passage
 NOVELS = "Jane-Eyre_1260 Little-Women_514 Pride-and-Prejudice_1342 The-Adventures-of-Sherlock-Holmes_1661"
 NOVELS += " The-Age-of-Innocence_541 The-Souls-of-Black-Folk_408"
-Placed = tuple[int, str]  # number of the record in its source, and a sentence of it
+Placed = tuple[int, str]  # number of a record in its source, and one of its sentences
 
 
 class Found(NamedTuple):
-    """A mention: its axis, source, record, sentence, and where it stands in the sentence."""
+    """Mention in a text: its axis, source, record and sentence, and its position in the sentence."""
 
     axis: str
     source: str
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 def in_sentences(records: Iterable[str]) -> list[Placed]:
-    """Return the sentences of records with five words or more."""
+    """Return the sentences of records that have five words or more, but at most :data:`LONGEST` blanks."""
     found = []
     for number, text in enumerate(records):
         sentences = [text[start:end] for start, end in sentence_spans(text)]
@@ -62,7 +62,10 @@ def in_sentences(records: Iterable[str]) -> list[Placed]:
 
 
 def in_passages(records: Iterable[str]) -> list[Placed]:
-    """Return consecutive passages of records: the fewest sentences, two or more, that make up :data:`SHORTEST`."""
+    """Return consecutive passages of records, of two or more sentences each.
+
+    A passage ends as soon as it has :data:`SHORTEST` blanks. It is dropped if it has more than :data:`LONGEST_PASSAGE`.
+    """
     found = []
     for number, text in enumerate(records):
         first, held = None, 0
@@ -77,18 +80,18 @@ def in_passages(records: Iterable[str]) -> list[Placed]:
 
 
 def table(path: str, column: str) -> list[str]:
-    """Return a column of a table with commas."""
+    """Return a column of a published CSV file."""
     with published(path).open(encoding="utf-8", errors="replace", newline="") as file:
         return [row[column] or "" for row in csv.DictReader(file)]
 
 
 def files(folder: str, pattern: str) -> list[Path]:
-    """Return the files of a folder of the published data, in the order of their names."""
+    """Return the files in a folder of the published data, sorted by name."""
     return sorted((Path(os.environ.get("FAIRLAB_DATA", "")) / folder).glob(pattern))
 
 
 def lines_of(folder: str, pattern: str) -> Iterator[Any]:
-    """Yield the objects of JSON lines."""
+    """Yield the objects in JSON Lines files."""
     for path in files(folder, pattern):
         yield from (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
 
@@ -115,7 +118,10 @@ def _olid() -> list[str]:
 
 
 def _records(source: str) -> list[str]:
-    """Return the records of a source that is not one of the natural sheets, without line ends and breaks."""
+    """Return the records of a source that :mod:`experiments.rewriting.natural` does not read.
+
+    Line breaks are replaced by blanks.
+    """
     if source.startswith("corpora/novels"):
         parts: Iterable[str] = re.split(r"\n\s*\n", published(source).read_text(encoding="utf-8", errors="replace"))
     else:
@@ -150,7 +156,7 @@ SOURCES = (*natural.SOURCES, *(f"corpora/novels/{name}.txt" for name in NOVELS.s
 
 @cache
 def sentences(source: str) -> list[Placed]:
-    """Return the sentences of a source with the number of their record."""
+    """Return the sentences of a source, each with the number of its record."""
     if source in natural.SOURCES:
         return [one for one in natural.sentences(source) if one[1].count(" ") <= LONGEST]
     return in_sentences(_records(source))
@@ -158,12 +164,12 @@ def sentences(source: str) -> list[Placed]:
 
 @cache
 def passages(source: str) -> list[Placed]:
-    """Return the passages of a source with the number of their record."""
+    """Return the passages of a source, each with the number of its record."""
     return in_passages(natural.records(source) if source in natural.SOURCES else _records(source))
 
 
 def mentions(axis: str, sentence: str) -> list[tuple[int, int]]:
-    """Return the spans of words in a sentence that may mention people of an axis."""
+    """Return the spans of words in a sentence that may refer to people of an axis."""
     if axis == NAMES:
         found = re.finditer(r"(?<![\w.'’-])[A-Z][a-zé]+(?![\w])", sentence)
         return [match.span() for match in found if match.start() and match[0] in _first_names()]
@@ -184,13 +190,14 @@ def _first_names() -> frozenset[str]:
 def draw(
     seed: int, rows: dict[str, int], known: frozenset[tuple[str, int]] = frozenset(), *, in_passages: bool = False
 ) -> list[Found]:
-    """Draw mentions that are not known yet.
+    """Sample new mentions.
 
     Args:
-        seed: Seed of the draw.
-        rows: Number of mentions by axis.
-        known: Hashes of the texts and starts of the mentions drawn before.
-        in_passages: Whether texts are passages, of which up to :data:`PER_PASSAGE` mentions are drawn, not sentences.
+        seed: Random seed.
+        rows: Number of mentions to sample, by axis.
+        known: Text hash and start of each mention that was sampled before.
+        in_passages: Whether to sample from passages, up to :data:`PER_PASSAGE` mentions from each, instead of
+            sentences.
     """
     texts = passages if in_passages else sentences
     pools: dict[str, dict[str, list[Found]]] = {axis: {} for axis in rows}
@@ -207,11 +214,11 @@ def draw(
                 if spans:
                     chosen = rng.sample(spans, min(PER_PASSAGE, len(spans))) if in_passages else [rng.choice(spans)]
                     held += [Found(axis, source, record, text, *span) for span in chosen]
-    return [one for axis in rows for one in _in_turn(seed, axis, rows[axis], pools[axis])]
+    return [one for axis in rows for one in _take_in_turn(seed, axis, rows[axis], pools[axis])]
 
 
-def _in_turn(seed: int, axis: str, rows: int, pool: dict[str, list[Found]]) -> list[Found]:
-    """Return mentions of an axis, taken from the sources in turn."""
+def _take_in_turn(seed: int, axis: str, rows: int, pool: dict[str, list[Found]]) -> list[Found]:
+    """Take up to ``rows`` mentions of an axis from the sources in turn."""
     queues, seen, found = [list(held) for held in pool.values()], Counter[str](), list[Found]()
     name = DRAWN_AS.get(axis, axis)
     random.Random(f"{seed} {name}").shuffle(queues)
@@ -231,12 +238,12 @@ def _in_turn(seed: int, axis: str, rows: int, pool: dict[str, list[Found]]) -> l
 
 
 def digest(sentence: str) -> str:
-    """Return the hash by which a labelled sentence is found again."""
+    """Return the hash that identifies a labelled sentence."""
     return hashlib.sha256(sentence.encode()).hexdigest()[:8]
 
 
 def drawn_before() -> frozenset[tuple[str, int]]:
-    """Return the hashes of the texts and the starts of all labelled mentions."""
+    """Return the text hash and the start of every labelled mention."""
     with gzip.open(FOLDER / "labels.csv.gz", "rt", encoding="utf-8", newline="") as file:
         return frozenset((row["sha256"], int(row["start"])) for row in csv.DictReader(file))
 

@@ -12,12 +12,12 @@ from fairlab.types import FairlabError
 
 FILE = Path(__file__).parent / "labels.csv.gz"
 PERSON, NOT, DOUBT = "person", "not", "doubt"
-PASSAGES = 5801  # seed of the draw of passages
-TEST_SEEDS = (5702, PASSAGES)  # draws that no choice was made on
+PASSAGES = 5801  # seed of the sample of passages
+TEST_SEEDS = (5702, PASSAGES)  # samples on which no choice was based
 
 
 class Labelled(NamedTuple):
-    """A mention with its label: whether it means or describes people of the axis."""
+    """Mention with its label, which says whether it refers to or describes people of the axis."""
 
     seed: int
     kind: str  # axis, and for gender the kind of word
@@ -27,19 +27,19 @@ class Labelled(NamedTuple):
     end: int
     label: str
     second: str  # label of the second reading
-    reader: str  # who read it the second time: "other model", "later" or "same"; the data card tells them apart
+    reader: str  # second reader: "other model", "later" or "same", as described in the data card
 
     @property
     def axis(self) -> str:
-        """Return the axis."""
+        """Return the axis of the mention."""
         return self.kind.split()[0]
 
 
 def read_labels() -> list[Labelled]:
-    """Return all labelled mentions, in the order in which they were drawn.
+    """Return all labelled mentions, in the order in which they were sampled.
 
     Raises:
-        FairlabError: A source does not hold a labelled text.
+        FairlabError: A source does not contain a labelled text.
     """
     held = {
         (source, record, digest(text)): text

@@ -1,9 +1,10 @@
-"""Measure how many labelled mentions of people a whole-text rewriting turns, and how many other uses of such words.
+"""Measure how often rewriting a text changes its labelled mentions of people, and other uses of the same words.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.measure
 
-A mention is turned if the rewriting to one of two attributes (for gender also to neutral) changes a word of it. Rules
-and, on axes with a judge, the rules without it are measured on the same rows.
+A mention counts as changed if rewriting the whole text to either of two attributes (for gender, also to neutral)
+changes a word of the mention. The rules and, on axes with a judge, the rules without the judge are measured on the same
+rows.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def is_turned(sentence: str, made: str, start: int, end: int) -> bool:
-    """Return whether a word of a span is not kept where a sentence was rewritten."""
+    """Return whether any word of a span is changed in the rewritten sentence."""
     tokens, others = list(TOKEN.finditer(sentence)), TOKEN.findall(made)
     blocks = difflib.SequenceMatcher(None, [one[0] for one in tokens], others, autojunk=False).get_matching_blocks()
     kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
@@ -42,7 +43,7 @@ def is_turned(sentence: str, made: str, start: int, end: int) -> bool:
 
 
 def turned(mentions: Sequence[Labelled], rewriter: RuleRewriter) -> list[bool]:
-    """Return whether a rewriter turns each mention of its axis for one of the targets."""
+    """Return whether a rewriter changes each mention for at least one target."""
     sentences = [one.sentence for one in mentions]
     found = [False] * len(mentions)
     for target in TARGETS[rewriter.vocabulary.lexicon.axis]:
@@ -55,7 +56,7 @@ def turned(mentions: Sequence[Labelled], rewriter: RuleRewriter) -> list[bool]:
 
 
 def rates(mentions: Sequence[Labelled], lexicon: Lexicon) -> dict[str, list[int]]:
-    """Return the number turned, and of how many, of people and of other uses."""
+    """Return the number of changed mentions and of all mentions, for people and for other uses."""
     hits = turned(mentions, RuleRewriter(lexicon))
     of = {name: [hit for hit, one in zip(hits, mentions, strict=True) if (one.label == PERSON) == wanted]
           for name, wanted in (("people", True), ("other", False))}  # fmt: skip
@@ -63,14 +64,14 @@ def rates(mentions: Sequence[Labelled], lexicon: Lexicon) -> dict[str, list[int]
 
 
 def part_of(one: Labelled) -> str:
-    """Return the part of the record that a mention belongs to."""
+    """Return the part of the record to which a mention belongs."""
     if one.seed not in TEST_SEEDS:
         return "training draws"
     return "test passages" if one.seed == PASSAGES else "test sentences"
 
 
 def measure() -> dict[str, Any]:
-    """Return the rates by part, kind of word and way of rewriting."""
+    """Return the rates by part of the record, kind of word and way of rewriting."""
     found: dict[str, Any] = {}
     mentions = [one for one in read_labels() if one.label != DOUBT]
     for part in ("training draws", "test sentences", "test passages"):

@@ -1,11 +1,12 @@
-"""Train the judge of listed words on labelled mentions; write its weights and what it reaches on held-out mentions.
+"""Train the judge of listed words on labelled mentions; write its weights and its results on held-out mentions.
 
     FAIRLAB_DATA=... python -m experiments.rewriting.mentions.train
 
-Mentions in doubt and the test draws are left out, and so are sentences that a test passage contains. The weights are
-shared by all axes, each with a bias of its own. ``training.json`` has, for the training draws with folds apart by
-source and for the test draws, by kind of word: the area under the curve, the mentions that the judge takes for people,
-and those that the rewriter turns by its rules, by the judge alone, and by the rules where the judge is unsure.
+Doubtful mentions, the test samples, and sentences that a test passage contains are excluded from training. The weights
+are shared by all axes, and each axis has its own bias. ``training.json`` contains the results on the training samples,
+by cross-validation with disjoint sources, and on the test samples. For each kind of word, it lists the area under the
+ROC curve, the mentions that the judge takes for people, and the mentions that the rewriter changes with rules alone,
+with the judge alone, and with rules if the judge is unsure.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from fairlab.files import save_arrays, write_whole
 from fairlab.rewriting.english.people_judge import WEIGHTS, token_vectors
 
 RECORD = Path(__file__).parent / "training.json"
-STRENGTH = 0.01  # inverse of the penalty; of 0.001, 0.003 and 0.01 the best by cross-validation
-AXIS_WEIGHT = 3.0  # of the indicators of the axes: a large value leaves their biases almost without penalty
+STRENGTH = 0.01  # inverse of the penalty; the best of 0.001, 0.003 and 0.01 in cross-validation
+AXIS_WEIGHT = 3.0  # scale of the axis indicators: a large value leaves their biases almost without penalty
 FOLDS = 8
 Parts = tuple[NDArray[np.float64], dict[str, float]]
 
 
 def fit(vectors: NDArray[np.float64], axes: NDArray[np.str_], people: NDArray[np.bool_]) -> Parts:
-    """Return the weights (H,) and the bias of every axis."""
+    """Fit the judge, and return the weights (H,) and the bias of every axis."""
     names = sorted(set(axes.tolist()))
     scaler = StandardScaler().fit(vectors)
     indicators = AXIS_WEIGHT * (axes[:, None] == np.array(names)[None])
@@ -47,19 +48,22 @@ def fit(vectors: NDArray[np.float64], axes: NDArray[np.str_], people: NDArray[np
 
 
 def logits(parts: Parts, vectors: NDArray[np.float64], axes: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Return the logits (N,) of being people."""
+    """Return the logit of each mention for referring to people, (N,)."""
     weight, biases = parts
     return vectors @ weight + np.array([biases[axis] for axis in axes.tolist()])
 
 
 def used_for_training(mentions: list[Labelled]) -> NDArray[np.bool_]:
-    """Return whether each mention is trained on: not of a test draw, and in no sentence that a test text contains."""
+    """Return whether each mention is used for training.
+
+    Mentions of a test sample, and mentions in a sentence that a test text contains, are not used.
+    """
     tested = "\n".join({one.sentence for one in mentions if one.seed in TEST_SEEDS})
     return np.array([one.seed not in TEST_SEEDS and one.sentence not in tested for one in mentions])
 
 
 def main() -> None:
-    """Train, and write the weights and the record."""
+    """Train the judge, and write the weights and the record."""
     mentions = read_labels()
     spans = [(one.start, one.end) for one in mentions]
     vectors = token_vectors([one.sentence for one in mentions], spans).numpy().astype(np.float64)
@@ -80,7 +84,7 @@ def main() -> None:
     found[tested] = logits(parts, vectors[tested], axes[tested])
     ways = {"found": found > 0} | turned_by(mentions, found)
     reached = {
-        name: _reached(mentions, chosen, found, ways)
+        name: _results(mentions, chosen, found, ways)
         for name, chosen in (("cross-validated", training), ("test", tested))
     }
     write_whole(RECORD, json.dumps(reached) + "\n")
@@ -88,13 +92,16 @@ def main() -> None:
     save_arrays(arrays | {f"bias.{axis}": np.array([value], np.float32) for axis, value in biases.items()}, WEIGHTS)
 
 
-def _reached(
+def _results(
     mentions: list[Labelled],
     chosen: NDArray[np.bool_],
     found: NDArray[np.float64],
     ways: dict[str, NDArray[np.bool_]],
 ) -> dict[str, Any]:
-    """Return, by kind of word, the area under the curve, and by way and label the number of mentions, of how many."""
+    """Return the results by kind of word.
+
+    These are the area under the ROC curve and, by way of deciding and by label, the number of hits and of mentions.
+    """
     kinds, labels = np.array([one.kind for one in mentions]), np.array([one.label for one in mentions])
     reached: dict[str, Any] = {}
     for kind in dict.fromkeys(kinds[chosen].tolist()):

@@ -1,4 +1,4 @@
-"""Mentions that the rewriter turns by its rules, and those that it would turn if a judge decided on listed words."""
+"""Mentions that the rewriter changes with its rules, and those that it would change if a judge decided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUDGED = ("noun", "adjective")  # parts of speech of the sections that a judge d
 
 
 class Everybody(PeopleJudge):
-    """Judge for whom every listed word is a person."""
+    """Judge that takes every listed word for a person."""
 
     def people(self, text: str, spans: Spans) -> frozenset[int]:
         """Return the starts of all spans."""
@@ -28,7 +28,7 @@ class Everybody(PeopleJudge):
 
 
 class EverybodyAndNames(Everybody):
-    """The same for lexicons without judged sections, whose names, pronouns and titles are mentions too."""
+    """Judge for lexicons without judged sections, whose names, pronouns and titles are mentions, too."""
 
     def attributes(self, senses: Iterable[Sense]) -> frozenset[str]:
         """Return the attributes of all senses."""
@@ -36,7 +36,7 @@ class EverybodyAndNames(Everybody):
 
 
 def judged_throughout(lexicon: Lexicon) -> RuleRewriter:
-    """Return a rewriter for which every noun and adjective of a lexicon is a person."""
+    """Return a rewriter that takes every noun and adjective of a lexicon for a person."""
     sections = lexicon.judged or tuple(sorted({one.section for one in lexicon.entries if one.pos in JUDGED}))
     rewriter = RuleRewriter(replace(lexicon, judged=sections))
     judge = Everybody if lexicon.judged else EverybodyAndNames
@@ -45,7 +45,11 @@ def judged_throughout(lexicon: Lexicon) -> RuleRewriter:
 
 
 def turned_by(mentions: Sequence[Labelled], logits: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-    """Return whether each mention is turned, by way of deciding: everybody, rules, judge, and both."""
+    """Return whether each mention is changed, by way of deciding.
+
+    The ways are to change all listed words, those that the rules select, those that the judge selects, and those that
+    the rules select if the judge is unsure.
+    """
     rules, listed = np.zeros(len(mentions), bool), np.zeros(len(mentions), bool)
     axes = np.array([one.axis for one in mentions])
     for axis in dict.fromkeys(axes.tolist()):

@@ -1,4 +1,4 @@
-"""Confidence of a language model in its versions, measured as the share of additional answers that agree with them.
+"""Confidence of a language model in its versions: the proportion of additional answers that agree with them.
 
 Sources: Wang et al. 2023, "Self-Consistency Improves Chain of Thought Reasoning in Language Models"; Manakul, Liusie
 and Gales 2023, "SelfCheckGPT".
@@ -18,7 +18,7 @@ TEMPERATURE = 0.7  # temperature of the additional answers
 def with_agreement(
     rewriter: LLMRewriter, made: Sequence[tuple[str, Versions]], samples: int, *, stage: str, **asked: Any
 ) -> list[Versions]:
-    """Return versions with the share of sampled answers that give the same versions as their confidence.
+    """Sample additional answers and return the versions with the proportion of equal answers as their confidence.
 
     An unreadable answer counts as disagreement.
 

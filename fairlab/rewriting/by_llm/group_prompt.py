@@ -1,4 +1,4 @@
-"""Prompt for groups: the answer format, the task and the examples."""
+"""Parts of a prompt for counterfactual groups: the answer format, the task and the examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def answer_form(prompt: Prompt) -> str:
     """Return the answer format that a prompt for groups requests.
 
     Raises:
-        FairlabError: The prompt requests none of the formats.
+        FairlabError: The requested format is unknown.
     """
     if (form := prompt.extra.get("answer", TEXTS)) not in FORMS:
         raise FairlabError(f"answer in the prompt {prompt.name} must be {', '.join(FORMS)}, not {form}")
@@ -44,10 +44,15 @@ def group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
 def shown_examples(
     prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None
 ) -> Sequence[dict[str, str]]:
-    """Return the examples to show: the caller's, and those of the file that have every version.
+    """Return the examples to show to the model.
+
+    Args:
+        prompt: Prompt for groups.
+        names: Names of all versions.
+        examples: Examples given by the caller; None uses the examples of the prompt that have every version.
 
     Raises:
-        FairlabError: An example of the caller's lacks a version.
+        FairlabError: An example given by the caller lacks a version.
     """
     if examples is None:
         examples = [example for example in prompt.examples if set(names) <= set(example)]

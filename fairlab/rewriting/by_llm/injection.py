@@ -1,4 +1,4 @@
-"""Counterfactual injection by a language model: rewriting for another subgroup, correction, and flagging.
+"""Counterfactual injection by a language model: rewriting to another subgroup, correction, and flagging.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
 appendix A.2.2.
@@ -15,14 +15,14 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request, estimated_tokens
 from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
 
-ROOM, WHY = 2, 60  # length of a reply in tokens: factor on the text's estimated length, and tokens for a verdict
+ROOM, WHY = 2, 60  # tokens of a reply: multiple of the text's estimated tokens, plus tokens for a verdict
 TEXT: dict[str, Any] = {"text": {"type": "string", "minLength": 1}}
 VERDICT: dict[str, Any] = {"flagged": {"type": "boolean"}, "why": {"type": "string"}}
 
 
 @dataclass(frozen=True)
 class Version:
-    """Text that is being rewritten for another subgroup.
+    """Text that is being rewritten to another subgroup.
 
     Attributes:
         original: Text of the seed example.
@@ -31,7 +31,7 @@ class Version:
         text: Current text; empty before the first step.
         corrected: Whether the first pass changed the text.
         flagged: Reason why the second pass would exclude the text, or empty if it would not.
-        failed: Reason why the text or the verdict is missing; empty if neither is.
+        failed: Reason why there is no text or no verdict; empty if both are available.
     """
 
     original: str
@@ -45,7 +45,7 @@ class Version:
 
 
 class Injection:
-    """Counterfactual injection with a language model; equal requests are answered from its ledger.
+    """Counterfactual injection with a language model, whose ledger answers repeated requests.
 
     Args:
         llm: Language model with its ledger.
@@ -58,44 +58,49 @@ class Injection:
 
     def injected(self, asked: Sequence[Version]) -> list[Version]:
         """Return every version with its text, or with the reason for failure."""
-        requests = [_request(self.injection, _of_injection(one), TEXT, one.original) for one in asked]
+        requests = [_request(self.injection, _injection_fields(one), TEXT, one.original) for one in asked]
         replies = self.llm.ask(requests, stage="injection")
         return [
-            replace(one, text=reply.value["text"]) if reply.ok else replace(one, failed=_why(reply))
+            replace(one, text=reply.value["text"]) if reply.ok else replace(one, failed=_reason(reply))
             for one, reply in zip(asked, replies, strict=True)
         ]
 
     def judged(self, versions: Sequence[Version]) -> list[Version]:
-        """Run both passes, which correct and then flag the texts; a text without a verdict counts as failed."""
+        """Correct the texts in a first pass and flag them in a second one.
+
+        A text without a verdict counts as failed.
+        """
         replies = self.llm.ask(
-            [_request(self.correction, _of(one), TEXT, one.text) for one in versions], stage="correction"
+            [_request(self.correction, _correction_fields(one), TEXT, one.text) for one in versions], stage="correction"
         )
         mended = [
             replace(one, text=reply.value["text"], corrected=reply.value["text"] != one.text)
             if reply.ok
-            else replace(one, failed=_why(reply))
+            else replace(one, failed=_reason(reply))
             for one, reply in zip(versions, replies, strict=True)
         ]
         left = [k for k, one in enumerate(mended) if not one.failed]
-        verdicts = self.llm.ask([_request(self.flag, _of(mended[k]), VERDICT, "") for k in left], stage="flagging")
+        verdicts = self.llm.ask(
+            [_request(self.flag, _correction_fields(mended[k]), VERDICT, "") for k in left], stage="flagging"
+        )
         for k, reply in zip(left, verdicts, strict=True):
             if not reply.ok:
-                mended[k] = replace(mended[k], failed=_why(reply))
+                mended[k] = replace(mended[k], failed=_reason(reply))
             elif reply.value["flagged"]:
                 mended[k] = replace(mended[k], flagged=reply.value["why"] or "no reason given")
         return mended
 
 
-def _of_injection(one: Version) -> dict[str, str]:
+def _injection_fields(one: Version) -> dict[str, str]:
     return {"text": one.original, "category": one.category, "from": one.source, "to": one.target}
 
 
-def _of(one: Version) -> dict[str, str]:
+def _correction_fields(one: Version) -> dict[str, str]:
     return {"original": one.original, "text": one.text, "category": one.category, "to": one.target}
 
 
 def _request(prompt: Prompt, asked: dict[str, str], properties: dict[str, Any], text: str) -> Request:
-    """Return the request: the task, the examples as earlier turns, then the question."""
+    """Build a request from the task, the examples as earlier turns, and the question."""
     messages = [{"role": "system", "content": prompt.task.strip()}]
     for example in prompt.examples:
         shown = {key: example[key] for key in asked}
@@ -119,5 +124,5 @@ def _dumps(value: dict[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _why(reply: Reply) -> str:
+def _reason(reply: Reply) -> str:
     return str(reply.outcome)

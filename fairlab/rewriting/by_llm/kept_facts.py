@@ -1,4 +1,4 @@
-"""Numbers and names of a text that a language model must keep when it changes an attribute."""
+"""Fact check of rewrites by a language model: the numbers and names of the text must be kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checked upshifts and downshifts by a language model: a text with an added sentence, or its summary.
+"""Upshifts (a text with an added sentence) and downshifts (its summary) by a language model, with checks.
 
 Source: Mondal and Lipizzi 2024, section 3.1. The paper uses other models; prompts and checks are this project's.
 """
@@ -37,15 +37,15 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 
 class LLMMorph:
-    """Added sentences or summaries by a language model, through its ledger, at temperature 0.
+    """Rewriter that adds a sentence to texts, or summarises them, with a language model at temperature 0.
 
     Words of the axis are hidden from the model, so that copies of a text that differ only in these words share one
-    request and change in the same way.
+    request and change in the same way. The model's ledger answers repeated requests.
 
     Args:
-        llm: Language model.
+        llm: Language model with its ledger.
         shift: ``upshift`` to add a sentence, ``summary`` to shorten texts.
-        held: Function from a text to the spans of the words of the axis.
+        held: Function that returns the spans of the axis's words in a text.
 
     Raises:
         FairlabError: There is no language model.
@@ -62,10 +62,13 @@ class LLMMorph:
         self.prompt = load_prompt(shift)
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return every text after the shift; empty if there is no answer or it has a :func:`fault`.
+        """Shift every text.
+
+        Returns:
+            Shifted texts. A text is empty if the model gave no answer, or one with a :func:`fault`.
 
         Raises:
-            FairlabError: The server lost calls repeatedly.
+            FairlabError: The server repeatedly failed to answer.
         """
         asked = [hidden(text, self.held(text)) for text in texts]
         replies = self.llm.ask([self._request(text) for text, _ in asked], stage=f"{SHIFTS[self.shift]}s")
@@ -80,13 +83,13 @@ class LLMMorph:
     def _request(self, text: str) -> Request:
         turns = [{"role": "system", "content": self.prompt.task.strip()}]
         for example in self.prompt.examples:
-            turns.append({"role": "user", "content": self._asked(example["text"])})
+            turns.append({"role": "user", "content": self._text_to_send(example["text"])})
             turns.append({"role": "assistant", "content": json.dumps({"text": example["answer"]}, ensure_ascii=False)})
-        asked = (*turns, {"role": "user", "content": self._asked(text)})
+        asked = (*turns, {"role": "user", "content": self._text_to_send(text)})
         return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
 
-    def _asked(self, text: str) -> str:
-        """Return the text and, for a summary, its required subjects: the letters in the text."""
+    def _text_to_send(self, text: str) -> str:
+        """Return the text to send and, for a summary, the bracketed letters that it must be about."""
         if self.shift == "upshift":
             return text
         letters = " and ".join(dict.fromkeys(_PLACE.findall(text)))
@@ -104,10 +107,13 @@ class LLMMorph:
 
 
 def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, str]]:
-    """Return a text with a letter in brackets for each span, and the words that the letters replace.
+    """Replace each span of a text by a letter in brackets.
 
-    Equal words have separate letters, because other members' forms in these positions may differ. Spans beyond the
-    alphabet stay unchanged; *a* and *an* before a letter are both written *a*.
+    Equal words get separate letters, because the forms of other members that replace them may differ. If the letters
+    run out, the remaining spans stay unchanged. *a* and *an* before a letter are both written *a*.
+
+    Returns:
+        Text with letters, and the words that the letters replace.
 
     Example:
         >>> hidden("An Indian met Indians.", [(3, 9), (14, 21)])
@@ -122,13 +128,13 @@ def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, 
 
 
 def unhidden(text: str, words: Mapping[str, str]) -> str:
-    """Return a text with the words hidden by :func:`hidden`, and *a* or *an* before them according to their sound."""
+    """Restore the words that :func:`hidden` replaced, with *a* or *an* before them according to their sound."""
     places = [Edit(*match.span(), words[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in words]
     return apply_edits(text, places)
 
 
 def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
-    """Return the fault in an answer's letters in brackets, numbers, names or length, or an empty string.
+    """Return the fault in an answer's bracketed letters, numbers, names or length, or an empty string.
 
     An answer must not have letters, numbers or names that are not in the text. An added sentence must be new and have 3
     to 25 words. A summary must keep a letter if the text has one, and must have fewer words.
@@ -138,7 +144,7 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
         answer: Sentence to be added, or summary.
         shift: Requested shift.
     """
-    if new := _beyond(text, answer):
+    if new := _new_content(text, answer):
         return f"new {new}"
     words, known = WORD.findall(answer.casefold()), WORD.findall(text.casefold())
     if shift == "upshift":
@@ -150,8 +156,8 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
     return "" if 0 < len(words) < len(known) else "wrong length"
 
 
-def _beyond(old: str, new: str) -> str:
-    """Return the kind of content that only the new text has: letters in brackets, numbers or names."""
+def _new_content(old: str, new: str) -> str:
+    """Return the kind of content that only the new text has (bracketed letters, numbers or names), or ""."""
     if set(_PLACE.findall(new)) - set(_PLACE.findall(old)):
         return "letters in brackets"
     if set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)):

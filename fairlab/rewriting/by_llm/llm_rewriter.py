@@ -1,4 +1,4 @@
-"""Rewriting by a language model: all versions of a text, or one person rewritten to a target."""
+"""Rewriting by a language model: all counterfactual versions of a text, or one person rewritten to a target."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ if TYPE_CHECKING:
 
 CONFIDENCE = "confidence"
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
-SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never end it
-# reply length in tokens: factor on the texts' estimated length, and extra tokens for JSON
+SHORT = {
+    "type": "string",
+    "maxLength": 40,
+}  # a replacement; limited, because a small model may never end it
+# tokens of a reply: multiple of the texts' estimated tokens, plus tokens for JSON
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100
 
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of a text.
+    """Counterfactual versions of a text.
 
     Attributes:
         versions: Text of each version by its name, neutral first.
         confidence: Confidence in [0, 1], or None for versions made by rules.
-        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (share of
-            additional answers that agree), or ``stated`` (the model's statement); empty without a confidence.
+        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (proportion
+            of additional answers that agree), or ``stated`` (number stated by the model); empty without a confidence.
     """
 
     versions: dict[str, str]
@@ -76,7 +79,7 @@ class Target:
 
 
 class LLMRewriter:
-    """Rewriter that requests counterfactuals from a language model; equal requests are answered from its ledger.
+    """Rewriter that requests counterfactuals from a language model, whose ledger answers repeated requests.
 
     Args:
         llm: Language model with its ledger.
@@ -85,13 +88,14 @@ class LLMRewriter:
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         polarity: Words of the axis by attribute, for a prompt with marked words; None for other prompts.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
-        log_probabilities: Whether to request the log-probabilities of answers with versions, as their confidence.
+        log_probabilities: Whether to request the log-probabilities of the answers for :meth:`groups`, which then
+            determine their confidence.
 
     Attributes:
         group_prompt, target_prompt: Both prompts as read from their files, with version and SHA-256 for the record.
 
-    Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
-    section 2, for single targets.
+    Source: Deng et al. 2024 (CCD), section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation
+    for Fairer NLP", section 2, for single targets.
     """
 
     def __init__(
@@ -120,7 +124,7 @@ class LLMRewriter:
 
     @cached_property
     def _encoder(self) -> Backbone:
-        """Return the encoder that measures the similarity of texts; loaded once, when examples are chosen."""
+        """Return the encoder that measures the similarity of texts. It is loaded when first used."""
         return embedded_encoder()
 
     def groups(
@@ -135,15 +139,15 @@ class LLMRewriter:
         """Return the neutral version, one version per attribute and a confidence for each text, in order.
 
         Args:
-            texts: Any number of texts; equal texts share one request.
+            texts: Texts to rewrite; equal texts share one request.
             axis: Name of the axis, e.g. ``gender``.
             attributes: Names of the attributes, e.g. ``("man", "woman")``.
-            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None for
+            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None uses
                 those of the prompt file.
             stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
+            FairlabError: An example lacks a version, or a request fails as in :meth:`fairlab.llm.client.LLM.ask`.
         """
         requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         replies = self.llm.ask(requests, stage=stage)
@@ -164,9 +168,9 @@ class LLMRewriter:
         Args:
             texts: Texts of an earlier call of :meth:`groups`.
             faults: Description of the fault in the answer to each text.
-            axis: Name of the axis in the first request; the arguments below must also be those of the first request.
-            attributes: Names of the attributes.
-            examples: Examples shown to the model.
+            axis: Name of the axis, as in the earlier call.
+            attributes: Names of the attributes, as in the earlier call.
+            examples: Examples shown to the model, as in the earlier call.
             stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:
@@ -175,7 +179,7 @@ class LLMRewriter:
         asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         first = self.llm.ask(asked, stage=stage)
         again = [
-            replace(request, messages=(*request.messages, *_mistake(reply.text, fault)))
+            replace(request, messages=(*request.messages, *_mistake_turns(reply.text, fault)))
             for request, reply, fault in zip(asked, first, faults, strict=True)
         ]
         replies = self.llm.ask(again, stage=stage)
@@ -188,7 +192,7 @@ class LLMRewriter:
             FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         replies = self.llm.ask(self.target_requests(asked), stage=stage)
-        return [_nonempty(reply, ("text",)) or reply.value["text"] for reply in replies]
+        return [_find_failure(reply, ("text",)) or reply.value["text"] for reply in replies]
 
     def group_requests(
         self,
@@ -198,7 +202,7 @@ class LLMRewriter:
         attributes: Sequence[str],
         examples: Sequence[dict[str, str]] | None = None,
     ) -> list[Request]:
-        """Return the requests of :meth:`groups`, for a forecast."""
+        """Return the requests that :meth:`groups` sends, which also serve to forecast its cost."""
         names = (NEUTRAL, *attributes)
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
@@ -206,8 +210,8 @@ class LLMRewriter:
         shown = shown_examples(self.group_prompt, names, examples)
         turns = {
             example["text"]: (
-                self._asked(example["text"]),
-                _dumps({**self._answered(example, names), CONFIDENCE: 1.0}),
+                self._shown_text(example["text"]),
+                _dumps({**self._correct_answer(example, names), CONFIDENCE: 1.0}),
             )
             for example in shown
         }
@@ -218,60 +222,62 @@ class LLMRewriter:
             self._request(
                 task,
                 [turns[example["text"]] for example in of_text],
-                self._asked(text),
-                _schema(self._wanted(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
+                self._shown_text(text),
+                _schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
                 log_probabilities=self.log_probabilities,
             )
             for text, of_text in zip(texts, of_texts, strict=True)
         ]
 
-    def _marked(self, text: str) -> dict[str, Span]:
+    def _marked_words(self, text: str) -> dict[str, Span]:
         """Return the words of a text that the model has to replace, by their names in the answer."""
         spans = marked_spans(text, self.polarity.finder) if self.polarity is not None else []
         return dict(zip(span_names(text, spans), spans, strict=True))
 
-    def _own(self, span: Span) -> str:
-        """Return the attribute of a marked word; in that attribute's version, the word stays unchanged."""
+    def _own_attribute(self, span: Span) -> str:
+        """Return the attribute of a marked word. The word stays unchanged in this attribute's version."""
         return self.polarity.marks[span.term] if self.polarity is not None else ""
 
-    def _asked(self, text: str) -> str:
+    def _shown_text(self, text: str) -> str:
         """Return the text in the form that is shown to the model."""
-        return with_marks(text, list(self._marked(text).values())) if self.form == MARKED else text
+        return with_marks(text, list(self._marked_words(text).values())) if self.form == MARKED else text
 
-    def _answered(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
+    def _correct_answer(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
         """Return the correct answer to an example, in the prompt's format."""
         text, versions = example["text"], {name: example[name] for name in names}
         if self.form == TEXTS:
             return versions
         if self.form == WORDS:
             return {WORDS: replacements_between(text, versions)}
-        marked = self._marked(text)
+        marked = self._marked_words(text)
         lines = counterparts(text, list(marked.values()), versions)
         return {
             WORDS: {
-                word: {name: new for name, new in zip(names, line[1:], strict=True) if name != self._own(span)}
+                word: {
+                    name: new for name, new in zip(names, line[1:], strict=True) if name != self._own_attribute(span)
+                }
                 for (word, span), line in zip(marked.items(), lines, strict=True)
             }
         }
 
-    def _wanted(self, text: str, names: Sequence[str]) -> dict[str, Any]:
-        """Return the schema of an answer in the prompt's format, without the confidence."""
+    def _answer_schema(self, text: str, names: Sequence[str]) -> dict[str, Any]:
+        """Return the JSON schema of each field in an answer of the prompt's format, without the confidence."""
         if self.form == TEXTS:
             return {name: {"type": "string"} for name in names}
         if self.form == WORDS:
             return {WORDS: _lines_schema(len(names))}
         lines = {
-            word: _schema({name: SHORT for name in names if name != self._own(span)})
-            for word, span in self._marked(text).items()
+            word: _schema({name: SHORT for name in names if name != self._own_attribute(span)})
+            for word, span in self._marked_words(text).items()
         }
         return {WORDS: _schema(lines)}
 
     def read(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
-        """Return the versions of a text that a reply contains."""
+        """Return the versions of a text that a reply contains, or the reason why it contains none."""
         names = (NEUTRAL, *attributes)
         if self.form == TEXTS:
-            if failure := _nonempty(reply, names):
+            if failure := _find_failure(reply, names):
                 return failure
             versions = {name: reply.value[name] for name in names}
         elif reply.ok:
@@ -286,16 +292,16 @@ class LLMRewriter:
         return Versions(versions, math.exp(reply.log_probability), TOKENS)
 
     def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
-        """Return the words and their replacements in every version, from a reply in either format."""
+        """Convert the words of a reply to lines, each with a word and its replacement in every version."""
         if self.form == WORDS:
             return list(words)
         return [
-            answered_line(text, span, words[word] | {self._own(span): text[span.start : span.end]}, names)
-            for word, span in self._marked(text).items()
+            answered_line(text, span, words[word] | {self._own_attribute(span): text[span.start : span.end]}, names)
+            for word, span in self._marked_words(text).items()
         ]
 
     def target_requests(self, asked: Sequence[Target]) -> list[Request]:
-        """Return the requests of :meth:`targets`, for a forecast."""
+        """Return the requests that :meth:`targets` sends, which also serve to forecast its cost."""
         turns = [
             (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
             for example in self.target_prompt.examples
@@ -321,7 +327,7 @@ class LLMRewriter:
         room: int,
         log_probabilities: bool = False,
     ) -> Request:
-        """Return the request: the task, the examples as earlier turns, then the text."""
+        """Build a request from the task, the examples as earlier turns, and the text."""
         messages = [{"role": "system", "content": task.strip()}]
         for asked, answered in turns:
             messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
@@ -342,23 +348,26 @@ def _schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dumps(value: dict[str, Any]) -> str:
-    """Return JSON without spaces; the model imitates it, which saves a third of the tokens if words are short."""
+    """Return JSON without spaces.
+
+    The model imitates this form, which saves a third of the tokens if words are short.
+    """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _lines_schema(columns: int) -> dict[str, Any]:
-    """Return the schema for lists of a word and its replacement in every version."""
+    """Return the JSON schema for a list of lines, each with a word and its replacement in every version."""
     line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
     return {"type": "array", "items": line}
 
 
-def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the turns that show a model its answer and the fault in it."""
+def _mistake_turns(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the chat turns that show a model its answer and ask it to correct the fault."""
     asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
     return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
 
 
-def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
+def _find_failure(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
     """Return the reason why a reply is not a rewrite, or None if it is one."""
     if not reply.ok:
         return NotRewritten(reply.outcome, reply.reason)

@@ -13,7 +13,7 @@ OPENING, CLOSING = "[", "]"
 
 
 def marked_spans(text: str, finder: TermFinder) -> list[Span]:
-    """Return the words to replace: the first occurrence of each listed word, and every *her* and *his*.
+    """Return the spans to replace: the first occurrence of each listed word, and every *her* and *his*.
 
     Args:
         text: Text to search.
@@ -76,18 +76,18 @@ def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) 
         for line, span in zip(lines, spans, strict=True):
             first = places.index(span.start)
             count = sum(span.start <= place < span.end for place in places)
-            line.append(_in_place(pairs, first, count))
+            line.append(_replacement_at(pairs, first, count))
     return lines
 
 
 def answered_line(text: str, span: Span, answer: Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """Return a span's words and their replacements in every version, with the initial capital of the text."""
+    """Return the words of a span and their replacement in every version, capitalised as in the text."""
     word = text[span.start : span.end]
     case = str.upper if word[:1].isupper() else str.lower
     return [word, *(case(answer[name][:1]) + answer[name][1:] for name in names)]
 
 
-def _in_place(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], first: int, count: int) -> str:
+def _replacement_at(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], first: int, count: int) -> str:
     """Return the replacement for ``count`` words, starting with word number ``first``."""
     place = 0
     for before, after in pairs:

@@ -1,4 +1,4 @@
-"""Prompts as versioned files: a task and its examples."""
+"""Prompts, each stored as a versioned file with a task and examples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Prompt:
     """Contents of a prompt file.
 
     Attributes:
-        name: Name of the file, or its path if it is the user's own.
+        name: Name of an included file, or path of a custom one.
         version: Number that increases whenever the file changes.
         sha256: SHA-256 of the file, for the record.
         task: First instruction to the model; ``$words`` are substituted.
@@ -38,7 +38,7 @@ class Prompt:
     extra: dict[str, Any]
 
     def file_with(self, examples: Sequence[dict[str, str]]) -> str:
-        """Return the content of a prompt file with the same task and different examples."""
+        """Return the content of a prompt file with the same task but other examples."""
         content = {"version": self.version, **self.extra, "task": self.task, "examples": list(examples)}
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
 

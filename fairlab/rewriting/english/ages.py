@@ -1,4 +1,4 @@
-"""Ages in figures or words: finding and reading them, and writing another age in the same style."""
+"""Ages in figures or words: finding them, reading them, and writing another age in the same style."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def find_ages(text: str) -> Iterator[tuple[int, int]]:
 
 
 def age_in_years(found: str) -> int:
-    """Return the age in years that is written as figures or words.
+    """Convert an age in figures or words to a number of years.
 
     Example:
         >>> [age_in_years(found) for found in ("13", "eleven", "Forty-seven")]
@@ -58,7 +58,7 @@ def follows_age(text: str, start: int) -> bool:
 
 
 def written_like(found: str, age: int) -> str:
-    """Return an age below 100 as figures or words, in the style of another written age.
+    """Write an age below 100 in figures or words, in the style of another written age.
 
     Example:
         >>> written_like("13", 70), written_like("eleven", 18), written_like("Eleven", 72)
@@ -71,10 +71,13 @@ def written_like(found: str, age: int) -> str:
 
 
 def whose_age(token: Any) -> Any:
-    """Return the token of the person whose age a number states, or None if it is a thing's age or has no owner.
+    """Return the token of the person whose age a number states.
 
     Args:
         token: First spaCy token of the number.
+
+    Returns:
+        Token of the person, or None if the age is a thing's or its owner is not found.
     """
     if token.dep_ == "appos" or (token.head.tag_ in ("NNP", "NN") and token.nbor(-1).text == "," if token.i else False):
         name = token.head

@@ -48,7 +48,7 @@ _BEFORE_OBJECTS = frozenset(
 
 
 def takes_have(participle: str, following: str) -> bool:
-    """Return whether ``'s`` before a participle means *has*: *she's gone*, *she's lost her keys*; not *she's lost*.
+    """Return whether ``'s`` before a participle means *has*, as in *she's lost her keys* but not in *she's lost*.
 
     Args:
         participle: Word after ``'s`` and any adverbs, case-folded.
@@ -67,7 +67,9 @@ def _is_participle(word: str) -> bool:
 
 
 def plural_verb(verb: str, *, perfect: bool = False) -> str:
-    """Return the form for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``; leave other forms unchanged.
+    """Return the form of a verb for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``.
+
+    Other forms stay unchanged.
 
     Args:
         verb: Finite verb in any case; ``'s`` is allowed.
@@ -80,7 +82,7 @@ def plural_verb(verb: str, *, perfect: bool = False) -> str:
 
 
 def singular_verb(verb: str) -> str:
-    """Return the form for *he* or *she*: ``are`` -> ``is``, ``walk`` -> ``walks``."""
+    """Return the form of a verb for *he* or *she*: ``are`` -> ``is``, ``walk`` -> ``walks``."""
     folded = verb.casefold().replace("’", "'")
     if folded in ("'re", "'ve"):
         return match_case(verb, verb[0] + "s")
@@ -89,7 +91,7 @@ def singular_verb(verb: str) -> str:
 
 @cache
 def _engine() -> object:
-    """Return the engine for English plurals and articles.
+    """Load the inflect library's engine for English plurals and articles.
 
     During import, inflect lets typeguard rewrite its classes, which takes seconds and is not needed here.
     """
@@ -130,7 +132,10 @@ def possessive(noun: str, ending: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def is_known(word: str) -> bool:
-    """Return whether an English dictionary, which has no names or very short words, contains a word or a form of it."""
+    """Return whether an English dictionary contains a word or a form of it.
+
+    The dictionary has no names and no very short words.
+    """
     from lemminflect import getAllLemmas
 
     return bool(getAllLemmas(word))
@@ -138,7 +143,7 @@ def is_known(word: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def may_be_noun(word: str) -> bool:
-    """Return whether a word may be a noun: an English dictionary has it as one, or does not have it."""
+    """Return whether a word may be a noun: an English dictionary lists it as one, or does not list it at all."""
     from lemminflect import getAllLemmas
 
     lemmas = getAllLemmas(word)
@@ -150,7 +155,7 @@ _UNCHANGED_VERBS = frozenset("bet burst cast cost cut hit hurt let put quit read
 
 
 def is_bare_noun(word: str) -> bool:
-    """Return whether a word is a noun in the singular, and neither an adverb nor the past form of a verb."""
+    """Return whether a word is a singular noun, and neither an adverb nor the past form of a verb."""
     from lemminflect import getAllLemmas
 
     lemmas = getAllLemmas(word)

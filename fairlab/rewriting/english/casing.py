@@ -1,4 +1,4 @@
-"""Conversion to sentence case of paragraphs in only upper or lower case, and of headlines in capitalised words."""
+"""Conversion of headlines, and of paragraphs in all upper or all lower case, to sentence case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlab.text.view import View, read_view
 FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
 SHORTEST_HEADLINE = 5  # minimum number of words of a headline; shorter ones are names and titles of works
 _WORD = re.compile(r"[^\W\d_]+")
-_SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
+_SMALL = re.compile(" [a-z]{4}")  # a longer word in lower case
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 _TITLES |= frozenset("san santa".split())
@@ -29,16 +29,17 @@ _AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
 @dataclass(frozen=True)
 class _Cases:
-    """Original case of paragraphs that were converted: start, end, and the function that restores it.
+    """Original case of the paragraphs that were converted.
 
-    The function takes new words and the original first letter of the old words.
+    Each paragraph has a start, an end and a function that restores its case. The function takes new words and the first
+    letter of the original words.
     """
 
     text: str
     paragraphs: Sequence[tuple[int, int, Callable[[str, str], str]]]
 
     def __call__(self, new: str, start: int) -> str:
-        """Return new words in the case of the paragraph at an offset."""
+        """Return new words in the original case of the paragraph at an offset."""
         write = next((write for first, end, write in self.paragraphs if first <= start < end), None)
         return write(new, self.text[start]) if write else new
 
@@ -48,7 +49,7 @@ def read_cased(text: str) -> View:
     """Return the view of a text in which headlines, and paragraphs in only one case, are converted to sentence case.
 
     First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised. In
-    headlines, words that no dictionary has keep their capitals.
+    headlines, words that are not in the dictionary keep their capitals.
 
     Example:
         >>> read_cased("MARY SAID THAT SHE WAS LATE.").text
@@ -72,21 +73,21 @@ def read_cased(text: str) -> View:
 
 
 def may_be_read_in_another_case(text: str) -> bool:
-    """Return whether a text without markup and layout may be a headline, or is in only one case."""
+    """Return whether a text without markup and layout is in only one case, or may be a headline."""
     return text.isupper() or text.islower() or _is_headline(text)
 
 
 def _read_paragraph(text: str) -> tuple[str, Callable[[str, str], str]]:
     """Return a paragraph in sentence case, and the function that restores the case of new words."""
     if text.isupper():
-        return _in_sentence_case(text), lambda new, _: new.upper()
+        return _to_sentence_case(text), lambda new, _: new.upper()
     if text.islower():
-        return _in_sentence_case(text), lambda new, _: new.lower()
-    return (_headline_in_sentence_case(text) if _is_headline(text) else text), _capitalised
+        return _to_sentence_case(text), lambda new, _: new.lower()
+    return (_headline_to_sentence_case(text) if _is_headline(text) else text), _capitalise
 
 
-def _capitalised(new: str, first: str) -> str:
-    """Return new words of a headline in capitals like those of the old ones."""
+def _capitalise(new: str, first: str) -> str:
+    """Capitalise each new word of a headline if ``first``, the first letter of the old words, is a capital."""
     return re.sub(r"(?<![^\W_])[^\W\d_]", lambda match: match[0].upper(), new) if first.isupper() else new
 
 
@@ -104,8 +105,8 @@ def _is_headline(text: str) -> bool:
     )
 
 
-def _headline_in_sentence_case(text: str) -> str:
-    """Return a headline with the dictionary words that are not part of a name in lower case."""
+def _headline_to_sentence_case(text: str) -> str:
+    """Convert a headline to sentence case. Dictionary words become lower-case unless they are part of a name."""
     letters, matches = list(text), list(_WORD.finditer(text))
     kept = [_keeps_capital(match[0]) for match in matches]
     for number, match in enumerate(matches[1:], start=1):
@@ -118,13 +119,13 @@ def _headline_in_sentence_case(text: str) -> str:
 
 
 def _is_first_name(word: str) -> bool:
-    """Return whether a word is a first name that is seldom anything else."""
+    """Return whether a word is a first name that has no other common sense."""
     known = find_name(word)
     return known is not None and not known.other_sense
 
 
 def _keeps_capital(word: str) -> bool:
-    """Return whether a capitalised word is a name, or an acronym."""
+    """Return whether a word in a headline keeps its capital because it is a name or an acronym."""
     known = find_name(word)
     if not word[0].isupper() or word == "I" or (word.isupper() and len(word) > 1):
         return True
@@ -133,8 +134,11 @@ def _keeps_capital(word: str) -> bool:
     )
 
 
-def _in_sentence_case(text: str) -> str:
-    """Return a text of one case in sentence case, or unchanged if it is too short or has nothing to capitalise."""
+def _to_sentence_case(text: str) -> str:
+    """Convert a text in only one case to sentence case.
+
+    The text stays unchanged if it is too short, has no words to capitalise, or could not be converted back.
+    """
     upper = text.isupper()
     words = _WORD.findall(unaccented(text))
     if len(words) < FEWEST or (not upper and capitalised().isdisjoint(words)):
@@ -145,7 +149,7 @@ def _in_sentence_case(text: str) -> str:
 
 
 def _sentence_case(text: str) -> str:
-    """Return a lower-case text with the capitals that can be inferred."""
+    """Add the capitals that can be inferred to a lower-case text."""
     letters, known = list(text), capitalised()
     places = [match.start(1) for match in _STARTS.finditer(text)]
     named, last = -1, ""
@@ -166,13 +170,16 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for start, longer in _longer_names_in(text):
+    for start, longer in _find_longer_names(text):
         letters[start : start + len(longer)] = longer
     return "".join(letters)
 
 
 def may_gain_capitals(text: str, words: Container[str]) -> bool:
-    """Return whether one of some words may get a capital in a text of small letters: a name or title, or after one."""
+    """Return whether sentence case may capitalise a name, a title or one of ``words`` in a lower-case text.
+
+    One of ``words`` counts only at the start of a sentence.
+    """
     known = capitalised()
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
@@ -181,12 +188,12 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
         if word in words and (
             start < 2 or text[start - 1] != " " or not (text[start - 2].isalnum() or text[start - 2] == ",")
         ):
-            return True  # at the start of a sentence, perhaps
+            return True  # perhaps at the start of a sentence
     return False
 
 
-def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the start and the form of multi-word names of things in a lower-case text."""
+def _find_longer_names(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start and the capitalised form of each multi-word name of a thing in a lower-case text."""
     known = _longer_names()
     if known.keys().isdisjoint(_WORD.findall(text)):
         return
@@ -200,7 +207,7 @@ def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
 
 @cache
 def _longer_names() -> dict[str, list[str]]:
-    """Return the names of things that consist of several words by their first word in lower case, longest first."""
+    """Return the multi-word names of things, longest first, by their first word in lower case."""
     names: dict[str, list[str]] = {}
     for name in sorted(load_not_people(), key=len, reverse=True):
         if " " in name:
@@ -215,7 +222,7 @@ def capitalised() -> frozenset[str]:
 
 
 def _is_title(word: str, text: str, end: int) -> bool:
-    """Return whether a lower-case word is a title; *miss* must precede a name, unlike *hit and miss*."""
+    """Return whether a lower-case word is a title. *miss* counts only before a surname, unlike in *hit and miss*."""
     if word != "miss":
         return word in _TITLES
     following = _WORD.match(text, end + 1)
@@ -223,7 +230,10 @@ def _is_title(word: str, text: str, end: int) -> bool:
 
 
 def _is_name(word: str, text: str, end: int) -> bool:
-    """Return whether a lower-case word is a first name; a name that is also a word must precede a surname."""
+    """Return whether a lower-case word is a first name.
+
+    A name that is also a common word counts only before a surname or an initial.
+    """
     known = find_name(word)
     if known is None or known.other_sense == "rarely":
         return False
@@ -250,7 +260,7 @@ def _continues_name(word: str, after: str) -> bool:
 
 
 def _is_surname(word: str) -> bool:
-    """Return whether a lower-case word may be a surname: listed as one, or absent from the dictionary."""
+    """Return whether a lower-case word may be a surname: it is listed as one, or the dictionary does not contain it."""
     known = find_name(word)
     if known is not None:
         return known.other_sense in ("", "surname", "rarely")

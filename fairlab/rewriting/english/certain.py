@@ -27,21 +27,21 @@ def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mappin
 
     Args:
         text: Text to search.
-        listed: Listed words of the text.
-        polysemous: Other sense of each word that has one.
+        listed: Words of the text that the lexicon lists.
+        polysemous: Other common sense of each word that has one.
     """
     found = []
     for one in listed:
         if all(sense.attribute == NEUTRAL for sense in one.senses):
             continue
-        mention = _certain(text, one, polysemous)
+        mention = _certain_mention(text, one, polysemous)
         if mention is None:
             return []
         found.append(mention)
     return found
 
 
-def _certain(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Mention | None:
+def _certain_mention(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Mention | None:
     if not (_BEFORE.search(text[max(0, one.start - 1) : one.start]) and _AFTER.match(text, one.end)):
         return None
     kinds = {sense.pos for sense in one.senses}
@@ -58,6 +58,6 @@ def _certain(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Menti
 
 
 def _is_plain(text: str, one: ListedWord, other: str | None) -> bool:
-    """Return whether a noun names people and is not part of a compound, as before *in* or a comma."""
+    """Return whether a noun names people and its neighbours show that it is not part of a compound."""
     before = one.beside.before.casefold() in _ARTICLES and one.beside.gap_before == " "
     return other in (None, "verb") and one.word.islower() and before and bool(_END_OF_PHRASE.match(text, one.end))

@@ -15,7 +15,7 @@ COORDINATED = re.compile(rf"{BETWEEN_ALTERNATIVES.pattern}|\.?(?: and | & )(?:an
 
 
 def shared_by(senses: Iterable[Sense], others: Sequence[Sense]) -> list[Entry]:
-    """Return the entries of nouns and titles in which two words mark different attributes."""
+    """Return the entries that two words share as nouns or titles of different attributes."""
     found = []
     for one in senses:
         alike = [other for other in others if other.entry is one.entry and other.attribute != one.attribute]
@@ -25,7 +25,10 @@ def shared_by(senses: Iterable[Sense], others: Sequence[Sense]) -> list[Entry]:
 
 
 def shared_entries(text: str, listed: Sequence[ListedWord]) -> dict[int, list[Entry]]:
-    """Return, by start of a word, the entries that it shares with the coordinated word: *lord and lady*."""
+    """Return, by the start of each word, the entries that it shares with the word it is coordinated with.
+
+    In *lord and lady*, both words share an entry.
+    """
     found: dict[int, list[Entry]] = {}
     for one, other in pairwise(listed):
         entries = shared_by(one.senses, other.senses)
@@ -38,11 +41,13 @@ def shared_entries(text: str, listed: Sequence[ListedWord]) -> dict[int, list[En
 def coordinated_words(
     text: str, listed: Sequence[ListedWord], known: Mapping[int, Sense]
 ) -> Iterator[tuple[ListedWord, Sense]]:
-    """Yield words coordinated with a mention but not found as mentions, with senses: *Mr.* in *Mr. and Mrs. Smith*.
+    """Yield words that were not found as mentions but are coordinated with one, each with its sense.
+
+    An example is *Mr.* in *Mr. and Mrs. Smith*.
 
     Args:
         text: Text that contains the words.
-        listed: Listed words of the text.
+        listed: Words of the text that the lexicon lists.
         known: Senses of the mentions by their start.
     """
     told = dict(known)
@@ -58,7 +63,7 @@ def coordinated_words(
 
 
 class CoordinatedPieces:
-    """Coordinated nouns and titles of a text that is split into pieces and rewritten in place, from left to right.
+    """Coordinated nouns and titles in a text that is split into pieces and rewritten in place, from left to right.
 
     Args:
         known: Senses of listed terms.
@@ -67,7 +72,7 @@ class CoordinatedPieces:
 
     def __init__(self, known: Mapping[str, Sequence[Sense]], pieces: Sequence[str]) -> None:
         self.known, self.pieces = known, pieces
-        # Entries that a word shares with one beside it, and the place of the latter of both.
+        # Entries that a word shares with the word it is coordinated with, and the index of the second of them.
         self.shared: dict[int, tuple[list[Entry], int]] = {}
 
     def last(self, place: int, attribute: str) -> int:
@@ -81,12 +86,15 @@ class CoordinatedPieces:
         return self.shared.get(place, ([], place))[1]
 
     def sense(self, place: int, attribute: str, *, titled: bool) -> Sense | None:
-        """Return the sense of a coordinated word or of a title before a name; None if neighbours do not show it.
+        """Return the sense of a coordinated word, or of a title before a name.
 
         Args:
             place: Index of the word, for which :meth:`last` has been called.
             attribute: Attribute that the word marks.
             titled: Whether a name follows the last coordinated word.
+
+        Returns:
+            Sense of the word, or None if its neighbours do not show it.
         """
         senses, (entries, _) = self._senses(place, attribute), self.shared.get(place, ([], place))
         nouns = [one for one in senses if one.pos == "noun" and one.entry in entries]
@@ -96,5 +104,5 @@ class CoordinatedPieces:
         return nouns[0] if nouns else None
 
     def _senses(self, place: int, attribute: str) -> list[Sense]:
-        """Return the possible senses of a word that mark an attribute."""
+        """Return the possible senses in which a word marks the given attribute."""
         return [one for one in self.known[fold(self.pieces[place])] if one.attribute == attribute]

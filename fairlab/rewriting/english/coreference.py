@@ -34,14 +34,14 @@ _REACH = 60
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights for choosing the antecedent of a pronoun; tuned on the GAP validation texts."""
+    """Weights for choosing the antecedent of a pronoun, tuned on the GAP validation texts."""
 
-    sentence: float = 3.0  # per sentence between the two
+    sentence: float = 3.0  # per sentence between person and pronoun
     subject: float = 2.0  # the person was a subject
-    pronoun: float = 0.2  # the last mention was a pronoun too
+    pronoun: float = 0.2  # the last mention was also a pronoun
     own_clause: float = 1.2  # a possessive in the clause of that subject
     topic: float = 0.1  # per earlier mention, up to three
-    near: float = 0.05  # per mention between the two
+    near: float = 0.05  # per mention between person and pronoun
     possessor: float = 0.2  # the person was only mentioned as a possessor
     gender: float = 1.0  # the person has the pronoun's gender, as shown by more than a doubtful name
     place: float = 1.0  # a name of unknown gender after *in*, *at*, *from*, *to* or *of*
@@ -55,7 +55,7 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Mentions of one person: tokens in text order, their attribute, and the first of several names, if any.
+    """Person mentioned in a text: their attribute, their tokens in text order, and the first word of a full name.
 
     The attribute is doubtful if it is only shown by a first name without counts of its bearers.
     """
@@ -67,11 +67,11 @@ class Person:
 
 
 class Coreference:
-    """People of a parsed text.
+    """People mentioned in a parsed text, with the words that refer to each person.
 
     Args:
-        doc: spaCy document.
-        marked: Start, end and attribute of the words that show an attribute: names, nouns and pronouns.
+        doc: Document parsed by spaCy.
+        marked: Start, end and attribute of each word that marks an attribute: a name, a noun or a pronoun.
         weights: Weights for choosing an antecedent.
         adjectives: Offsets of marked words that are adjectives; these are never names, even if capitalised.
     """
@@ -88,7 +88,7 @@ class Coreference:
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in doc}
         self.sentence = [*accumulate(bool(token.is_sent_start) for token in doc)]
-        self.quoted = _quoted(doc)
+        self.quoted = _find_quoted(doc)
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[tuple[Any, Person]] = []
@@ -174,10 +174,10 @@ class Coreference:
         if before is not None and before.i in self.person_at and before.tag_ == "NN":
             return self.person_at[before.i]
         if before is not None and before.lower_ in _BORN:
-            return self._named_before(before)
+            return self._person_named_before(before)
         return None
 
-    def _named_before(self, born: Any) -> Person | None:
+    def _person_named_before(self, born: Any) -> Person | None:
         """Return the person whose birth name follows: *Alan Gifford, born John Lennox*."""
         for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
             if token.i in self.person_at and token.tag_ == "NNP":
@@ -192,7 +192,7 @@ class Coreference:
             return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
-        subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
+        subject = _predicate_subject(token) or (token.head if token.dep_ == "appos" else None)
         if subject is not None and subject.i > token.i:
             self.said_later.append((token, subject))
         person = self.person_at.get(subject.i) if subject is not None else None
@@ -230,7 +230,7 @@ class Coreference:
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
     def _bars(self, pronoun: Any, token: Any) -> bool:
-        """Return whether syntax excludes coreference, as in *she saw her*, but not in *she saw herself*."""
+        """Return whether syntax excludes a person as referent: in *she saw her*, but not in *she saw herself*."""
         if pronoun.lower_ in _REFLEXIVE:
             return False
         mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
@@ -259,7 +259,7 @@ class Coreference:
         score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
         score -= weights.noun * (token.tag_ in ("NN", "NNS"))
         score -= weights.article * (not person.attribute and has_article(token))
-        score += weights.relative * _tells_of(token, pronoun)
+        score += weights.relative * _is_in_who_clause(token, pronoun)
         if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
             score += weights.own_clause
         return score
@@ -307,29 +307,29 @@ class Coreference:
 
 
 def _is_uncounted(token: Any) -> bool:
-    """Return whether a word is a first name without counts, whose gender is less certain; *Lady* is also a title."""
+    """Return whether a word is a first name without counts of its bearers and not a common word, such as *Lady*."""
     known = find_name(token.text)
     return known is not None and not known.is_counted and known.other_sense != "word"
 
 
 def _owner(token: Any) -> Any:
     """Return the noun that an adjective describes: the *subordinate* of *female subordinate*."""
-    token = _first_joined(token)
+    token = _first_conjunct(token)
     if token.dep_ in ("amod", "compound", "nmod"):
         return token.head
-    return _said_of(token) or token
+    return _predicate_subject(token) or token
 
 
-def _first_joined(token: Any) -> Any:
+def _first_conjunct(token: Any) -> Any:
     """Return the first word in a coordination with *and*: *both American and Mexican*, *a stage and film actress*."""
     while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
         token = token.head
     return token
 
 
-def _said_of(token: Any) -> Any:
+def _predicate_subject(token: Any) -> Any:
     """Return the subject of a predicate noun or adjective (*she is a mother*, *promoted as a woman*), or None."""
-    token = _first_joined(token)
+    token = _first_conjunct(token)
     if token.dep_ in ("attr", "acomp", "oprd"):
         verb = token.head
     elif token.dep_ == "pobj" and token.head.lower_ == "as":
@@ -346,8 +346,8 @@ def _said_of(token: Any) -> Any:
     return None
 
 
-def _tells_of(token: Any, pronoun: Any) -> bool:
-    """Return whether a pronoun is in a relative clause with *who* about a person: *a man who sold his house*."""
+def _is_in_who_clause(token: Any, pronoun: Any) -> bool:
+    """Return whether ``pronoun`` is in a *who* clause that modifies ``token``, as in *a man who sold his house*."""
     if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
         return False
     clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
@@ -357,7 +357,7 @@ def _tells_of(token: Any, pronoun: Any) -> bool:
 
 
 def _first_name(words: list[str]) -> str:
-    """Return the first of several words of a name if it is not a title, else an empty string."""
+    """Return the first word of a name with several words, or an empty string if that is a title."""
     return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
 
 
@@ -368,7 +368,7 @@ def _is_definite(token: Any) -> bool:
 
 
 def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
-    """Return uninterrupted runs of proper nouns, including titles, except dates."""
+    """Return the uninterrupted runs of proper nouns. They include titles but not dates."""
     runs: list[list[Any]] = []
     for token in (one for one in doc if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
         if runs and runs[-1][-1].i == token.i - 1:
@@ -378,7 +378,7 @@ def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> 
     return [run for run in runs if len(run) > 1 or run[0].idx in marked or not is_date(run[0])]
 
 
-def _quoted(doc: Any) -> list[bool]:
+def _find_quoted(doc: Any) -> list[bool]:
     """Return, for every token, whether it is inside a quotation."""
     found, inside = [], False
     for token in doc:

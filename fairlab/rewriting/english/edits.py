@@ -22,7 +22,10 @@ _SENTENCE_END = re.compile(rf"(?:^|[.!?:]\s*[\"'”’)]?|\n|{PARAGRAPH})\s*[\"'
 
 
 def recase(found: str, listed: str, new: str) -> str:
-    """Return ``new`` in the capitalisation of ``found``; unchanged if ``found`` is capitalised as listed."""
+    """Return ``new`` in the capitalisation of ``found``.
+
+    If ``found`` is capitalised as listed, ``new`` stays unchanged.
+    """
     return new if found == listed else match_case(found, new)
 
 
@@ -32,7 +35,7 @@ def starts_sentence(text: str, start: int) -> bool:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits applied, and the articles, possessives and capitals around them corrected."""
+    """Apply all edits to a text, and correct the articles, possessives and capitals around them."""
     pieces, position = [], 0
     for edit in fitted_edits(text, edits):
         pieces += [text[position : edit.start], edit.new]
@@ -46,7 +49,7 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
     An edit with an empty ``new`` also deletes the space after its word.
     """
     position = 0
-    edits = list(_alternatives_once(text, sorted(edits, key=lambda edit: edit.start)))
+    edits = list(_merge_alternatives(text, sorted(edits, key=lambda edit: edit.start)))
     starts = {edit.start for edit in edits}
     for edit in edits:
         if edit.start < position:
@@ -62,12 +65,12 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
             new = new[:1].upper() + new[1:]
             if not new and end < len(text):
                 new, end = text[end].upper(), end + 1
-        yield from _article_before(text, position, edit.start, new, end)
+        yield from _correct_article(text, position, edit.start, new, end)
         yield Edit(edit.start, end, new)
         position = end
 
 
-def _alternatives_once(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
+def _merge_alternatives(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
     """Yield the edits, merging alternatives that have become the same word: *mom/dad* becomes *dad*.
 
     Args:
@@ -91,13 +94,13 @@ def _alternatives_once(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
         if last is not None:
             yield last
         until = edits[number + 1].start if number + 1 < len(edits) else len(text)
-        last = _with_equal_word(text, edit, last.end if last else 0, until)
+        last = _extend_to_equal_word(text, edit, last.end if last else 0, until)
     if last is not None:
         yield last
 
 
-def _with_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
-    """Return an edit extended to the adjacent word ``text[first:last]`` if this is the alternative that it becomes."""
+def _extend_to_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
+    """Extend an edit to an adjacent alternative in ``text[first:last]`` that equals the edit's new word."""
     if not edit.new[:1].isalpha():
         return edit
     same = re.escape(edit.new)
@@ -111,14 +114,14 @@ def _with_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
 
 
 def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:
-    """Return whether the mark after a word closes a quotation that began before it and is not a possessive."""
+    """Return whether the mark after a word closes a quotation, instead of marking a possessive."""
     if len(ending.group()) > 1:
         return False
     opened = text[max(0, edit.start - 1) : edit.start] in ("'", "‘")
     return opened or not text[edit.start : edit.end].casefold().endswith("s")
 
 
-def _article_before(text: str, position: int, start: int, new: str, end: int) -> Iterator[Edit]:
+def _correct_article(text: str, position: int, start: int, new: str, end: int) -> Iterator[Edit]:
     """Yield the edit that corrects *a* or *an* before a replacement, if a correction is needed.
 
     Args:

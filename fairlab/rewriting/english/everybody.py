@@ -18,18 +18,21 @@ ALTERNATIVE = frozenset(ending + sign for ending in ("", "'s", "'") for sign in 
 
 @dataclass(frozen=True)
 class WholeText:
-    """Choice that rewrites all people of a text to a target; see ``RuleRewriter`` for neutral words."""
+    """Choice of all people in a text, who are rewritten to one target; see ``RuleRewriter`` for neutral words."""
 
     target: str
 
     def may_turn(self, possible: Possible) -> bool:
-        """Return whether a text with these possible mentions can have anything to rewrite."""
+        """Return whether a text with the given possible attributes may contain a mention to rewrite."""
         if possible.attributes - {self.target, NEUTRAL}:
             return True
         return self.target != NEUTRAL and possible.returns and self.target not in possible.certain
 
     def is_told_by(self, certain: Sequence[Mention]) -> bool:
-        """Return whether mentions without tokens suffice; verbs of singular *they* need a parse."""
+        """Return whether the certain mentions suffice, so that no parse is needed.
+
+        The verbs of singular *they* need a parse.
+        """
         return self.target != NEUTRAL or all(mention.sense.pos != "pronoun" for mention in certain)
 
     def __call__(self, mentions: list[Mention], text: str, syntax: Syntax | None) -> list[tuple[Mention, str]]:
@@ -45,16 +48,16 @@ class WholeText:
 
 @dataclass(frozen=True)
 class Exchanged:
-    """Choice that swaps the attribute of every mention."""
+    """Choice of all mentions, each of which is rewritten to the other attribute."""
 
     other: Mapping[str, str]
 
     def may_turn(self, possible: Possible) -> bool:
-        """Return whether a text with these possible mentions can have anything to rewrite."""
+        """Return whether a text with the given possible attributes may contain a mention to rewrite."""
         return not possible.attributes.isdisjoint(self.other)
 
     def is_told_by(self, certain: Sequence[Mention]) -> bool:
-        """Return whether mentions without tokens suffice."""
+        """Return whether the certain mentions suffice, so that no parse is needed."""
         return bool(certain)
 
     def __call__(self, mentions: list[Mention], text: str, syntax: Syntax | None) -> list[tuple[Mention, str]]:
@@ -68,7 +71,7 @@ class Exchanged:
 
 
 def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
-    """Return the mentions, with *he or she*, *his/her* and *husband/wife* merged into one that spans both words.
+    """Merge alternatives, such as *he or she*, *his/her* and *husband/wife*, into one mention that spans both words.
 
     A merged mention has the grammatical case of the second word.
     """

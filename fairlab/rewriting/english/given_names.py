@@ -67,9 +67,9 @@ _SPANISH_SECOND_NAMES = frozenset(
     ramon ricardo roberto teresa
     """.split()
 )
-# After a word that is usually something else, these show that it is a first name.
+# Words that show that the word before them, which usually has another sense, is a first name.
 SAYING = frozenset("said was is had has s would says asked".split())
-# Lower-case words before a name that show what it names.
+# Lower-case words that show what the name after them refers to.
 _TELLING = _ARTICLES | _STORMS | BEFORE_SURNAMES | BEFORE_FIRST_NAMES
 _NOT_BEFORE_SURNAMES = _TELLING | _NO_NAMES | _BEFORE_THINGS
 _NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
@@ -81,7 +81,7 @@ _AFTER = re.compile(r"(\W*)(\w+)")
 
 
 class Neighbours(NamedTuple):
-    """Words before and after a word, with the text between; empty at the ends of the text."""
+    """Words before and after a word, with the text between them; empty at the ends of the text."""
 
     before: str
     gap_before: str
@@ -98,13 +98,13 @@ class Neighbours(NamedTuple):
         """Return whether the preceding word is capitalised and can be part of the same name."""
         initial = len(self.before) == 1 and self.before != "I" and self.gap_before in (". ", ".")
         return initial or (
-            self.gap_before == " " and _capitalised(self.before) and self.before.casefold() not in _NO_NAMES
+            self.gap_before == " " and _is_capitalised(self.before) and self.before.casefold() not in _NO_NAMES
         )
 
     @property
     def precedes_name(self) -> bool:
         """Return whether the following word is capitalised and can be the surname."""
-        surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
+        surname = _is_capitalised(self.after) and self.after.casefold() not in _NO_NAMES
         return self.gap_after == " " and (surname or self.after in PARTICLES)
 
     @property
@@ -112,23 +112,23 @@ class Neighbours(NamedTuple):
         """Return whether the preceding word is used with first names: *Uncle James*."""
         return (
             self.gap_before in (" ", ". ")
-            and _capitalised(self.before)
+            and _is_capitalised(self.before)
             and (self.before.casefold() in BEFORE_FIRST_NAMES)
         )
 
     @property
     def follows_thing(self) -> bool:
-        """Return whether the preceding word makes both the name of a place or thing: *San Juan*, *the Oscar*."""
+        """Return whether the preceding word shows that the name is a place's or a thing's: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
             self.before.casefold() in _ARTICLES
             or self.before in _STORMS
-            or (_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
+            or (_is_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
         )
 
     @property
     def precedes_place(self) -> bool:
-        """Return whether the following word makes this one part of a place name."""
-        return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in PLACES
+        """Return whether the following word shows that the name is part of a place's: *Charlotte Street*."""
+        return self.gap_after == " " and _is_capitalised(self.after) and self.after.casefold() in PLACES
 
 
 def neighbours(text: str, start: int, end: int) -> Neighbours:
@@ -141,9 +141,9 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
 
 
 def piece_neighbours(pieces: Sequence[str], place: int) -> Neighbours:
-    """Return the neighbours of a word of a text that is split into pieces, with words at even indices."""
+    """Return the neighbours of a word in a text that is split into pieces, with words at even indices."""
     before, gap_before = pieces[place - 2 : place] if place else ("", "")
-    if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
+    if not gap_before and place > 3:  # empty: part of a name that was merged
         before, gap_before = pieces[place - 4 : place - 2]
     gap_after, after = pieces[place + 1 : place + 3] if place + 2 < len(pieces) else ("", "")
     if not gap_after and place + 4 < len(pieces):
@@ -151,7 +151,7 @@ def piece_neighbours(pieces: Sequence[str], place: int) -> Neighbours:
     return Neighbours(before, gap_before, after, gap_after)
 
 
-def _capitalised(word: str) -> bool:
+def _is_capitalised(word: str) -> bool:
     return word[:1].isupper()
 
 
@@ -176,20 +176,23 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
 
 
 def is_plainly_first_name(pieces: Sequence[str], place: int, *, other_sense: bool) -> bool | None:
-    """Return the result of :func:`is_first_name` for usual neighbours of a name, at little cost; None for others.
+    """Return the result of :func:`is_first_name` at little cost if a name has ordinary neighbours.
 
     Args:
-        pieces: Words of the text at even places, and the separators between them at odd ones.
-        place: Place of the name.
+        pieces: Words of the text at even indices, and the separators between them at odd ones.
+        place: Index of the name.
         other_sense: Whether the word usually has another sense.
+
+    Returns:
+        Whether the word is used as a first name, or None if its neighbours are not ordinary.
     """
     before, gap_before = (pieces[place - 2], pieces[place - 1]) if place else ("", "")
     gap_after, after = (pieces[place + 1], pieces[place + 2]) if place + 2 < len(pieces) else ("", "")
-    if (place and not gap_before) or (after and not gap_after):  # beside a part that has been joined to another one
+    if (place and not gap_before) or (after and not gap_after):  # next to part of a name that was merged
         return None
     named = gap_after == " " and after[:1].isupper()
     if before and gap_before in (" ", ". ", "."):
-        if before[:1].isupper():  # a surname, perhaps
+        if before[:1].isupper():  # perhaps a surname
             special = gap_before != " " or named or after in PARTICLES or before.casefold() in _NOT_BEFORE_SURNAMES
             return None if special or _is_role_or_origin(before) else False
         if before in _TELLING or len(before) == 1:
@@ -231,12 +234,12 @@ def is_double_name(first: str, second: str) -> bool:
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:
-    """Return the words that follow a first name anywhere in a text, so are not first names elsewhere in it.
+    """Return the words that follow a first name anywhere in a text. They are surnames in the rest of the text, too.
 
     Args:
         text: Text to search.
-        whole: Whether the words must be the last of their name; they are then not first names before another word
-            either, as in *Jackson Arrives*.
+        whole: Whether to return only words that end a name. Such words are surnames even before another capitalised
+            word, as in *Jackson Arrives*.
     """
     return {
         pair[2]

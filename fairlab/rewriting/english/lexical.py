@@ -68,32 +68,34 @@ class LexicalRules:
         self.tables: dict[tuple[str, str | None], ActionTable] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
-        # Words that are no mention of a person in some contexts, before their sense is asked for.
+        # Words that some contexts rule out as mentions before their sense is determined.
         self.doubtful = frozenset(things_by_word()) | surfaces("old")
         self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
-        # Words in small letters that may need a capital in order to be rewritten.
+        # Lower-case words that may need a capital in order to be rewritten.
         capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
         self.capitalised = {piece for term in capital for piece in word_pieces(term)}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
-        table = self.tables.get((target, source)) or self._table(
+        table = self.tables.get((target, source)) or self._build_table(
             target, source, lambda attribute: target if source in (None, attribute) else attribute
         )
         return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
-        """Return ``text`` with every attribute replaced by its value in ``other``."""
-        table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
+        """Return ``text`` with the attribute of every mention replaced as ``other`` maps it."""
+        table = self.tables.get(("", None)) or self._build_table(
+            "", None, lambda attribute: other.get(attribute, attribute)
+        )
         return self._run(text, table, "")
 
-    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
-        """Return the actions for a target and the words that change, and cache them for the next text."""
+    def _build_table(self, target: str, source: str | None, goal: Callable[[str], str]) -> ActionTable:
+        """Build the action table for a target and cache it for the next text."""
         self.tables[target, source] = table = self.actions.table(goal)
         return table
 
     def _is_idle(self, words: list[str], table: ActionTable) -> bool:
-        """Return whether none of the listed words changes, because longer terms that begin with them do not occur."""
+        """Return whether no listed word changes, either alone or as the beginning of a longer term."""
         found = table.actions.keys() & words
         if not found <= table.idle:
             return False
@@ -101,7 +103,7 @@ class LexicalRules:
         return not any(folded.issuperset(term) for word in found for term, _ in self.longer.get(fold(word), ()))
 
     def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
-        """Return a text rewritten with a table."""
+        """Rewrite a text with an action table."""
         words = split_words(text)
         if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = self.folded.isdisjoint(map(str.casefold, words))
@@ -127,7 +129,7 @@ class LexicalRules:
         target: str,
         source: str | None,
     ) -> str:
-        """Return the rewritten text in its original form; without a view, the text was not converted."""
+        """Rewrite a text in sentence case and convert it back. ``view`` is None if the text was not converted."""
         plain = text.isascii() or all(map(str.isascii, words))
         table = listed.actions if plain else WithAccents(listed.actions)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
@@ -168,22 +170,22 @@ class LexicalRules:
 class _Work:
     """State of a text that is being rewritten in place."""
 
-    taken: TextWords | None = None  # words that no new name may equal; read at the first name
-    coordinated: CoordinatedPieces | None = None  # made at the first word of several senses
+    taken: TextWords | None = None  # words that a new name must not equal; set at the first name
+    coordinated: CoordinatedPieces | None = None  # set at the first word with several senses
 
     def __init__(self, rules: LexicalRules, text: str, pieces: list[str], target: str, source: str | None) -> None:
         self.rules, self.text, self.pieces, self.target, self.source = rules, text, pieces, target, source
 
     def word(self, place: int) -> str:
-        """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
+        """Return the word at an even index or the separator at an odd one, or "" if the index is out of range."""
         return self.pieces[place] if 0 <= place < len(self.pieces) else ""
 
     gap = word
 
     def shows(self, place: int, action: Action) -> bool:
-        """Return whether a listed word has its listed sense; the first word of a longer term needs the other words."""
+        """Return whether a word has its listed sense. A word listed only in longer terms must begin one of them."""
         if not action.kind:
-            return self._longer(place) is not None
+            return self._find_longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
         return action.kind != "name" or action.longer or joined or self._is_first_name(place, action)
 
@@ -218,17 +220,17 @@ class _Work:
         elif kind == "title":
             if action.new not in ("Dame", "Sir") or piece_neighbours(self.pieces, place).precedes_name:
                 pieces[place] = action.new
-        elif self._stands(place, action.sense):
-            self._put(place, place, self._in_context(place, action))
+        elif self._has_sense(place, action.sense):
+            self._put(place, place, self._form_in_context(place, action))
 
     def _shown_sense(self, place: int, attribute: str) -> Sense | None:
-        """Return the sense of a coordinated noun or title, or of a title before a name; None for other words."""
+        """Return the sense of a coordinated noun or title, or of a title before a name, and None for other words."""
         self.coordinated = self.coordinated or CoordinatedPieces(self.rules.vocabulary.senses, self.pieces)
         last = self.coordinated.last(place, attribute)
         return self.coordinated.sense(place, attribute, titled=piece_neighbours(self.pieces, last).precedes_name)
 
     def _form_of(self, place: int, sense: Sense) -> str:
-        """Return the target's form of a word whose sense has an entry."""
+        """Return the target form of a word in a sense that has an entry."""
         vocabulary = self.rules.vocabulary
         assert sense.entry is not None
         new = vocabulary.form(sense.entry, self._goal(sense.attribute))
@@ -238,8 +240,8 @@ class _Work:
         """Return the target or, in a swap, the other attribute."""
         return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
 
-    def _in_context(self, place: int, action: Action) -> str:
-        """Return the new form; if neutral forms depend on the context, return the form that fits the following word."""
+    def _form_in_context(self, place: int, action: Action) -> str:
+        """Return the new form of a word. Among several neutral forms, choose the one that fits the following word."""
         entry, vocabulary = action.sense.entry, self.rules.vocabulary
         if entry is None or len(entry.neutral_forms) == 1 or not self.target:
             return action.new
@@ -247,7 +249,7 @@ class _Work:
         return recase(self.pieces[place], listed, vocabulary.form(entry, self.target, self._noun_after(place)))
 
     def _noun_after(self, place: int) -> str:
-        """Return the kind of noun after a word, ``person`` or ``noun``; empty if the next word does not show it."""
+        """Return the kind of noun after a word, ``person`` or ``noun``, or "" if the next word does not show it."""
         following = self.word(place + 2).lower()
         if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
             return ""
@@ -263,9 +265,9 @@ class _Work:
         self.pieces[place] = match_case(found, self.rules.vocabulary.form(row, goal))
 
     def _turn_longer(self, place: int) -> bool:
-        """Rewrite the multi-word term that begins here, if there is one."""
+        """Rewrite the multi-word term that begins at ``place``, and return whether there is one."""
         vocabulary = self.rules.vocabulary
-        longer = self._longer(place)
+        longer = self._find_longer(place)
         if longer is None:
             return False
         last, sense = longer
@@ -282,8 +284,8 @@ class _Work:
         self._put(place, last, recase(found, vocabulary.listed(sense), new))
         return True
 
-    def _longer(self, place: int) -> tuple[int, Sense] | None:
-        """Return the last position and the sense of the multi-word term that begins here, or None."""
+    def _find_longer(self, place: int) -> tuple[int, Sense] | None:
+        """Return the last index and the sense of the multi-word term that begins at ``place``, or None."""
         following = fold(self.word(place + 2))
         for words, term in self.rules.longer[fold(self.pieces[place])]:
             if words[1] == following and all(
@@ -299,7 +301,7 @@ class _Work:
         found, target = pieces[place], self.target or self._goal(sense.attribute)
         if self.taken is None:
             self.taken = TextWords(self.text)
-        taken = self.taken if sense.entry is None else ()  # a row of the lexicon is reversible
+        taken = self.taken if sense.entry is None else ()  # replacements from a row of the lexicon are reversible
         new = self.rules.vocabulary.name(found, sense, target, taken)
         if place + 2 < len(pieces) and pieces[place + 1] == " ":
             second = pieces[place + 2]
@@ -307,7 +309,7 @@ class _Work:
         self._put(place, last, new.upper() if found.isupper() and len(found) > 1 else new)
 
     def _is_first_name(self, place: int, action: Action) -> bool:
-        """Return whether a listed name is a first name here."""
+        """Return whether a listed name is used as a first name."""
         if "-" not in self.pieces[place]:
             plainly = is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)
             if plainly is not None:
@@ -324,12 +326,12 @@ class _Work:
         return is_first_name(beside, other_sense=other != "", before_is_first=listed)
 
     def _is_listed_name(self, word: str) -> bool:
-        """Return whether a word is listed as a first name of the axis, or used before one."""
+        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
         named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
         return named or word.casefold() in BEFORE_FIRST_NAMES
 
-    def _stands(self, place: int, sense: Sense) -> bool:
-        """Return whether a noun or adjective is used in the relevant sense here."""
+    def _has_sense(self, place: int, sense: Sense) -> bool:
+        """Return whether a noun or adjective at ``place`` is used in the relevant sense."""
         found = self.pieces[place]
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
         if found[:1].isupper() and found[1:].islower():
@@ -357,11 +359,11 @@ class _Work:
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
-        """Replace everything from one word index to another, and correct the article, ending and spaces."""
+        """Replace the pieces from ``first`` to ``last``, and correct the article, the ending and the spaces."""
         pieces = self.pieces
         found = pieces[last]
         if not new:
-            new = self._dropped(first, last)
+            new = self._drop(first, last)
         if first != last:
             pieces[first : last + 1] = [""] * (last + 1 - first)
         pieces[first] = new
@@ -372,7 +374,7 @@ class _Work:
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 
     def _put_ending(self, last: int, found: str, new: str) -> None:
-        """Correct the ending of a possessive after the word at an index has been replaced."""
+        """Correct the possessive ending after the word at ``last`` has been replaced."""
         pieces, after = self.pieces, self.pieces[last + 1]
         if after in _APOSTROPHES and self.word(last + 2) == "s":
             if len(possessive(new, after + "s")) == 1:
@@ -380,8 +382,11 @@ class _Work:
         elif found.endswith("s") and not new.endswith("s") and after[1:2] in ("", " "):
             pieces[last + 1] = after[0] + "s" + after[1:]
 
-    def _dropped(self, first: int, last: int) -> str:
-        """Return an empty string before a noun (dropping the next space), else the lexicon's standalone phrase."""
+    def _drop(self, first: int, last: int) -> str:
+        """Return the replacement for words without a new form: the standalone phrase or, before a noun, "".
+
+        Before a noun, the space after the words is removed as well.
+        """
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone

@@ -1,4 +1,4 @@
-"""Actions for words that are recognised by their form alone."""
+"""Actions that rewrite words by their form, without a parse."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fairlab.types import NEUTRAL
 
 
 class Action(NamedTuple):
-    """Action for one surface form when rewriting to a target."""
+    """Action for one spelling of a word when rewriting to a target."""
 
     kind: str  # plain, ambiguous, subject, word, name, title, same; empty for a word that is not listed on its own
     new: str
     sense: Sense
-    longer: bool = False  # the first word of a longer term as well
-    neutral: bool = False  # a neutral form of one word that is converted back to an attribute
-    other_sense: bool = False  # a first name that is more often another word
+    longer: bool = False  # whether it is also the first word of a longer term
+    neutral: bool = False  # whether it is a neutral form that is converted back to an attribute
+    other_sense: bool = False  # whether it is a first name that is more often another word
 
 
 class ActionTable(NamedTuple):
-    """Actions for a target by word, and which of the words need no change on their own or are neutral forms."""
+    """Actions for a target by word, the words that need no change on their own, and the neutral forms."""
 
     actions: dict[str, Action]
     idle: frozenset[str]
@@ -36,18 +36,18 @@ class ActionTable(NamedTuple):
 
 
 class Actions:
-    """Actions for the listed words of an axis.
+    """Builder of action tables for the listed words of an axis.
 
     Args:
         vocabulary: Forms of the axis, their senses and counterparts.
-        longer: Multi-word terms by their first word.
+        longer: First words of multi-word terms.
         swap_names: Whether first names are replaced.
     """
 
     def __init__(self, vocabulary: Vocabulary, longer: Collection[str], *, swap_names: bool) -> None:
         self.vocabulary, self.longer, self.swap_names = vocabulary, longer, swap_names
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
-        # Nouns and titles of several entries, of which a neighbour shows the one that is meant.
+        # Nouns and titles in several entries; a neighbour shows which entry is meant.
         self.several = {
             surface
             for term, senses in vocabulary.senses.items()
@@ -57,7 +57,7 @@ class Actions:
         }
 
     def table(self, goal: Callable[[str], str]) -> ActionTable:
-        """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
+        """Build the table of actions for every spelling of a single word, and for the first words of longer terms."""
         table: dict[str, Action] = {}
         names: dict[Action, Action] = {}
         for first in self.longer:
@@ -76,7 +76,7 @@ class Actions:
                     action = action._replace(
                         longer=term in self.longer, neutral=sense.attribute == NEUTRAL, other_sense=other
                     )
-                    # Names share a few actions, so that those of frequent words stay in the processor's cache.
+                    # Names share a few actions, so that the actions of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
         idle = frozenset(word for word, action in table.items() if action.kind in ("", "same"))
         return ActionTable(table, idle, frozenset(word for word, action in table.items() if action.neutral))
@@ -118,7 +118,7 @@ def _nouns(senses: Iterable[Sense], attribute: str) -> list[Sense]:
 
 
 class WithAccents:
-    """Table that also finds accented words by their plain letters."""
+    """Action table that also finds accented words by their letters without accents."""
 
     def __init__(self, table: Mapping[str, Action]) -> None:
         self.table = table
@@ -131,7 +131,10 @@ class WithAccents:
 
 
 class TextWords:
-    """Case-folded words of a text, which are split only when a search of the whole text finds one of them."""
+    """Case-folded words of a text, for membership tests.
+
+    The text is split into words only if it contains the searched word as a string.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text.casefold()
@@ -141,7 +144,7 @@ class TextWords:
 
 
 def longer_terms(vocabulary: Vocabulary) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Return the pieces and the term of multi-word terms by their first word, longest first."""
+    """Return the multi-word terms with their pieces, longest first, by their first word."""
     longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for term in vocabulary.senses:
         pieces = word_pieces(term)
@@ -153,7 +156,7 @@ def longer_terms(vocabulary: Vocabulary) -> dict[str, list[tuple[tuple[str, ...]
 
 
 def surfaces(form: str) -> set[str]:
-    """Return the spellings of a form: as listed, in lower case, capitalised, in capitals."""
+    """Return the spellings of a form: as listed, in lower case, capitalised, and in capitals."""
     return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
 
 
@@ -167,11 +170,11 @@ def listed_form(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
 
 
 def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
-    """Empty the second of two alternatives that have become the same word, and the separator: *mom/dad*.
+    """Remove the second of two alternatives that have become the same word, and their separator: *mom/dad*.
 
     Args:
-        pieces: Words and separators of the rewritten text.
-        hits: Indices of its listed words.
+        pieces: Words and separators of the rewritten text; removed ones become empty.
+        hits: Indices of the listed words in the text.
     """
     for hit in hits:
         for first, last in ((hit - step, hit) for step in (2, 4, 6)):
@@ -188,7 +191,7 @@ def _say_once(pieces: list[str], first: int, last: int) -> None:
 
 
 def join_name(pieces: list[str], place: int) -> bool:
-    """Merge a hyphenated first name, *Mary-Jane*, into one word; return whether there is one."""
+    """Merge a hyphenated first name, such as *Mary-Jane*, into one word, and return whether there is one."""
     begin = max(0, place - 2)
     text = "".join(pieces[begin : place + 3])
     start = len("".join(pieces[begin:place]))
@@ -206,7 +209,7 @@ def join_name(pieces: list[str], place: int) -> bool:
 def join_alternatives(
     pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: Mapping[str, Action] | WithAccents
 ) -> list[int]:
-    """Keep only the second pronoun of *he or she* and *his/her*; return the indices of the remaining hits."""
+    """Keep only the second pronoun of *he or she* and *his/her*, and return the remaining indices of listed words."""
     places: list[int] = []
     joined = set[int]()
     removed = 0

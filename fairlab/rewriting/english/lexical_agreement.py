@@ -1,4 +1,4 @@
-"""Agreement of verbs with a pronoun that changes its number, based on neighbouring words.
+"""Agreement of verbs with a pronoun whose number changes, based on neighbouring words.
 
 A text is a list of words (even indices) and separators (odd indices), and is changed in place.
 """
@@ -26,9 +26,15 @@ _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his 
 
 
 def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
-    """Make the verbs of a subject pronoun agree with its replacement; ``third_person`` describes their current form."""
+    """Make the verbs of a subject pronoun agree with its replacement.
+
+    Args:
+        pieces: Words and separators of the text.
+        place: Index of the pronoun.
+        third_person: Whether the verbs are in the third person singular before the change.
+    """
     verb = _verb_after(pieces, place, third_person)
-    if verb is None and _is_inverted(pieces, place, third_person):
+    if verb is None and _agree_inverted(pieces, place, third_person):
         return
     if verb is not None and third_person:
         _agree_coordinated(pieces, verb)
@@ -68,8 +74,8 @@ def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None
     return None
 
 
-def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
-    """Rewrite the verb before the pronoun in a question, *is he*, *doesn't she*; return whether there was one."""
+def _agree_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
+    """Rewrite the verb before the pronoun in a question (*is he*, *doesn't she*), and return whether there is one."""
     forms = PLURAL if third_person else SINGULAR
     verb = place - 2
     if piece(pieces, verb) == "t" and piece(pieces, verb - 1) in ("'", "’"):

@@ -39,11 +39,11 @@ RECENT = 512  # number of texts whose listed words are cached, because each text
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
-UNALIGNED = "a word is joined to others"  # name of the following error in counts
+UNALIGNED = "a word is joined to others"  # key under which the following error is counted
 
 
 class Unaligned(FairlabError):
-    """A listed word that the parser does not separate from its neighbours."""
+    """Error about a listed word that the parser does not separate from its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Possible:
     """Possible attributes of a text, judged from the text alone.
 
     Attributes:
-        attributes: Attributes that its words may show, which can include ``neutral``.
+        attributes: Attributes that the text's words may show, which can include ``neutral``.
         certain: Attributes shown by a pronoun, which always counts.
         returns: Whether the text may contain a neutral form that can be converted back to an attribute.
     """
@@ -127,13 +127,13 @@ class MentionFinder:
             return Possible(frozenset(), frozenset(), returns=False)
         found = self.listed(text)
         attributes = {sense.attribute for one in found for sense in one.senses}
-        attributes |= {sense.attribute for _, _, sense in self._told(text)}
+        attributes |= {sense.attribute for _, _, sense in self._possible_ages(text)}
         certain = {sense.attribute for one in found for sense in one.senses if sense.pos == "pronoun"}
         returns = any(self._returns(one, sense) for one in found for sense in one.senses if sense.attribute == NEUTRAL)
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def asks_entities(self, text: str) -> bool:
-        """Return whether the text has a name that needs named entities to distinguish it from a thing."""
+        """Return whether named entities are needed to tell whether a name in the text is a person's or a thing's."""
         return any(
             sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
             for one in self.listed(text)
@@ -150,13 +150,13 @@ class MentionFinder:
         return found
 
     def _look_up(self, text: str) -> list[ListedWord]:
-        """Return the result of :meth:`listed` for a text that is not cached."""
+        """Find the words that :meth:`listed` returns in a text that is not cached."""
         spans = list(self.finder.find_read(text))
         if not spans:
             return []
-        protected, surnames, last = self._protected(text), last_names(text), last_names(text, whole=True)
+        protected, surnames, last = self._protected_parts(text), last_names(text), last_names(text, whole=True)
         found = []
-        for span in self._whole(text, spans):
+        for span in self._extend_names(text, spans):
             if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
                 continue
             if _SEVERAL.search(text, span.start, span.end):  # "European, American" is not "European American"
@@ -165,14 +165,14 @@ class MentionFinder:
             senses = tuple(
                 sense
                 for sense in self.vocabulary.senses[span.term]
-                if _may_stand(word, sense, beside, last if beside.precedes_name else surnames)
+                if _may_have_sense(word, sense, beside, last if beside.precedes_name else surnames)
             )
             if senses:
                 found.append(ListedWord(span.start, span.end, word, senses, beside))
         return found
 
-    def _whole(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
-        """Yield the spans, extended to hyphenated names: *Mary-Jane* is one span."""
+    def _extend_names(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
+        """Yield the spans, extended to whole hyphenated names: *Mary-Jane* is one span."""
         last = 0
         for span in spans:
             if span.start >= last:
@@ -180,8 +180,8 @@ class MentionFinder:
                 start, last = whole_name(text, span.start, span.end) if named else (span.start, span.end)
                 yield Span(start, last, span.term)
 
-    def _protected(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans in which words do not count: addresses, works, idioms, and names of things."""
+    def _protected_parts(self, text: str) -> list[tuple[int, int]]:
+        """Return the spans whose words do not count: addresses, titles of works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
@@ -190,7 +190,8 @@ class MentionFinder:
         """Return the mentions from left to right.
 
         Raises:
-            Unaligned: A listed word is joined to others, so the text would be rewritten only in part.
+            Unaligned: The parser does not separate a listed word from its neighbours, so the text would be rewritten
+                only in part.
         """
         syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
@@ -208,7 +209,7 @@ class MentionFinder:
             told = shared.get(one.start, ())
             for sense in sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told)):
                 is_judged = judge is not None and judge.judges(sense)
-                if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
+                if one.start in judged if is_judged else self._has_sense(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
         if judge is None:
@@ -223,7 +224,8 @@ class MentionFinder:
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
         """Return capitalised listed words in names that are not mentions, such as a name mistaken for a title.
 
-        A pronoun that refers to it shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
+        A pronoun that refers to such a word shows that it names a person: *“Rosalind Russell gives a handling to her
+        scenes”*.
         """
         known = {mention.start for mention in mentions}
         found = []
@@ -241,7 +243,7 @@ class MentionFinder:
         found = []
         for one in self.listed(text):
             for sense in one.senses:
-                if self._stands_beside(one.word, sense, one.beside):
+                if self._has_sense_by_neighbours(one.word, sense, one.beside):
                     found.append(self._mention(one, sense, None))
                     break
         return found
@@ -252,8 +254,8 @@ class MentionFinder:
     def _returns(self, one: ListedWord, sense: Sense) -> bool:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
-    def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Return whether a word has a possible sense here, judged from its neighbours."""
+    def _has_sense_by_neighbours(self, word: str, sense: Sense, beside: Neighbours) -> bool:
+        """Return whether a word is used in the given sense, judged from its neighbours."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
             return True
@@ -276,8 +278,8 @@ class MentionFinder:
             return beside.before.lower() not in BEFORE_VERBS
         return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
-    def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Return whether a word has a possible sense here."""
+    def _has_sense(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+        """Return whether a word is used in the given sense, judged from the parse."""
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
@@ -302,12 +304,12 @@ class MentionFinder:
 
     def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
         """Yield the ages of people, as figures or words."""
-        for start, end, sense in self._told(text):
+        for start, end, sense in self._possible_ages(text):
             token = syntax.at(start)
             if token is not None and whose_age(token) is not None:
                 yield Mention(start, end, text[start:end], sense, token, False)
 
-    def _told(self, text: str) -> Iterator[tuple[int, int, Sense]]:
+    def _possible_ages(self, text: str) -> Iterator[tuple[int, int, Sense]]:
         """Yield the start, end and sense of numbers that may be the ages of people."""
         for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
             sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
@@ -315,13 +317,13 @@ class MentionFinder:
                 yield start, end, sense
 
     def is_listed_name(self, word: str) -> bool:
-        """Return whether a word is listed as a first name of the axis."""
+        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
 
 
-def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
-    """Return whether a word may have a sense, judged only from the text."""
+def _may_have_sense(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
+    """Return whether a word may be used in the given sense, judged only from the text."""
     if sense.pos == "pronoun":
         return word != "US" and not _is_in_title(word, beside)
     if sense.pos != "name":
@@ -330,7 +332,10 @@ def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[
 
 
 def _is_in_title(word: str, beside: Neighbours) -> bool:
-    """Return whether a pronoun and a word after it are capitalised within a sentence: *the comedy His Girl Friday*."""
+    """Return whether a pronoun is part of a title, as in *the comedy His Girl Friday*.
+
+    The pronoun and the word after it must be capitalised within a sentence.
+    """
     if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
         return False
     means_named = beside.before == "and"  # Jane Austen and Her Art
@@ -349,7 +354,7 @@ def _precedes_place(token: Any, syntax: Syntax) -> bool:
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:
-    """Return whether the previous word is capitalised only because it begins a sentence: *Unlike Helga*."""
+    """Return whether the word before a name does not belong to it, even if it begins a sentence: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
     if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
@@ -361,12 +366,12 @@ def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
     """Return the sort key for senses of a form: adjectives first if the word modifies a noun, otherwise nouns first."""
     if sense.pos == "title":
         return -1
-    adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_said_of_subject(token)
+    adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_predicate_adjective(token)
     wanted = "adjective" if adjective else "noun"
     return 0 if sense.pos == wanted or sense.pos not in ("adjective", "noun") else 1
 
 
-def _is_said_of_subject(token: Any) -> bool:
-    """Return whether a word tagged as a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
+def _is_predicate_adjective(token: Any) -> bool:
+    """Return whether a word tagged as a singular noun is a predicate adjective: *is Muslim*, but not *is a Muslim*."""
     bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
     return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare

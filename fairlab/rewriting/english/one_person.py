@@ -1,4 +1,4 @@
-"""Mentions of one person in a parsed text, and a check that rewriting these would be complete."""
+"""Mentions of one person in a parsed text, and a check that rewriting them would be complete."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fairlab.types import NEUTRAL
 
 
 class People:
-    """People of a parsed text, identified by the words of an axis that refer to them.
+    """People mentioned in a parsed text, identified by the words of an axis that refer to them.
 
     Args:
         finder: Finder that produced the mentions.
-        text: Text.
-        syntax: Parsed text.
-        mentions: Mentions in the text.
+        text: Text that mentions the people.
+        syntax: Parse of the text.
+        mentions: Mentions found in the text.
     """
 
     def __init__(self, finder: MentionFinder, text: str, syntax: Syntax, mentions: Sequence[Mention]) -> None:
@@ -58,17 +58,17 @@ class People:
         attribute = selected.sense.attribute
         if attribute == NEUTRAL:
             return False
-        left = list(self._left_alone(attribute, own))
+        left = list(self._unchanged_words(attribute, own))
         return (
             any(self._shows(start, word, own) for start, word in left)
-            or self._stands_by_unknown(left, own)
+            or self._has_unknown_name_nearby(left, own)
             or any(m.sense.pos == "name" and self._is_middle_name(m) for m in own)
             or self._is_one_of_named_group(own, attribute)
             or self._leaves_pronouns_in_doubt(own, attribute)
         )
 
-    def _left_alone(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
-        """Yield the offset and word of every listed form of an attribute that is not a mention of anyone."""
+    def _unchanged_words(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
+        """Yield the offset and word of every listed form of an attribute that is not part of a mention."""
         taken = [(m.start, m.end) for m in (*self.mentions, *own)]
         for span in self.finder.finder.find(self.text):
             senses = self.finder.vocabulary.senses[span.term]
@@ -106,8 +106,8 @@ class People:
         known = find_name(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
         return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
 
-    def _stands_by_unknown(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
-        """Return whether a pronoun of the person may refer to an unchanged full name: *the Scott Parkin case*."""
+    def _has_unknown_name_nearby(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
+        """Return whether a pronoun of the person may refer to an unchanged full name, as in *the Scott Parkin case*."""
         if not any(m.sense.pos == "pronoun" for m in own):
             return False
         sentences = {_sentence(m.token) for m in own if m.sense.pos == "pronoun"}
@@ -158,10 +158,14 @@ class People:
             return True
         if len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns):
             return True
-        return any(_stands_beside_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
+        return any(_is_joined_to_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
 
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
-        """Return whether a pronoun refers to its clause's subject or an owner, with no similar person in between."""
+        """Return whether it is clear to whom a pronoun refers.
+
+        A possessive before a noun for a person is clear (*her aunt*). Any other pronoun is clear if it refers to the
+        last person named before it, and that person is the subject of its clause.
+        """
         token = pronoun.token
         if token.dep_ == "poss" and token.head in named:
             return True
@@ -177,7 +181,10 @@ class People:
 
 
 def _differ(mention: Mention, selected: Mention) -> bool:
-    """Return whether a mention that seems to be the selected person's is not: *they* and *he*, *white* and *Black*."""
+    """Return whether the attribute of a mention shows that it is not the selected person's.
+
+    *they* is not a mention of *he*, and *white* is not one of a person who is *Black*.
+    """
     marked = selected.sense.attribute != NEUTRAL
     if mention.sense.pos == "pronoun":
         return marked and mention.sense.attribute == NEUTRAL
@@ -189,7 +196,7 @@ def _sentence(token: Any) -> int:
 
 
 def _is_one(mention: Mention) -> bool:
-    """Return whether a mention names one person."""
+    """Return whether a mention is a name, title or noun for a single person."""
     return mention.sense.pos in ("name", "title") or (
         mention.sense.pos == "noun" and mention.token.tag_ in ("NN", "NNP")
     )
@@ -203,13 +210,13 @@ def _names_member(name: Any, group: Any) -> bool:
 
 
 def _follows_in_brackets(token: Any) -> bool:
-    """Return whether a name follows another one in brackets, such as an actor's: *Susan (Carole Ann Ford)*."""
+    """Return whether a name in brackets follows another name, such as an actor's: *Susan (Carole Ann Ford)*."""
     before = token.doc[max(0, token.i - 2) : token.i]
     return len(before) == 2 and before[1].text == "(" and before[0].tag_.startswith("NNP")
 
 
-def _stands_beside_another(token: Any, alike: Sequence[Mention]) -> bool:
-    """Return whether *and* or *or* joins the word to another of the attribute: *either Susan or Laura likes her*."""
+def _is_joined_to_another(token: Any, alike: Sequence[Mention]) -> bool:
+    """Return whether *and* or *or* joins a word to another one of its attribute: *either Susan or Laura likes her*."""
     others = [m.token for m in alike if m.token is not None and m.token != token and m.sense.pos != "pronoun"]
     while token.dep_ == "compound" and token.head.tag_.startswith("NNP"):
         token = token.head

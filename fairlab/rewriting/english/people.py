@@ -44,7 +44,7 @@ _PEOPLE = frozenset(
     """.split()
 )
 _ENDINGS = ("er", "or", "ist", "ian", "ee", "eur", "man", "woman", "person", "people", "men", "women")
-# Common words with such an ending that do not name a person.
+# Common words that have such an ending but do not name a person.
 _THINGS = frozenset(
     """
     after answer another armor author's banner border bitter butter center centre chapter character cancer

@@ -1,8 +1,8 @@
-"""Judge of whether a listed word such as *French* or *Catholic* describes people or a thing, from its context.
+"""Judge that decides from the context whether a word such as *French* or *Catholic* describes people or things.
 
-The judge is a logistic regression on the token vectors of the embedded encoder, trained on mentions in natural
-sentences that were labelled one by one (``experiments/rewriting/mentions``). It replaces rules on axes whose words
-describe things as often as people: *a French teacher*, *a French film*.
+The judge is a logistic regression on the token vectors of the bundled encoder, trained on mentions in natural sentences
+that were labelled one by one (``experiments/rewriting/mentions``). It replaces rules on axes whose words describe
+things as often as people: *a French teacher*, *a French film*.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 WEIGHTS = Path(__file__).with_name("people_judge.safetensors")
-LAYERS = (2, 4, 6)  # hidden states of the encoder whose vectors are joined
+LAYERS = (2, 4, 6)  # layers of the encoder whose hidden states are concatenated
 RECENT = 512  # number of texts whose judgements are cached, because each text is queried several times
 Spans = Sequence[tuple[int, int]]
 
 
 class PeopleJudge:
-    """Judge of the words of an axis.
+    """Judge of whether the words of an axis describe people.
 
     Args:
         axis: Name of the axis.
@@ -36,7 +36,7 @@ class PeopleJudge:
             in texts with a person of the same attribute.
 
     Raises:
-        FairlabError: The judge was not trained on the axis, or the embedded encoder is not installed.
+        FairlabError: The judge was not trained on the axis, or the bundled encoder is not installed.
     """
 
     def __init__(self, axis: str, sections: Collection[str]) -> None:
@@ -45,19 +45,23 @@ class PeopleJudge:
         self._recent: dict[str, frozenset[int]] = {}
 
     def judges(self, sense: Sense) -> bool:
-        """Return whether words with this sense are judged by their context; neutral words are not."""
+        """Return whether words with this sense are judged by their context. Neutral words are not."""
         return sense.entry is not None and sense.entry.section in self.sections and sense.attribute != NEUTRAL
 
     def asked(self, words: Iterable[Any]) -> Spans:
-        """Return the spans of the listed words, objects with start, end and senses, that have a judged sense."""
+        """Return the spans of the words that have a judged sense.
+
+        Args:
+            words: Listed words of a text, as objects with ``start``, ``end`` and ``senses``.
+        """
         return [(one.start, one.end) for one in words if any(map(self.judges, one.senses))]
 
     def attributes(self, senses: Iterable[Sense]) -> frozenset[str]:
-        """Return the attributes of the people among the senses, and ``neutral``."""
+        """Return the attributes of the judged senses, and ``neutral``."""
         return frozenset({NEUTRAL, *(sense.attribute for sense in senses if self.judges(sense))})
 
     def people(self, text: str, spans: Spans) -> frozenset[int]:
-        """Return the starts of the spans that refer to or describe people, with a probability above one half."""
+        """Return the starts of the spans that describe people with a probability above one half."""
         if text not in self._recent:
             if len(self._recent) >= RECENT:
                 self._recent.clear()
@@ -69,7 +73,7 @@ class PeopleJudge:
 
 @cache
 def read_weights(axis: str) -> tuple[Tensor, float]:
-    """Return the weights (H,) and the bias of an axis.
+    """Load the weights (H,) and the bias of the judge for an axis.
 
     Raises:
         FairlabError: The judge was not trained on the axis.
@@ -86,9 +90,10 @@ def read_weights(axis: str) -> tuple[Tensor, float]:
 
 
 def token_vectors(texts: Sequence[str], spans: Spans) -> Tensor:
-    """Return the vector (N, H) of each span in its sentence: concatenated means over its tokens in :data:`LAYERS`.
+    """Return the vector of each span in the context of its sentence, (N, H).
 
-    A span beyond the encoder's longest input is NaN, so it is not judged to be a person.
+    The vector concatenates the means over the span's tokens in each of :data:`LAYERS`. A span beyond the encoder's
+    maximum length gets NaN, so it is not judged to be a person.
 
     Args:
         texts: Text of each span.

@@ -11,13 +11,13 @@ from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE
 _split = re.compile(r"(\W+)").split
 # Translation tables for printable ASCII texts, which split them several times as fast as the pattern.
 _WORD_BYTES = frozenset(byte for byte in range(128) if chr(byte).isalnum() or chr(byte) == "_")
-_BLANK = "\x01"  # represents a space of a separator while a text is split
+_BLANK = "\x01"  # represents a space in a separator while a text is split
 _WORDS = bytes(byte if byte in _WORD_BYTES else 32 for byte in range(256))
 _GAPS = bytes(32 if byte in _WORD_BYTES else 1 if byte == 32 else byte for byte in range(256))
 
 
 class _Separators(dict[str, str]):
-    """Separators by the form that they have while a text is split; only the frequent ones are stored."""
+    """Separators between words by their encoded form. Only frequent separators are stored."""
 
     def __missing__(self, form: str) -> str:
         return form.replace(_BLANK, " ")
@@ -27,7 +27,7 @@ _separator = _Separators({form.replace(" ", _BLANK): form for form in (" ", ", "
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text; the first and the last one may be empty, as in :func:`with_gaps`.
+    """Return the words of a text. The first and the last one may be empty, as in :func:`with_gaps`.
 
     Example:
         >>> split_words("(She's here)")
@@ -67,7 +67,7 @@ def piece_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def piece(pieces: Sequence[str], place: int) -> str:
-    """Return the piece at an index, or an empty string beyond the ends."""
+    """Return the piece at an index, or an empty string if the index is out of range."""
     return pieces[place] if 0 <= place < len(pieces) else ""
 
 

@@ -1,4 +1,4 @@
-"""Spans of a text that no rewriter may change: addresses, code, handles, titles of works, or all quotations."""
+"""Spans of a text that no rewriter may change: addresses, code, handles, titles of works and, if asked, quotations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Characters that occur in no mark or quotation; most texts consist only of these.
+# Characters that no mark or quotation contains; most texts consist only of these.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-# Patterns of protected spans, each with characters of which every match has at least one; most texts have none.
+# Patterns of protected spans, each with strings of which every match contains one; most texts contain none.
 _PATTERNS = (
     (("`",), r"```.*?```"),  # fenced code
     (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
@@ -25,9 +25,9 @@ _PATTERNS = (
     (("()",), r"\b\w+\(\)"),
 )
 _MARKS = tuple(dict.fromkeys(mark for marks, _ in _PATTERNS for mark in marks))
-# ASCII characters that occur in no mark of one or two characters but parentheses; most texts have no other ones.
+# ASCII characters of which no mark consists, except parentheses; most texts contain only these.
 _UNMARKED = bytes(byte for byte in range(128) if chr(byte) not in "`</@#_")
-# Every alternative begins with its mark, which a search finds at once.
+# Every alternative begins with its mark, which makes the search fast.
 _QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|\"(?<!\w\")[^\"]{1,2000}\"(?!\w)")
 # A pronoun in quotation marks is mentioned, not used.
 _MENTIONED = frozenset("he she him her his hers himself herself they them their theirs themself".split())
@@ -60,7 +60,7 @@ def protected_addresses(text: str) -> list[tuple[int, int]]:
 
 @cache
 def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of protected parts for the characters present in a text."""
+    """Return the pattern of the protected spans that a text with the given marks can have."""
     patterns = [pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)]
     return re.compile("|".join(patterns), re.DOTALL)
 
@@ -91,7 +91,7 @@ def is_within_thing_name(pieces: list[str], place: int) -> bool:
 
 @cache
 def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
-    """Return, by word, the names of things that contain it: their pieces, and the index of the word among them."""
+    """Return, for each word, the names of things that contain it: their pieces, and the index of the word."""
     found: dict[str, list[tuple[list[str], int]]] = {}
     for name in load_not_people():
         pieces = re.split(r"(\W+)", name.strip(string.punctuation))
@@ -102,6 +102,6 @@ def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
 
 @cache
 def not_people_pattern() -> re.Pattern[str]:
-    """Return the pattern of names that do not belong to people, longest first."""
+    """Return a pattern that matches the names of things other than people and prefers the longest."""
     names = sorted(load_not_people(), key=lambda name: (-len(name), name))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")

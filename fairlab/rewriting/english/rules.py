@@ -1,4 +1,4 @@
-"""Rule-based counterfactual rewriter for words, names and pronouns of an axis and the grammar around them."""
+"""Rule-based counterfactual rewriter of the words, names and pronouns of an axis and the grammar around them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class RuleRewriter:
         mode: Search method: ``syntax`` parses every text; ``lexical`` uses only neighbouring words, is about a hundred
             times as fast, and has no coreference (for its limits see :mod:`fairlab.rewriting.english.lexical`).
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
-        quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, which is about the same
+        quotations: Treatment of quotations: ``rewrite`` treats quoted speech as part of the text, about the same
             people; ``keep`` leaves everything in quotation marks unchanged.
         seed: Seed for choosing among equally suitable first names.
 
     Attributes:
-        unaligned: Number of texts returned unchanged so far because one of their words is joined to others and cannot
-            be resolved; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` return the reason instead.
+        unaligned: Number of texts returned unchanged so far because the parser did not separate one of their words from
+            its neighbours; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` return the reason instead.
     """
 
     def __init__(
@@ -78,16 +78,19 @@ class RuleRewriter:
         return self.rewrite_all([text], [target])[0]
 
     def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """Return every text rewritten to its own target, parsing in batches and only texts with a listed word."""
+        """Return every text rewritten to its own target.
+
+        Only texts with a listed word are parsed, in batches.
+        """
         for target in set(targets):
             self.vocabulary.column(target)
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
         made = self._rewrite(texts, [[WholeText(target)] for target in targets])
-        return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
+        return self._keep_failed(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
     def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
-        """Return every text rewritten to each of the targets, or the reason for failure, parsing each text once."""
+        """Return every text rewritten to each target, or the reason for failure. Each text is parsed at most once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
@@ -100,7 +103,7 @@ class RuleRewriter:
         Raises:
             FairlabError: The axis does not have exactly two attributes.
         """
-        return self._kept(texts, self.exchanges(texts))
+        return self._keep_failed(texts, self.exchanges(texts))
 
     def exchanges(self, texts: Sequence[str]) -> list[str | Unaligned]:
         """Return every text with the two attributes of the axis swapped, or the reason for failure.
@@ -120,8 +123,8 @@ class RuleRewriter:
         made = self._rewrite(texts, [[Exchanged(other)]] * len(texts))
         return [one if isinstance(one, Unaligned) else one[0] for one in made]
 
-    def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
-        """Return the rewritten texts; texts that could not be rewritten are counted and returned unchanged."""
+    def _keep_failed(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
+        """Return the rewritten texts. Texts that could not be rewritten are counted and stay unchanged."""
         self.unaligned += sum(isinstance(one, Unaligned) for one in made)
         return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
 
@@ -144,7 +147,9 @@ class RuleRewriter:
                 continue
             certain = self._certain(view.text)
             if certain and all(choice.is_told_by(certain) for choice in chosen):
-                rewritten[index] = [self._turned(view, None, choice(certain, view.text, None)) for choice in chosen]
+                rewritten[index] = [
+                    self._rewrite_view(view, None, choice(certain, view.text, None)) for choice in chosen
+                ]
             else:
                 unsure.append(index)
         docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
@@ -156,12 +161,12 @@ class RuleRewriter:
                 rewritten[index] = error
                 continue
             rewritten[index] = [
-                self._turned(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
+                self._rewrite_view(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
             ]
         return rewritten
 
-    def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return the original form of a view after rewriting some mentions of its text."""
+    def _rewrite_view(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
+        """Rewrite some mentions in the text of a view, and return the original with these changes."""
         return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
     def _certain(self, text: str) -> list[Mention]:
@@ -193,7 +198,7 @@ class RuleRewriter:
 
         The arguments are the same as for :meth:`turn_people`.
         """
-        return self._kept(texts, self.turn_people(texts, selections, docs))
+        return self._keep_failed(texts, self.turn_people(texts, selections, docs))
 
     def turn_people(
         self,
@@ -209,7 +214,7 @@ class RuleRewriter:
         Args:
             texts: Texts to rewrite.
             selections: Selected words with their targets, for each text.
-            docs: Parsed texts, in the form returned by :func:`read_cased`, if already available.
+            docs: Parses of the texts in the form returned by :func:`read_cased`; None parses the texts.
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical cannot rewrite one person of a text; use mode=syntax")
@@ -230,7 +235,7 @@ class RuleRewriter:
         return [one for one in rewritten if one is not None]
 
     def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str | Unaligned:
-        """Return a parsed text in which the people that its selected words refer to are rewritten to their targets."""
+        """Rewrite the people to whom the selected words of a parsed text refer, each to their target."""
         text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
         try:
             mentions = self.finder.find(text, syntax)
@@ -240,10 +245,10 @@ class RuleRewriter:
         turned: dict[int, tuple[Mention, str]] = {}
         for start, target in chosen:
             self.vocabulary.column(target)
-            turned |= _turned_with(people, start, target) | turned
-            for other in _in_other_fields(text, start, turned, mentions):
-                turned |= _turned_with(people, other, target) | turned
-        return self._turned(view, syntax, list(turned.values()))
+            turned |= _person_mentions(people, start, target) | turned
+            for other in _matches_in_other_fields(text, start, turned, mentions):
+                turned |= _person_mentions(people, other, target) | turned
+        return self._rewrite_view(view, syntax, list(turned.values()))
 
     def _turn_alone(self, view: View, chosen: Sequence[tuple[int, str]]) -> str | None:
         """Return the text with its only listed word rewritten if that word is selected and certain, else None."""
@@ -253,10 +258,10 @@ class RuleRewriter:
         self.vocabulary.column(target)
         if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != start:
             return None
-        return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
+        return self._rewrite_view(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return a cased text with some of its mentions rewritten; the arguments are those of :meth:`edits`."""
+        """Return a text in sentence case with some mentions rewritten. The arguments are those of :meth:`edits`."""
         return apply_edits(text, self.edits(text, syntax, turned))
 
     def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:
@@ -264,7 +269,7 @@ class RuleRewriter:
 
         Args:
             text: Text in the form returned by :func:`read_cased`.
-            syntax: Parsed text, or None if the mentions are certain without a parse.
+            syntax: Parse of the text, or None if the mentions are certain without a parse.
             turned: Mentions with their targets.
         """
         any_name = any(mention.sense.pos == "name" for mention, _ in turned)
@@ -309,7 +314,7 @@ class RuleRewriter:
         return Edit(mention.start, mention.end, recase(mention.found, listed, new))
 
     def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax | None) -> list[Edit]:
-        """Return the edits for the pronoun in its case and for the verbs that must agree with it."""
+        """Return the edits for a pronoun, in its grammatical case, and for the verbs that must agree with it."""
         case = self.case(mention)
         new = self.vocabulary.form(self.vocabulary.pronouns[case], target)
         edits = [Edit(mention.start, mention.end, match_case(mention.found, new))]
@@ -323,7 +328,7 @@ class RuleRewriter:
         return edits
 
     def case(self, mention: Mention) -> str:
-        """Return the case of a pronoun: from its form, or from syntax if the form has two cases."""
+        """Return the grammatical case of a pronoun. Syntax decides if its form has two cases."""
         folded = mention.found.casefold()
         if mention.case:
             return mention.case
@@ -333,7 +338,7 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
-def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
+def _person_mentions(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
     """Return the mentions to rewrite, by offset, for the person that the word at ``start`` refers to."""
     turned = {}
     for mention in people.mentions_at(start):
@@ -344,10 +349,10 @@ def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Men
     return turned
 
 
-def _in_other_fields(
+def _matches_in_other_fields(
     text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
 ) -> list[int]:
-    """Return the offsets of nouns and names in other fields that match a rewritten one and refer to the same person."""
+    """Return the offsets of words in other fields that equal a rewritten noun or name and refer to the same person."""
     if SEPARATOR not in text:
         return []
     own = text.count(SEPARATOR, 0, start)
@@ -360,7 +365,7 @@ def _in_other_fields(
 
 
 def _offset(view: View, word: str | int) -> int:
-    """Return the start of the selected word in a cased text."""
+    """Return the start of the selected word in a view's text."""
     if isinstance(word, int):
         return view.place(word)
     match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", view.text)

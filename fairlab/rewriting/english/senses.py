@@ -1,4 +1,4 @@
-"""Checks of whether a listed word of a parsed text refers to people instead of a thing, place, work or language."""
+"""Checks of whether a listed word in a parsed text refers to people, and not to a thing, place, work or language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlab.rewriting.english.things import (
 from fairlab.text.words import UNITS_OF_AGE
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
-# After these words, a name is that of a known figure, *Queen Victoria*, *Pope John*; both stay unchanged.
+# A name after one of these words is a known figure's (*Queen Victoria*, *Pope John*); both words stay unchanged.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
@@ -68,7 +68,7 @@ _FOR_THE_YOUNG = frozenset(
 
 
 def name_may_stand(word: str, beside: Neighbours) -> bool:
-    """Return whether a word that is listed as a first name may be a first name here, judged from its neighbours."""
+    """Return whether a word that is listed as a first name may be used as one, judged from its neighbours."""
     if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
         return False
     if beside.follows_title and not beside.precedes_name:
@@ -81,11 +81,11 @@ def name_may_stand(word: str, beside: Neighbours) -> bool:
 
 
 def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, syntax: Syntax, first: bool) -> bool:
-    """Return whether a possible first name is the first name of a person here.
+    """Return whether a possible first name is used as the first name of a person.
 
     Args:
         word: Word as written in the text.
-        known: Entry in the list of names, or None for a name from a lexicon's own rows.
+        known: Entry in the list of first names, or None for a name that only the lexicon lists.
         beside: Neighbours of the word.
         token: Token of the word.
         syntax: Parsed text.
@@ -120,7 +120,7 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if (
         _is_joined_to_thing(token)
         or is_told_a_thing(token)
-        or _rules(token)
+        or _is_ruler(token)
         or _names_a_thing(token)
         or _is_owner_of_verb(token)
     ):
@@ -129,7 +129,7 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
-    """Return whether a word that is usually something else has the evidence that its other sense requires."""
+    """Return whether the context shows that a word that also has another sense is used as a first name."""
     if beside.precedes_name or beside.follows_first_name:
         return True
     if sense in ("rarely", "surname"):  # on its own, it is a surname: *Nelson, 27, was tried*
@@ -150,7 +150,7 @@ def _acts(token: Any) -> bool:
 
 
 def _names_a_thing(token: Any) -> bool:
-    """Return whether the word modifies a common noun and names it: *the Victoria line*."""
+    """Return whether a name modifies the common noun of the thing that it names: *the Victoria line*."""
     head = token
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
@@ -171,8 +171,8 @@ def _is_joined_to_thing(token: Any) -> bool:
     )
 
 
-def _rules(token: Any) -> bool:
-    """Return whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
+def _is_ruler(token: Any) -> bool:
+    """Return whether a ruler's title follows a name: *Frederick William, Elector of Brandenburg*."""
     place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1
@@ -181,7 +181,7 @@ def _rules(token: Any) -> bool:
 
 
 def _is_owner_of_verb(token: Any) -> bool:
-    """Return whether the word refers to a shop: *Wendy's sells burgers*."""
+    """Return whether a verb follows a name with *'s*, which is then a shop: *Wendy's sells burgers*."""
     ending = token.nbor() if token.i + 1 < len(token.doc) else None
     if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
         return (
@@ -194,7 +194,7 @@ def _is_owner_of_verb(token: Any) -> bool:
 
 
 def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Return whether a noun or adjective refers to people here.
+    """Return whether a noun or adjective is used for people.
 
     Args:
         word: Word as written in the text.
@@ -289,7 +289,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         return True
     if other == "rank":
         return False
-    if _joined_to_participle(token):
+    if _is_joined_to_participle(token):
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
         return False
@@ -309,7 +309,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
 
 
 def _is_of_players(head: Any) -> bool:
-    """Return whether the colour names a side in a game, given another colour: *the yellow and the black players*."""
+    """Return whether a colour is that of a side in a game: *the yellow and the black players*."""
     if head is None:
         return False
     return head.lower_ in ("team", "teams", "side", "squad") or any(
@@ -318,19 +318,19 @@ def _is_of_players(head: Any) -> bool:
 
 
 def _is_state(noun: Any) -> bool:
-    """Return whether a state or a whole people is meant, as by *the Koreans* without a modifier."""
+    """Return whether a plural with an article and without a modifier means a state or a whole people: *the Koreans*."""
     if noun.tag_ not in ("NNS", "NNPS") or not _has_article(noun):
         return False
     return not any(child.dep_ in ("amod", "nummod", "relcl", "acl", "prep") for child in noun.children)
 
 
 def _has_article(noun: Any) -> bool:
-    """Return whether *the* precedes a noun, as in *the Cuban people*, which is a nation."""
+    """Return whether the article *the* belongs to a noun, as in *the Cuban people*, which means a nation."""
     return any(child.lower_ == "the" for child in noun.children)
 
 
 def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
-    """Return whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
+    """Return whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*, but not *Uncle George*."""
     if word.isupper() and len(word) > 1:
         return False
     if (word.casefold() in _TEAMS and not starts) or (beside.gap_after in _ENDINGS and beside.after[:1].isupper()):
@@ -339,7 +339,7 @@ def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
 
 
 def _is_kin(token: Any) -> bool:
-    """Return whether the word refers to a person's child of any age: *her children*, *they have three kids*."""
+    """Return whether a word refers to somebody's child of any age: *her children*, *they have three kids*."""
     if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "WP$", "NNP", "NN", "NNS") for child in token.children):
         return True
     if token.dep_ == "poss" and token.head.lower_ in _FOR_THE_YOUNG:
@@ -357,14 +357,14 @@ def _is_kin(token: Any) -> bool:
 
 
 def _is_exclamation(word: str, token: Any) -> bool:
-    """Return whether the word is an exclamation that refers to no one: *and boy, was it cold*."""
+    """Return whether *boy* is an exclamation that refers to no one: *and boy, was it cold*."""
     if word.casefold() != "boy" or begins_sentence(token):
         return False
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 
 
-def _joined_to_participle(token: Any) -> bool:
-    """Return whether a hyphen joins the word to a participle that shows that it refers to people: *Black-owned*."""
+def _is_joined_to_participle(token: Any) -> bool:
+    """Return whether a hyphen joins a word to a participle that applies to people: *Black-owned*."""
     place = token.i + 2
     return (
         place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
@@ -374,7 +374,7 @@ def _joined_to_participle(token: Any) -> bool:
 def word_stands_beside(
     word: str, pos: str, other: str, beside: Neighbours, people: frozenset[str] = frozenset()
 ) -> bool:
-    """Return whether a word with another sense refers to people, judged only from its neighbours."""
+    """Return whether a word that also has another sense refers to people, judged only from its neighbours."""
     following = beside.after.casefold()
     before_person = beside.gap_after == " " and is_person(following, people)
     if other == "rank":

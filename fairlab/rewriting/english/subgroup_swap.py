@@ -1,4 +1,4 @@
-"""Rewriting of a text from one subgroup to another with word lists and agreement, or the reason for failure.
+"""Rewriting of a text from one subgroup to another with word lists and grammatical agreement.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.2.
 The paper uses a language model for this step; this module uses lists.
@@ -50,8 +50,8 @@ class SubgroupSwap:
     rewritten if one of its words has no counterpart or if it already names the other subgroup (*gay or straight*).
 
     Args:
-        lexicon: Words of the subgroups of a category; an empty form is a missing counterpart. A section ``pronouns``
-            begins with rows for the grammatical cases: subject, possessive, object, independent, reflexive.
+        lexicon: Words of the subgroups of a category; an empty form is a missing counterpart. The rows at the start of
+            a section ``pronouns`` are the grammatical cases: subject, possessive, object, independent, reflexive.
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -69,7 +69,7 @@ class SubgroupSwap:
         self.pronouns = [entry.forms[1:] for entry in lexicon.entries if entry.section == PRONOUNS]
 
     def turned(self, text: str, source: str, target: str) -> Turned:
-        """Return the text with all words of ``source`` rewritten to ``target``.
+        """Return the text with all words of ``source`` rewritten to ``target``, or the reason for failure.
 
         Raises:
             FairlabError: The category has no such subgroup.

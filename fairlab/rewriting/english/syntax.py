@@ -24,7 +24,7 @@ _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody
 
 
 def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
-    """Yield documents of cased texts, with accents removed, because the parser handles them poorly.
+    """Parse the texts of views without their accents, which the parser handles poorly, and yield the documents.
 
     Args:
         views: Views of the texts.
@@ -42,7 +42,7 @@ class Syntax:
     """Parsed text that is queried by character offsets.
 
     Args:
-        doc: spaCy document with tags and dependencies.
+        doc: Document with tags and dependencies by spaCy.
         people: Nouns for people that a lexicon adds to the known nouns.
     """
 
@@ -56,7 +56,7 @@ class Syntax:
         self.has_entities = doc.has_annotation("ENT_IOB")
 
     def part(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Parse the text again if the tokenizer left a word joined to an adjacent sign: *3,She*.
+        """Parse the text again if the tokenizer did not separate a word from an adjacent sign: *3,She*.
 
         Args:
             spans: Start and end of every word.
@@ -88,19 +88,19 @@ class Syntax:
         return token
 
     def entity(self, token: Any) -> Any:
-        """Return the named entity that contains a token, or None; entities are computed on first use."""
+        """Return the named entity that contains a token, or None. Entities are computed on first use."""
         if not self.has_entities:
             name_entities(self.doc)
             self.has_entities = True
         return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
 
     def is_place(self, token: Any) -> bool:
-        """Return whether a token is in the name of a place or organisation, if entities were computed."""
+        """Return whether a token is in the name of a place or organisation, or False if entities were not computed."""
         entity = self.entity(token) if self.has_entities else None
         return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
-        """Return the finite verbs of a subject pronoun: its own, coordinated verbs, and verbs of a following *who*.
+        """Return the finite verbs of a subject pronoun, with coordinated verbs and those of a *who* clause after it.
 
         Args:
             subject: Token of the pronoun.
@@ -131,7 +131,7 @@ class Syntax:
         return [found[index] for index in sorted(found)]
 
     def is_perfect(self, verb: Any) -> bool:
-        """Return whether ``'s`` means *has*, that is, whether it precedes a participle without making it passive."""
+        """Return whether ``'s`` before a participle means *has* and not *is*."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
             return True
         if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
@@ -149,14 +149,14 @@ class Syntax:
         return token.tag_.startswith("VB") and not nominal
 
     def modifies(self, token: Any) -> bool:
-        """Return whether the word precedes the noun it belongs to."""
+        """Return whether a word modifies a noun after it."""
         following = token.nbor() if token.i + 1 < len(self.doc) else None
         if following is None or (following.is_punct and following.text not in ("-", ",")):
             return False
         return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
 
     def modifies_later(self, token: Any) -> bool:
-        """Return whether a noun or adjective is parsed as part of a later noun and has no article."""
+        """Return whether a noun or adjective without an article is parsed as a modifier of a later noun."""
         if token.dep_ == "npadvmod" and any(child.dep_ == "det" for child in token.children):
             return False
         return token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i
@@ -174,7 +174,7 @@ class Syntax:
         return "person" if is_person(token.head.lower_, self.people) else "noun"
 
     def means_people(self, token: Any) -> bool:
-        """Return whether an adjective or noun with another sense (*black*, *old*) describes people here."""
+        """Return whether an adjective or noun that also has another sense (*black*, *old*) describes people."""
         if token.dep_ in ("amod", "compound", "nmod"):
             head = token.head
             named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_, self.people)
@@ -192,7 +192,7 @@ class Syntax:
         return False
 
     def plural_people_before(self, token: Any) -> bool:
-        """Return whether several people, who may be the antecedent of *they*, are named before a word."""
+        """Return whether the text before a word names several people, who may be the antecedent of *they*."""
         for other in self.doc[: token.i]:
             if other.tag_ in ("NNS", "NNPS") and is_people(other.lower_):
                 return True
@@ -257,7 +257,7 @@ def _coordinated(head: Any) -> Iterator[Any]:
 
 
 def _misread_after(verb: Any) -> Iterator[Any]:
-    """Yield verbs tagged as plural nouns directly after the coordinated verb in *-s*: *cooks and cleans*."""
+    """Yield the verbs in *-s* that are coordinated with a verb, even if tagged as plural nouns: *cooks and cleans*."""
     place = verb.i + 1
     while verb.tag_ in ("VBZ", "NNS"):
         first = place
@@ -276,7 +276,7 @@ def _is_misread(token: Any) -> bool:
 
 
 def _is_joined_by_or(token: Any) -> bool:
-    """Return whether a pronoun is the second of two joined by *or*."""
+    """Return whether a pronoun is the second of two pronouns joined by *or*."""
     if token.dep_ != "conj" or token.lower_ not in _PERSONAL or token.head.lower_ not in _PERSONAL:
         return False
     return any(child.lower_ == "or" for child in token.head.children)

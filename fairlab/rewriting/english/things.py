@@ -1,4 +1,4 @@
-"""Distinction of words in names of things, places and works from words for people, with a parsed text."""
+"""Recognition of words that belong to the name of a thing, place or work, and not to a person's, in a parsed text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 _LONGER_NAMES = ("ORG", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "LOC", "GPE")
-# After a name and *'s*, one of these is a thing named after a person instead of a person.
+# After a name and *'s*, one of these words shows that the name belongs to a thing, not to a person.
 _CALLED_AFTER = frozenset(
     "law laws disease syndrome theorem principle paradox comet cube constant equation rule test phenomenon".split()
 )
@@ -78,7 +78,7 @@ def is_in_title(token: Any) -> bool:
 
 
 def is_named_with_capital(token: Any) -> bool:
-    """Return whether a noun is capitalised within a sentence and is not an address: *the series Monk*, *the Lady*."""
+    """Return whether a noun within a sentence is capitalised but no form of address: *the series Monk*, *the Lady*."""
     word = token.text
     if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
         return False
@@ -116,30 +116,30 @@ def _is_acronym(token: Any) -> bool:
     return bool(
         token.is_upper
         and 2 < len(token) < 5
-        and not any(one.is_upper for one in _beside(token) if len(one) > 1)
+        and not any(one.is_upper for one in _adjacent_words(token) if len(one) > 1)
         and not (len(token) == 4 and _is_only_name(token.text))
     )
 
 
 def _is_only_name(word: str) -> bool:
-    """Return whether a word is a frequent first name that is seldom anything else."""
+    """Return whether a word is a frequent first name without another common sense."""
     known = find_name(word)
     return known is not None and known.is_counted and not known.other_sense
 
 
-def _beside(token: Any) -> list[Any]:
+def _adjacent_words(token: Any) -> list[Any]:
     places = (token.i - 1, token.i + 1)
     return [token.doc[place] for place in places if 0 <= place < len(token.doc) and token.doc[place].is_alpha]
 
 
 def _has_by_name(token: Any) -> bool:
-    """Return whether *the* and a capitalised word follow, as after rulers and figures: *Catherine the Great*."""
+    """Return whether *the* and a capitalised word follow a name, as in *Catherine the Great*."""
     after = token.doc[token.i + 1 : token.i + 3]
     return len(after) == 2 and after[0].text == "the" and after[1].text[:1].isupper()
 
 
 def _is_one_of_title(token: Any) -> bool:
-    """Return whether *and the* and a capitalised word follow: *Harry Potter and the Deathly Hallows*, or a band."""
+    """Return whether *and the* and a capitalised word follow, as in titles: *Harry Potter and the Deathly Hallows*."""
     place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1
@@ -154,12 +154,12 @@ def has_article(token: Any) -> bool:
 
 
 def is_date(token: Any) -> bool:
-    """Return whether a word is a month or a day; *April* and *June* may also be people."""
+    """Return whether a word is a month or a day. *April* and *June* count, although they may be people."""
     return token.lower_ in DATES
 
 
 def is_told_a_thing(token: Any) -> bool:
-    """Return whether the name that begins here is a work, a firm or a place: *Fred Meyer is a chain of stores*."""
+    """Return whether the text calls the named subject a work, a firm or a place: *Fred Meyer is a chain of stores*."""
     head = token
     while head.dep_ in ("compound", "nmod") and head.head.i > head.i:
         head = head.head

@@ -1,4 +1,4 @@
-"""Attributes that a lexicon and the list of first names mark in texts, and the replacements for each form."""
+"""Vocabulary of an axis: the attributes that listed words and first names mark, and their replacements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLURAL_REFLEXIVE = "themselves"
 
 @dataclass(frozen=True)
 class Sense:
-    """Sense of a listed form: the attribute it marks and its entry (None for a name from the list)."""
+    """Sense of a listed form: the attribute that it marks, and its entry (None for a name from the list of names)."""
 
     attribute: str
     entry: Entry | None
@@ -37,11 +37,11 @@ class ListedWord:
     """Listed word that may be a mention, judged from the text alone.
 
     Attributes:
-        start: Offset of its first character.
-        end: Offset after its last character.
+        start: Offset of the word's first character.
+        end: Offset after the word's last character.
         word: Word as written in the text.
         senses: Possible senses of the word in this context, one or more.
-        beside: Words before and after it.
+        beside: Words before and after the listed word.
     """
 
     start: int
@@ -59,7 +59,8 @@ class Vocabulary:
         seed: Seed for choosing among equally suitable first names.
 
     Raises:
-        FairlabError: The lexicon has pronouns, but not one row for every case, or calls something else a person.
+        FairlabError: The lexicon has pronouns but not one row for every case, or lists a word that does not name
+            persons in ``people``.
     """
 
     def __init__(self, lexicon: Lexicon, seed: int) -> None:
@@ -84,7 +85,7 @@ class Vocabulary:
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
         # Entry for ages in figures or words; its form for every attribute with ages is generated on use.
-        told = {self._told_by(years) for years in range(120)}  # no number of years gives an adult of unstated age
+        told = {self._attribute_of_age(years) for years in range(120)}  # excludes *adult*, an unstated age
         forms = tuple(name if name in told else "" for name in self.columns)
         self.age = Entry(forms, "figures", "age", "", "")
 
@@ -112,15 +113,15 @@ class Vocabulary:
 
     def age_sense(self, years: int) -> Sense | None:
         """Return the sense of an age, or None if no attribute includes it."""
-        attribute = self._told_by(years)
+        attribute = self._attribute_of_age(years)
         return Sense(attribute, self.age) if attribute else None
 
-    def _told_by(self, years: int) -> str:
+    def _attribute_of_age(self, years: int) -> str:
         """Return the first attribute that includes an age, or an empty string."""
         return next((name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high), "")
 
     def fitting_age(self, years: int, target: str, words: Iterable[str]) -> int:
-        """Return the target's age nearest to the given age that fits the words used for the same person."""
+        """Return the age nearest to ``years`` that the target allows and that fits the words for the same person."""
         low, high = self.lexicon.figures[target]
         for word in words:
             least, most = self.lexicon.ages.get(word.casefold(), (low, high))
@@ -154,12 +155,18 @@ class Vocabulary:
         return next((one for one in fitting if one is not None), entry.forms[0])
 
     def listed(self, sense: Sense) -> str:
-        """Return the listed form of a sense; empty for a name from the list or for two forms at once."""
+        """Return the listed form of a sense.
+
+        The form is empty for a name from the list of first names, and for two alternatives that were merged.
+        """
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
 
     def name(self, found: str, sense: Sense, target: str, taken: Container[str]) -> str:
-        """Return a first name of the target not in ``taken``: the row's own, or one of similar race and gender."""
+        """Return a first name of the target that is not in ``taken``.
+
+        The counterpart in the lexicon's row comes first, then names of similar race and gender.
+        """
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
         ordered = self._ordered.get((target, found, sense.attribute))
@@ -200,5 +207,5 @@ class Vocabulary:
 
 
 def _frequent(names: list[Name]) -> list[str]:
-    """Return the hundred most frequent names from a list sorted by frequency."""
+    """Return the hundred most frequent of the names, which are sorted by frequency."""
     return [name.name for name in names[:100]]

@@ -13,8 +13,8 @@ from fairlab.types import NEUTRAL, FairlabError
 class WordSwap:
     """Rewriter that replaces every listed word of an axis by its counterpart for a target, or by its neutral form.
 
-    It uses words, not syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). This is the
-    behaviour of CDA with word lists, and the baseline for other rewriters. Addresses, handles, code and markup stay
+    It uses word lists without syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). This is
+    the behaviour of CDA with word lists, and the baseline for other rewriters. Addresses, handles, code and markup stay
     unchanged.
 
     Args:
@@ -80,5 +80,5 @@ class WordSwap:
         return view.write(edit for edit in edits if edit.new != view.text[edit.start : edit.end])
 
     def marked(self, text: str) -> bool:
-        """Return whether the text has any word of the axis."""
+        """Return whether the text contains a word of the axis."""
         return next(self.finder.find(text), None) is not None

@@ -1,1 +1,1 @@
-"""Rewriting that keeps labels."""
+"""Rewriting of labelled texts without changing their labels."""

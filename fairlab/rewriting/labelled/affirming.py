@@ -1,7 +1,7 @@
 """Removal of negations: *did not book* becomes *refrained from booking*, *had no lift* becomes *lacked any lift*.
 
-These are rules over spaCy's tags. The results are often weaker or stronger (*hardly*, *far from*) and sometimes
-clumsy; they keep the polarity of a sentence, not its exact sense.
+The rules use spaCy's tags. Results are often weaker or stronger than the original (*hardly*, *far from*) and sometimes
+clumsy. They keep the polarity of a sentence, not its exact sense.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PARTICLES = frozenset({"up", "out", "off", "in", "down", "over", "away", "back"}
 
 
 class Affirming:
-    """Rewriter that removes negations from sentences, or adds one to other sentences.
+    """Rewriter that removes the negations of a sentence, or adds a negation to a sentence without one.
 
     Args:
-        complements: Verbs in base form, with a single verb that expresses their negation.
-        negations: Verbs, with verbs whose negation expresses the same.
-        opposites: Words after a form of *be*, with their opposites.
+        complements: For each verb in base form, a single verb that expresses its negation.
+        negations: For each verb, another verb whose negation has the same meaning.
+        opposites: Opposite of each word or phrase that may follow a form of *be*.
     """
 
     def __init__(
@@ -47,48 +47,54 @@ class Affirming:
         self.opposites = dict(opposites) | {new: old for old, new in opposites.items()}
 
     def __call__(self, texts: Sequence[str], variants: int) -> list[list[str]]:
-        """Return, per text, at most ``variants`` texts without the negations that rules cover, or none."""
+        """Return at most ``variants`` rewrites of every text, without the negations that the rules cover.
+
+        A text to which no rule applies has no rewrites.
+        """
         return [
-            list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
+            list(dict.fromkeys(self._apply_variants(text, list(self._sites(doc)), variants)))
             for text, doc in zip(texts, parse(texts), strict=True)
         ]
 
     def negating(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return, per text, the variants in which a verb or predicate is replaced by the negation of its opposite.
+        """Return the variants of every text in which one verb or predicate is replaced by the negation of its opposite.
 
         *She forgot it* becomes *she did not remember it*, and *it was closed* becomes *it was not open*.
         """
         found = []
         for text, doc in zip(texts, parse(texts), strict=True):
-            edits = [edit for token in doc if (edit := self._negated(doc, token)) is not None]
+            edits = [edit for token in doc if (edit := self._negate(doc, token)) is not None]
             found.append([apply_edits(text, [edit]) for edit in edits])
         return found
 
-    def _negated(self, doc: Any, token: Any) -> Edit | None:
+    def _negate(self, doc: Any, token: Any) -> Edit | None:
         after = doc[token.i + 1].lower_ if token.i + 1 < len(doc) else ""
         if token.lower_ in BE:
             last, opposite = self._opposite(doc, token.i + 1)
             return None if last is None else Edit(token.idx, last.idx + len(last), f"{token.text} not {opposite}")
-        if token.tag_ in FINITE and not _helped(doc, token) and after not in PARTICLES:
+        if token.tag_ in FINITE and not _has_helper(doc, token) and after not in PARTICLES:
             verb = self.negations.get(_lemma(token))
             if verb is not None:
                 return _edit(token, token, f"{DOES[token.tag_]} not {verb}")
         return None
 
     def _opposite(self, doc: Any, start: int) -> tuple[Any, str]:
-        """Return the last token and the opposite of the phrase that begins at a token, or None if it is not listed."""
+        """Return the last token of the phrase that begins at ``start``, and its opposite.
+
+        The token is None if the phrase is not listed.
+        """
         for words in (2, 1):
             said = [token.lower_ for token in doc[start : start + words]]
             if len(said) == words and (opposite := self.opposites.get(" ".join(said))):
                 return doc[start + words - 1], opposite
         return None, ""
 
-    def _said(self, text: str, sites: Sequence[list[Edit]], variants: int) -> Iterator[str]:
+    def _apply_variants(self, text: str, sites: Sequence[list[Edit]], variants: int) -> Iterator[str]:
         for k in range(variants if sites else 0):
             yield apply_edits(text, [site[k % len(site)] for site in sites])
 
     def _sites(self, doc: Any) -> Iterator[list[Edit]]:
-        """Yield the alternative edits for each negation, of which one must be applied."""
+        """Yield, for each negation, the alternative edits that remove it."""
         for token in doc:
             word = token.lower_.replace("’", "'")
             if word in ("not", "n't"):
@@ -126,7 +132,7 @@ class Affirming:
             modal = SHORTENED.get(helper, before.text)
             found = [_edit(before, token, f"{modal} hardly")]
             if modal.casefold() not in ("can", "could"):  # "can stop short of" would imply the ability to do it
-                stop = f"{modal} stop short of {_inflected(_lemma(verb), 'VBG')}"
+                stop = f"{modal} stop short of {_inflect(_lemma(verb), 'VBG')}"
                 found.append(_edit(before, verb, stop))
             return found
         return []
@@ -138,18 +144,18 @@ class Affirming:
             return []
         base, tag = _lemma(verb), DO[helper.lower_]
         following = doc[verb.i + 1].lower_ if verb.i + 1 < len(doc) else ""
-        gerund = _inflected(base, "VBG")
+        gerund = _inflect(base, "VBG")
         if helper.i == 0 or doc[helper.i - 1].text in ".!?;:":  # an imperative
             return [_edit(helper, verb, new) for new in (f"avoid {gerund}", f"refrain from {gerund}")]
-        hardly = f"hardly {_inflected(base, tag)}"
+        hardly = f"hardly {_inflect(base, tag)}"
         if base == "have" and following == "to":
             return [_edit(helper, verb, hardly)]
-        new = [f"{_inflected('refrain', tag)} from {gerund}", f"{_inflected('stop', tag)} short of {gerund}", hardly]
+        new = [f"{_inflect('refrain', tag)} from {gerund}", f"{_inflect('stop', tag)} short of {gerund}", hardly]
         with_particle = f"{base} {following}"
         if with_particle in self.complements:
-            return [_edit(helper, doc[verb.i + 1], _finite(self.complements[with_particle], tag))]
+            return [_edit(helper, doc[verb.i + 1], _inflect_phrase(self.complements[with_particle], tag))]
         if (one := self.complements.get(base) or self.negations.get(base)) and following not in PARTICLES:
-            new = [_finite(one, tag)]
+            new = [_inflect_phrase(one, tag)]
         return [_edit(helper, verb, one) for one in new]
 
     def _never(self, doc: Any, token: Any) -> list[Edit]:
@@ -160,9 +166,9 @@ class Affirming:
         verb = _verb(doc, token.i + 1, tuple(FINITE))
         if verb is None or before in BE:
             return [ever]
-        gerund, tag = _inflected(_lemma(verb), "VBG"), verb.tag_
-        ways = [f"always {_inflected('refrain', tag)} from {gerund}"]
-        ways += [f"always {_inflected('stop', tag)} short of {gerund}"]
+        gerund, tag = _inflect(_lemma(verb), "VBG"), verb.tag_
+        ways = [f"always {_inflect('refrain', tag)} from {gerund}"]
+        ways += [f"always {_inflect('stop', tag)} short of {gerund}"]
         return [
             *(_edit(token, verb, way) for way in ways),
             ever,
@@ -180,31 +186,34 @@ class Affirming:
         if before is not None and before.lower_ == "with":
             return [_edit(before, token, "without any")]
         if before is not None and before.lower_ in ("has", "have", "had") and before.tag_ in FINITE:
-            return [_edit(before, token, f"{_inflected('lack', before.tag_)} any"), _edit(token, token, "hardly any")]
+            return [_edit(before, token, f"{_inflect('lack', before.tag_)} any"), _edit(token, token, "hardly any")]
         return [_edit(token, token, "hardly any")]
 
     def _fail(self, doc: Any, token: Any) -> list[Edit]:
-        """Return the edits from *failed to catch* to *missed*, from *failed to open* to *stopped short of opening*."""
+        """Return the edits that replace *fail* and the infinitive after it.
+
+        *failed to catch* becomes *missed*, and *failed to open* becomes *stopped short of opening*.
+        """
         if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
             return []
         verb = doc[token.i + 2]
         base = _lemma(verb)
         tag = {"fails": "VBZ", "failed": "VBD", "failing": "VBG"}.get(token.lower_, "VB")
         if base in self.complements:
-            return [_edit(token, verb, _finite(self.complements[base], tag))]
-        gerund = _inflected(base, "VBG")
-        ways = [f"{_inflected('stop', tag)} short of {gerund}", f"{_inflected('refrain', tag)} from {gerund}"]
+            return [_edit(token, verb, _inflect_phrase(self.complements[base], tag))]
+        gerund = _inflect(base, "VBG")
+        ways = [f"{_inflect('stop', tag)} short of {gerund}", f"{_inflect('refrain', tag)} from {gerund}"]
         return [_edit(token, verb, way) for way in ways]
 
 
-def _helped(doc: Any, verb: Any) -> bool:
-    """Return whether a verb has a helper or a negation, judged from the three words before it."""
+def _has_helper(doc: Any, verb: Any) -> bool:
+    """Return whether one of the three words before a verb is an auxiliary, a negation or *to*."""
     before = {token.lower_ for token in doc[max(0, verb.i - 3) : verb.i]}
     return bool(before & (BE | HAVE | DO.keys() | {"not", "n't", "never", "to"}))
 
 
 def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
-    """Return the next verb, skipping adverbs, or None if another word comes first."""
+    """Return the first verb at or after ``start``, skipping adverbs, or None if another word comes first."""
     for token in doc[start : start + 3]:
         if token.tag_ in tags and token.is_alpha:
             return token
@@ -214,7 +223,10 @@ def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
 
 
 def _edit(first: Any, last: Any, new: str, *, glued: bool = False) -> Edit:
-    """Return an edit from one token to another; ``glued`` omits the space before it, for words that end in *n't*."""
+    """Return an edit that replaces the tokens from ``first`` to ``last``.
+
+    With ``glued``, the space at the start of ``new`` is kept if none precedes the first token, as before *n't*.
+    """
     blank = glued and first.i > 0 and not first.nbor(-1).whitespace_
     return Edit(first.idx, last.idx + len(last.text), new if blank else new.lstrip())
 
@@ -224,13 +236,13 @@ def _lemma(verb: Any) -> str:
     return str(lemmas[0]) if lemmas else verb.lower_
 
 
-def _finite(phrase: str, tag: str) -> str:
-    """Return a verb phrase with its verb inflected."""
+def _inflect_phrase(phrase: str, tag: str) -> str:
+    """Inflect the verb at the beginning of a verb phrase."""
     head, _, rest = phrase.partition(" ")
-    return f"{_inflected(head, tag)} {rest}".rstrip()
+    return f"{_inflect(head, tag)} {rest}".rstrip()
 
 
-def _inflected(base: str, tag: str) -> str:
+def _inflect(base: str, tag: str) -> str:
     if base == "be" and tag in ("VBZ", "VBP", "VBD"):
         return {"VBZ": "is", "VBP": "are", "VBD": "was"}[tag]
     if tag in ("VB", "VBP"):

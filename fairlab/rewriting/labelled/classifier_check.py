@@ -1,7 +1,7 @@
-"""Check of labelled rewrites by a sequence classifier: an inference model, or a model of the task itself.
+"""Check of labelled rewrites with a sequence classifier, trained on natural language inference or on the task itself.
 
-Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", equation 13; its released code uses an inference model in addition to
-the language model, with contradiction for REFUTES and entailment for SUPPORTS.
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", equation 13. The paper's released code uses an inference model in
+addition to the language model, with contradiction for REFUTES and entailment for SUPPORTS.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ INFERENCE = {
 
 
 class ClassifierCheck:
-    """Check that the classifier's likeliest label of a rewrite, read after its context, is the required one.
+    """Check by a classifier: its highest-scoring label for a rewrite must be the required one.
+
+    The classifier reads the rewrite after its context.
 
     Args:
         backbone: Sequence classifier with its tokenizer.
         labels: Labels of the data; each must be one of the classifier's, or one that :data:`INFERENCE` translates.
 
     Raises:
-        CannotScore: The model has no such head.
+        CannotScore: The model has no classification head.
         FairlabError: The classifier has no label for one of the data's labels.
     """
 

@@ -48,7 +48,13 @@ class Labelled:
 
 
 def labelled_item(row: Row, label: str) -> Labelled:
-    """Return a row as a labelled text: its last field is rewritten, earlier fields stay unchanged.
+    """Convert a row to a labelled text.
+
+    The last field of the row is the text to rewrite, and earlier fields are its context.
+
+    Args:
+        row: Row with one or more fields.
+        label: Name of the key that holds the label.
 
     Raises:
         FairlabError: The row has no such label.
@@ -72,7 +78,7 @@ class LabelledRewriter(Rewriter, Protocol):
     provenance: dict[str, Any]
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
-        """Return at most ``count`` different texts for every item, best first; empty if there are none."""
+        """Return at most ``count`` different rewrites of every item, best first. The list may be empty."""
         ...
 
 
@@ -91,17 +97,17 @@ class LabelCheck(Protocol):
 
 
 class LLMLabelled:
-    """Rewriter that samples from a language model, one request per rewrite; a ledger answers equal requests.
+    """Rewriter that samples rewrites from a language model, one per request.
 
-    A reply that is not a text in the required format is not a rewrite.
+    The ledger answers repeated requests. A reply that is not a text in the required format is dropped.
 
     Args:
         llm: Language model G_alpha, with its ledger; required.
         prompt: Name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature.
-        top_p: Share of the probability mass that is sampled from.
+        top_p: Proportion of the probability mass that is sampled from.
         seed: Seed of the first sample of each text; each further sample uses the next seed.
-        facts: Whether to leave out a rewrite that loses a number or a name of its text; see
+        facts: Whether to drop a rewrite that loses a number or a name of its text; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
@@ -159,7 +165,7 @@ class LLMLabelled:
 
 
 class LLMLabelCheck:
-    """Check that a language model gives a rewrite the required label without knowing which label that is.
+    """Blind check by a language model: without knowing the required label, it must give this label to the rewrite.
 
     Every question is asked in a separate session, so G_beta may be the model that produced the rewrite.
 
@@ -168,7 +174,7 @@ class LLMLabelCheck:
         labels: Labels that the model may choose from.
         prompt: Name of an included prompt, or the path of a custom file.
 
-    Source: equation 13 and footnote 3.
+    Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", equation 13 and footnote 3.
     """
 
     name = "llm"
@@ -199,10 +205,10 @@ class LLMLabelCheck:
 
 
 class LLMVerdictCheck(LLMLabelCheck):
-    """Check that a language model gives a rewrite the same label as the original, right or wrong (our variant).
+    """Check by a language model: it must give the rewrite and the original the same label, whether right or wrong.
 
-    If a model assigns one label almost everywhere, rewrites with the other label pass equation 13 only when the model
-    errs. This check applies the same standard to both labels.
+    This variant of equation 13 is the project's own. If a model assigns one label almost everywhere, rewrites with the
+    other label pass equation 13 only when the model errs. This check applies the same standard to both labels.
     """
 
     name = "verdict"
@@ -223,10 +229,10 @@ class LLMVerdictCheck(LLMLabelCheck):
 
 
 class AllOf:
-    """Combination of checks that a rewrite must all pass; the first one that fails gives the reason.
+    """Combination of checks, all of which a rewrite must pass. The first failed check gives the reason.
 
     Args:
-        checks: Checks, cheap ones first: a rewrite that fails one check is not passed to later ones.
+        checks: Checks in order, cheap ones first, because a rewrite that fails a check is not passed to later ones.
     """
 
     def __init__(self, checks: Sequence[LabelCheck]) -> None:
@@ -246,7 +252,7 @@ class AllOf:
 
 
 def _objection(reply: Reply, label: str) -> str | None:
-    """Return the reason why a verdict differs from this label, or None if it does not."""
+    """Return the reason why a verdict is not ``label``, or None if it is."""
     if not reply.ok:
         return f"no verdict ({reply.outcome})"
     return None if reply.value["label"] == label else "another label"

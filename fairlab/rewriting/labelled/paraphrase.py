@@ -1,6 +1,6 @@
-"""Offline rewrites of labelled texts: removed negations, openers, and synonyms that a masked LM finds likely.
+"""Offline rewriter of labelled texts, which removes negations, adds openers, and replaces words by likely synonyms.
 
-They replace the language model of RAZOR if none is available; the vocabulary is in ``paraphrases.yaml``.
+It replaces the language model of RAZOR if none is available. The vocabulary is in ``paraphrases.yaml``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # separators between joined statements
 LEAST = 2  # minimum number of words in a statement
-FITTING = 400  # a synonym must be among this number of likeliest words at its position
-VARIANTS = 3  # number of versions of a text without its negations
+FITTING = 400  # number of likeliest words at a position among which a synonym must be
+VARIANTS = 3  # maximum number of rewrites of a text without its negations
 # Words that are capitalised only because they begin a sentence.
 SMALL = frozenset(
     "the a an this that these those it its he she they we i you his her their our my your there here in on at by for "
@@ -50,17 +50,17 @@ FUNCTION = frozenset(
 class Paraphrase:
     """Offline rewriter of labelled texts that does not use the label or the context.
 
-    Negations are removed if a rule of :mod:`fairlab.rewriting.labelled.affirming` applies; other texts are unchanged
-    at first. Then words are replaced by listed synonyms, those that the masked LM finds likeliest in context, and every
-    second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
+    Negations are removed if a rule of :mod:`fairlab.rewriting.labelled.affirming` applies. Every second rewrite gets an
+    opener (*In fact, ...*). Then one word is replaced by a listed synonym, the likeliest one in context according to
+    the masked LM.
 
     Args:
         language_model: Masked LM; None leaves words unchanged.
-        omit: Whether to first offer texts without one of their statements. They say less than the original, so only a
+        omit: Whether to first offer texts without one of their statements. These say less than the original, so only a
             check that reads labels can accept them: ``llm`` or a classifier.
-        negate: Whether the second half of the rewrites of a text without negations replaces a word by the negation of
-            its opposite (*closed*: *not open*), if the list has one. This is meant for a score that depends on words;
-            other scores accept such rewrites blindly.
+        negate: Whether to replace a word by the negation of its opposite (*closed* by *not open*), if the opposite is
+            listed, in the second half of the rewrites of a text without negations. This is meant for a score that
+            depends on words; other scores accept such rewrites blindly.
         seed: Seed that, together with the text, determines the openers and the replaced words.
 
     Raises:
@@ -93,16 +93,16 @@ class Paraphrase:
         for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
             bases = said or [text]
             turned = [] if said else negated[number][: count // 2]
-            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count - len(turned))]
+            asked += [(number, self._add_opener(bases[k % len(bases)], k)) for k in range(count - len(turned))]
             asked += [(number, one) for one in turned]
         made = [omissions(text)[:count] if self.omit else [] for text in texts]
-        for (number, _), text in zip(asked, self._substituted([text for _, text in asked]), strict=True):
+        for (number, _), text in zip(asked, self._substitute([text for _, text in asked]), strict=True):
             if text != texts[number] and text not in made[number] and len(made[number]) < count:
                 made[number].append(text)
         return made
 
-    def _opened(self, text: str, place: int) -> str:
-        """Return the text, with an opener for every second rewrite."""
+    def _add_opener(self, text: str, place: int) -> str:
+        """Put an opener before the text of every second rewrite."""
         if place % 2 == 0:
             return text
         opener = _rng(self.seed, text, place).choice(lists()["openers"])
@@ -110,8 +110,8 @@ class Paraphrase:
         small = first is not None and first.group().casefold() in SMALL and first.group() != "I"
         return f"{opener}, {text[0].lower() + text[1:] if small else text}"
 
-    def _substituted(self, texts: Sequence[str]) -> list[str]:
-        """Return each text with one word replaced by its likeliest synonym, if there is one."""
+    def _substitute(self, texts: Sequence[str]) -> list[str]:
+        """Replace one word of each text by its likeliest synonym, if there is one."""
         if self.model is None:
             return list(texts)
         known, places = synonyms(), list[tuple[int, re.Match[str]]]()
@@ -133,7 +133,9 @@ class Paraphrase:
 
 
 def omissions(text: str) -> list[str]:
-    """Return the variants of a text that leave out one statement; empty for a text with a single statement.
+    """Return the variants of a text that leave out one statement.
+
+    A text with a single statement has no variants.
 
     Example:
         >>> omissions("It was cold, and we ran; it rained.")
@@ -152,15 +154,16 @@ def omissions(text: str) -> list[str]:
 
 
 class LexicalEntailment:
-    """Check, only by words, that a rewrite means the same as its source.
+    """Word-based check that a rewrite has the meaning of its source.
 
     A fault is reported if numbers or capitalised names differ, if the number of words that reverse a sentence
     (``turning`` in ``paraphrases.yaml``) changes between odd and even, or if a content word is added or removed.
     Exceptions are inflections, listed synonyms, and parts of an opener or of a rule's replacement for a negation.
+
     The check uses neither label nor context: it accepts rewrites that seem to keep the meaning, and thus the label. It
     does not detect changes of word order, semantic role, tense or scope, or that *hardly* is weaker than *not*. It
-    rejects most good rewrites by a language model, because it does not know their words; these need the model's own
-    check.
+    rejects most good rewrites by a language model, because it does not know their words; such rewrites need the
+    language model's own check.
     """
 
     name = "lexical"
@@ -185,7 +188,7 @@ class LexicalEntailment:
         if (self._turns(old) - self._turns(new)) % 2:
             return "turned around"
         for before, after in stretches(surface_tokens(old), surface_tokens(new)):
-            if before != after and (word := self._loose(before, after)):
+            if before != after and (word := self._find_unmatched(before, after)):
                 return f"'{word}' has no counterpart"
         return None
 
@@ -196,8 +199,8 @@ class LexicalEntailment:
         inside = [span for span in self.turning.find(text) if not any(a <= span.start < b for a, b in idle)]
         return contracted + sum(span.term != "n't" for span in inside)
 
-    def _loose(self, before: Sequence[str], after: Sequence[str]) -> str:
-        """Return a content word on one side without a counterpart on the other."""
+    def _find_unmatched(self, before: Sequence[str], after: Sequence[str]) -> str:
+        """Return a content word on one side without a counterpart on the other, or an empty string."""
         known = synonyms()
         for some, others in ((before, after), (after, before)):
             counterparts = {_lemma(token) for token in others}
@@ -210,7 +213,7 @@ class LexicalEntailment:
 
 @cache
 def lists() -> dict[str, Any]:
-    """Return the vocabulary of the rewriter."""
+    """Load the vocabulary of the rewriter."""
     found: dict[str, Any] = yaml.safe_load(LISTS.read_text(encoding="utf-8"))
     return found
 

@@ -1,7 +1,7 @@
-"""Check that rewrites by any rewriter have the same numbers and names, and about the same length.
+"""Fact check of rewrites: numbers and names must be those of the source, and the length must be similar.
 
-A language model that is asked to paraphrase often adds information from the context or invents some. Texts then grow
-more under one label than under the other, which is a new shortcut.
+A language model that is asked to paraphrase often adds information from the context or invents some. Texts with one
+label then grow more than texts with the other, which is a new shortcut.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ FREE = 3  # difference in words that is always allowed
 
 
 class SameFacts:
-    """Check that a rewrite has exactly the numbers and capitalised names of its source, and about its length.
+    """Fact check: a rewrite must have exactly the numbers and capitalised names of its source, and a similar length.
 
-    It uses neither label nor context, and ignores statements about the names.
+    The check uses neither label nor context, and ignores what is said about the names.
     """
 
     name = "facts"
@@ -33,7 +33,7 @@ class SameFacts:
 
 
 def differing_facts(old: str, new: str) -> str | None:
-    """Return a short description of a difference in names or numbers, or None if there is no difference.
+    """Return a short description of a difference in numbers or names, or None if they are the same.
 
     Example:
         >>> differing_facts("It cost Anna 30 pounds.", "Anna paid 40 pounds.")

@@ -1,7 +1,7 @@
-"""Downshift: a summary of a text, abstractive if there is a model and extractive otherwise.
+"""Downshift of a text to a summary, which is abstractive if there is a model and extractive otherwise.
 
-Source: Mondal and Lipizzi 2024, section 3.1, "downshifted to a summary" by a BART model. (The paper attributes it to
-spaCy, which has no such function.)
+Source: Mondal and Lipizzi 2024, section 3.1, "downshifted to a summary" by a BART model. (The paper attributes the
+model to spaCy, which has no such function.)
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Held = Callable[[str], list[tuple[int, int]]]
 class ExtractiveSummary:
     """Extractive summary: a third of the sentences, chosen by the text's most frequent words and kept in order.
 
-    It adds no words, and a text of one sentence stays unchanged. If the text has a word of the
-    axis, so does one of the selected sentences.
+    No words are added, and a text of one sentence stays unchanged. If the text has a word of the axis, so does one of
+    the selected sentences.
 
     Args:
-        held: Function from a text to the spans of the words of the axis.
+        held: Function that returns the spans of the axis's words in a text.
     """
 
     name = "extractive"
@@ -41,7 +41,7 @@ class ExtractiveSummary:
         self.held = held
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return the summary of every text."""
+        """Summarise every text."""
         return [self._one(text) for text in texts]
 
     def _one(self, text: str) -> str:
@@ -58,7 +58,7 @@ class ExtractiveSummary:
 
 
 class ModelSummary:
-    """Summaries by a sequence-to-sequence model, with the beam search of its own configuration.
+    """Abstractive summary by a sequence-to-sequence model, with the beam search set in the model's configuration.
 
     Args:
         name: Folder or hub name of the model, such as ``facebook/bart-large-cnn``.
@@ -77,7 +77,10 @@ class ModelSummary:
         self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True, trust_remote_code=False).eval()
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return the summaries, with at most half the number of tokens; inputs are cut at the model's length."""
+        """Summarise every text, in at most half as many tokens as the longest text of its batch (but at least 8).
+
+        Inputs are truncated at the model's maximum length.
+        """
         import torch
 
         made: list[str] = []

@@ -1,8 +1,8 @@
-"""Upshift: a tenth of a text's words is replaced or extended by words that a language model finds likely.
+"""Upshift of a text: a tenth of its words are replaced or preceded by words that a language model finds likely.
 
 Source: Mondal and Lipizzi 2024, section 3.1, "upshifted through contextual word embedding sentence augmentation". The
-paper does not give the share of the text that changes. Words are chosen by a rule of this project, which never chooses
-a biaser.
+paper does not state the proportion of words that change. Words are chosen by a rule of this project, which never
+chooses a biaser.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fairlab.text.pipeline import parse
 from fairlab.text.sentences import sentence_spans
 from fairlab.text.view import Edit, read_view
 
-SHARE = 0.1  # share of the words that change
+SHARE = 0.1  # proportion of words that change
 TRIED, FEWEST_TRIED = 2, 8  # positions tried per change, and their minimum number
-LIKELIEST = (3, 20)  # numbers of the model's candidates at a position; the larger is used if none of the first agrees
+LIKELIEST = (3, 20)  # numbers of candidates at a position; the second is used if none of the first agrees
 HIDDEN = "X"  # replaces a word of the axis in the parser's input
 BEFORE = {"JJ": "NN", "RB": "VB"}  # tags of words that may be inserted, and tag prefixes of the words they modify
 # after these tags, an adjective cannot be inserted: *an American great actress*
@@ -34,7 +34,7 @@ _GOVERNED = frozenset(
     "of for to with from about upon into as by".split()
 )  # prepositions that a verb or adjective takes
 SHORTEST = 4  # minimum letters of a word that may be replaced: shorter ones are mostly function words
-TOKENS = 30  # length of an added sentence
+TOKENS = 30  # maximum number of tokens of an added sentence
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 # Neither replaced nor inserted, because grammar depends on these words and negation reverses the meaning.
@@ -52,14 +52,14 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Place:
-    """Position in a text where a word may be replaced, or another inserted before it.
+    """Position in a text where a word may be replaced, or a new one inserted before it.
 
     Attributes:
         edit: Edit at the position, without its new text; of zero width for an insertion.
         word: Number of the word at the position.
         query: Sentence with the model's mask at the position and for every protected word.
         mask: Index of the position's mask among the masks of the query.
-        around: Sentence before and after the position, with :data:`HIDDEN` for every protected word.
+        around: Parts of the sentence before and after the position, with :data:`HIDDEN` for every protected word.
         old: Word to be replaced, or empty for an insertion.
     """
 
@@ -72,15 +72,15 @@ class Place:
 
     @property
     def unchanged(self) -> str:
-        """Return the original sentence."""
+        """Return the sentence without a change at the position."""
         return f"{self.around[0]}{self.old}{self.around[1]}"
 
     def inserted_as(self, word: str) -> str:
-        """Return a word as written at the position, with a space if it is inserted before another word."""
+        """Return a word as written at the position, followed by a space if it is inserted."""
         return word if self.old else f"{word} "
 
     def inserted(self, word: str) -> str:
-        """Return the sentence with a word at the position."""
+        """Return the sentence with the given word at the position."""
         return f"{self.around[0]}{self.inserted_as(word)}{self.around[1]}"
 
 
@@ -91,15 +91,16 @@ class WordUpshift:
     addresses and code, and capitalised and short words are not replaced. Words of the axis, short words, negations and
     similar words, and words that are already in the sentence are not inserted. A word agrees if it has the part of
     speech, number and tense of the word it replaces, or is an adverb or adjective that modifies the next word; in both
-    cases the parts of speech of all other words must not change. Positions are tried in random order until a tenth of
-    the words are changed, no two of them adjacent, or twice that number of positions has been tried. The three
-    likeliest words are tried, then twenty if none of them agrees with a text. Words of the axis are hidden from the
-    model, the parser and the choice of positions, so copies of a text that differ only in these words change in the
-    same way, and no member gets words that others do not get.
+    cases the parts of speech of all other words must not change.
+
+    Positions are tried in random order until a tenth of the words are changed, no two of them adjacent, or twice that
+    number of positions has been tried. The three likeliest words are tried, then twenty if none of them agrees with a
+    text. Words of the axis are hidden from the model, the parser and the choice of positions. Copies of a text that
+    differ only in these words therefore change in the same way, and no member gets words that others do not get.
 
     Args:
         backbone: Masked LM with its tokenizer.
-        held: Function from a text to the protected spans: the words of the axis.
+        held: Function that returns the protected spans of a text: the words of the axis.
         seed: Seed that, together with the text without words of the axis, determines which words change.
 
     Raises:
@@ -113,7 +114,7 @@ class WordUpshift:
         self.held, self.seed = held, seed
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return every text after the upshift; a text without a word that may change is unchanged."""
+        """Upshift every text. A text without a word that may change stays the same."""
         views = [read_view(text) for text in texts]
         places = [self._places(view.text) for view in views]
         asked = list(dict.fromkeys(place.query for some, _ in places for place in some))
@@ -122,12 +123,14 @@ class WordUpshift:
         for likeliest in LIKELIEST:
             left = [number for number in range(len(texts)) if not found.get(number)]
             tried = [place for number in left for place in places[number][0]]
-            words = self._agreeing({place: self._fitting(place, likely[place.query], likeliest) for place in tried})
-            found |= {number: _chosen(places[number][0], words, places[number][1]) for number in left}
+            words = self._find_agreeing(
+                {place: self._usable_words(place, likely[place.query], likeliest) for place in tried}
+            )
+            found |= {number: _choose_edits(places[number][0], words, places[number][1]) for number in left}
         return [view.write(fitted_edits(view.text, found[number])) for number, view in enumerate(views)]
 
     def _places(self, text: str) -> tuple[list[Place], int]:
-        """Return the positions to try, in order, and the number of them that may change."""
+        """Return the positions to try, in order, and the number of changes to make."""
         held = self.held(text)
         stay = [*held, *protected_spans(text)]
         words = [match.span() for match in WORD.finditer(text)]
@@ -160,9 +163,9 @@ class WordUpshift:
         before = [one for one in held if bounds[0] <= one[0] < edit.start]
         after = [one for one in held if edit.end <= one[0] < bounds[1]]
         parts = ((bounds[0], edit.start, before), (edit.end, bounds[1], after))
-        masked = [_with(self.model.mask, text, *part) for part in parts]
+        masked = [_replace_spans(self.model.mask, text, *part) for part in parts]
         gap = "" if replaces else " "
-        first, last = (_with(HIDDEN, text, *part) for part in parts)
+        first, last = (_replace_spans(HIDDEN, text, *part) for part in parts)
         return Place(
             edit,
             number,
@@ -172,7 +175,7 @@ class WordUpshift:
             text[edit.start : edit.end],
         )
 
-    def _agreeing(self, offered: Mapping[Place, Sequence[str]]) -> dict[Place, str]:
+    def _find_agreeing(self, offered: Mapping[Place, Sequence[str]]) -> dict[Place, str]:
         """Return the first candidate that agrees at each position, omitting positions without one."""
         made = [one for place, some in offered.items() for one in (place.unchanged, *map(place.inserted, some)) if some]
         parsed = dict(zip(dict.fromkeys(made), parse(dict.fromkeys(made)), strict=True))
@@ -183,16 +186,19 @@ class WordUpshift:
                 found[place] = word
         return found
 
-    def _fitting(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
-        """Return the likeliest words that may be used; empty for a position beyond the model's length."""
+    def _usable_words(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
+        """Return the usable words among the ``likeliest`` most likely ones at a position.
+
+        The list is empty for a position beyond the model's maximum length.
+        """
         barred = {match.group().casefold() for match in WORD.finditer(place.unchanged)} | GRAMMAR
         words = likely[place.mask][:likeliest] if place.mask < len(likely) else []
         fitting = [word for word in words if len(word) >= SHORTEST and word.casefold() not in barred]
         return [word for word in fitting if not self.held(word)]
 
 
-def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a part of a text with its spans replaced by a word."""
+def _replace_spans(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
+    """Replace the spans in a part of a text by ``stand_in``."""
     pieces, position = list[str](), start
     for first, last in spans:
         pieces += [text[position:first], stand_in]
@@ -200,21 +206,25 @@ def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[
     return "".join([*pieces, text[position:end]])
 
 
-def _chosen(places: Sequence[Place], words: Mapping[Place, str], number: int) -> list[Edit]:
-    """Return the first ``number`` edits that agree and are not adjacent."""
+def _choose_edits(places: Sequence[Place], words: Mapping[Place, str], number: int) -> list[Edit]:
+    """Return the edits at the first ``number`` positions that have a word and are not adjacent."""
     found: list[Place] = []
     for place in places:
-        if place in words and len(found) < number and all(_apart(place, one, words) for one in found):
+        if place in words and len(found) < number and all(_are_apart(place, one, words) for one in found):
             found.append(place)
     return [replace(place.edit, new=place.inserted_as(words[place])) for place in found]
 
 
-def _apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
+def _are_apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
     return abs(one.word - other.word) > 1 and words[one] != words[other]
 
 
 def _agrees(place: Place, before: Any, after: Any) -> bool:
-    """Return whether the new word has the old tag or modifies the next word, and other words keep their parse."""
+    """Return whether the new word at a position fits the parse.
+
+    A replacement must keep the tag of the old word and the parse of the sentence. An inserted word must modify the next
+    word and leave the tags of all other words unchanged.
+    """
     tags, new_tags = ([token.tag_ for token in doc] for doc in (before, after))
     at = next((k for k, token in enumerate(after) if token.idx == len(place.around[0])), None)
     if at is None:
@@ -231,7 +241,7 @@ def _agrees(place: Place, before: Any, after: Any) -> bool:
 
 
 def _is_bound(old: Any) -> bool:
-    """Return whether the surrounding words allow only few words at a position, which the tag does not show.
+    """Return whether the neighbours of a word allow only few words in its place, which its tag does not show.
 
     Such words are a verb or adjective with its preposition (*accused of*), a passive participle (*were settled*), an
     adjective after another modifier of its noun (*American former actor*), a word before a number (*fiscal 2007*), and
@@ -249,7 +259,10 @@ def _is_bound(old: Any) -> bool:
 
 
 def _may_change(text: str, start: int, end: int) -> bool:
-    """Return whether a word may be replaced: long, lower case, neither a function word nor part of a compound."""
+    """Return whether a word may be replaced.
+
+    The word must be long and in lower case. It must not be a function word, part of a compound, or first in a sentence.
+    """
     return (
         text[start].islower()
         and end - start >= SHORTEST
@@ -265,8 +278,8 @@ class SentenceUpshift:
 
     Args:
         backbone: Causal LM with its tokenizer.
-        held: Unused, because the original text does not change; every upshift is built with it.
-        seed: Unused, because greedy decoding is deterministic; every upshift is built with a seed.
+        held: Unused, because the original text does not change; accepted because every upshift is built with it.
+        seed: Unused, because greedy decoding is deterministic; accepted because every upshift is built with a seed.
 
     Raises:
         CannotScore: The backbone is not a causal LM.
@@ -280,7 +293,7 @@ class SentenceUpshift:
         self.backbone = backbone
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Return every text with one more sentence; a text is unchanged if the model has no continuation."""
+        """Append a sentence to every text. A text for which the model has no continuation stays the same."""
         return [f"{text} {self._sentence(text)}".rstrip() for text in texts]
 
     def _sentence(self, text: str) -> str:
