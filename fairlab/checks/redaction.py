@@ -1,4 +1,4 @@
-"""Redaction of the environment's secrets in all written output."""
+"""Redaction of secrets from environment variables in all written output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTHING = ("null", "None", "~")
 
 
 def redacted(content: Any) -> Any:
-    """Return plain containers with secrets blanked in strings only, so that numbers stay numbers."""
+    """Redact secrets in the strings of nested containers. Numbers are not changed."""
     return _redacted(content, _secrets())
 
 
@@ -41,17 +41,17 @@ def _redacted(content: Any, secrets: dict[str, str]) -> Any:
 
 
 def _of_key(key: Any, value: Any) -> Any:
-    """Return a setting's value, blanked if it is a key instead of the name of its variable."""
+    """Return the value of a setting, redacted if it is an API key where the name of an environment variable belongs."""
     misplaced = str(key).endswith("_env") and isinstance(value, str) and not is_variable_name(value)
     return f"<{key}>" if misplaced else value
 
 
 def without_secrets(text: str) -> str:
-    """Return ``text`` with secrets blanked in every spelling.
+    """Redact secrets in a text, in every spelling.
 
-    Secrets are the values of environment variables named like keys, tokens or passwords, passwords in addresses, and
-    keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, as are
-    numbers of fewer than :data:`LONG` characters, because they occur in any text by chance.
+    Secrets are values of environment variables whose names indicate keys, tokens or passwords, passwords in addresses,
+    and keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, as
+    are numbers of fewer than :data:`LONG` digits, because they occur in any text by chance.
     """
     return _blanked(text, _secrets())
 
@@ -69,12 +69,12 @@ def _misplaced(found: re.Match[str]) -> str:
 
 
 def is_variable_name(name: str) -> bool:
-    """Return whether a text is the name of an environment variable that could hold a key, rather than a key itself."""
+    """Return whether a text is the name of an environment variable that could hold a key, instead of a key."""
     return name in os.environ or (VARIABLE.fullmatch(name) is not None and SECRET_NAME.search(name) is not None)
 
 
 def _secrets() -> dict[str, str]:
-    """Return the replacement for each secret of the environment."""
+    """Return the secrets in the environment, each with its replacement."""
     found: dict[str, str] = {}
     for name, value in os.environ.items():
         if SECRET_NAME.search(name):
@@ -84,7 +84,7 @@ def _secrets() -> dict[str, str]:
 
 
 def _spellings(value: str) -> set[str]:
-    """Return the spellings of a text in JSON, YAML, HTML, addresses, shells and sentences."""
+    """Return the ways in which a text is spelled in JSON, YAML, HTML, URLs, shell commands and sentences."""
     plain = {value, " ".join(value.split())}
     escaped = {json.dumps(way, ensure_ascii=ascii)[1:-1] for way in plain for ascii in (True, False)}
     quoted = {way.replace("'", "''") for way in plain} | {shlex.quote(way)[1:-1] for way in plain if "'" in way}
@@ -101,9 +101,9 @@ def _spellings(value: str) -> set[str]:
 
 @cache
 def _finder(secrets: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, str]]:
-    """Return a pattern for every spelling of a secret, and the replacements.
+    """Return a pattern that matches every spelling of every secret, and the replacement for each spelling.
 
-    Longer spellings come first, and short ones match as whole words only.
+    Longer spellings come first, and short ones match only as whole words.
     """
     long = {value: name for value, name in secrets if len(value) >= LONG or not value.isdecimal()}
     spelled = {way: name for value, name in long.items() for way in _spellings(value)}

@@ -1,7 +1,7 @@
 """Checks of configuration values against the annotations of the classes and functions that receive them.
 
-The signature of a class is the only definition of its arguments. A value that does not fit is reported here in one
-sentence, before any object is built.
+The signature of a class is the only definition of its arguments. A value that does not fit is reported in one sentence
+before any object is built.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ Text = str | Literal[""]  # a text that may be empty
 
 
 class Node:
-    """Annotation of an object that a configuration names by its ``_target_``."""
+    """Annotation for an object that a configuration specifies by ``_target_``."""
 
 
 class Unread:
-    """Placeholder for an annotation whose names are imported for type checkers only; any value fits it."""
+    """Placeholder for an annotation that uses names imported only for type checkers. Any value fits it."""
 
 
 def target_of(node: Mapping[str, Any], key: str = "") -> Any:
-    """Return the class or function that a node names.
+    """Import the class or function that a configuration node specifies.
 
     Raises:
-        FairlabError: The name cannot be imported.
+        FairlabError: The target cannot be imported, or is not callable.
     """
     name, place = node[TARGET], f"{key}.{TARGET}" if key else TARGET
     try:
@@ -58,11 +58,11 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
 
 
 def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one sentence for each of a node's values that does not fit its target's signature.
+    """Yield one sentence for each value of a configuration node that does not fit the signature of the node's target.
 
     Args:
         key: Dotted key of the node; empty if it has no key.
-        node: Node in plain containers.
+        node: Node as plain containers.
 
     Raises:
         FairlabError: The target does not exist.
@@ -82,9 +82,9 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
-    """Return the parameter annotations of a class or function by name, and whether it takes other arguments too.
+    """Return the annotations of a callable's parameters, and whether it accepts other keyword arguments.
 
-    An annotation whose names are imported for type checkers only is ``Unread``.
+    An annotation that uses names imported only for type checkers is replaced by :class:`Unread`.
     """
     written_in: Any = target
     function = inspect.unwrap(written_in.__init__ if inspect.isclass(target) else target)
@@ -110,14 +110,14 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
 
 
 def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]:
-    """Yield the reasons why a value does not fit an annotation, each a sentence that names the key.
+    """Yield one sentence, which names the key, for each reason why a value does not fit an annotation.
 
     Args:
         key: Dotted key of the value.
-        value: Value in plain containers.
-        hint: Annotation that the value has to fit.
-        nodes: Whether a mapping with a ``_target_`` is a node, whose target is imported; False for file content, which
-            imports no code.
+        value: Value as plain containers.
+        hint: Annotation that the value must fit.
+        nodes: Whether a mapping with ``_target_`` is a node whose target is imported. False for the content of files,
+            which must not import code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and takes_objects(hint):
@@ -154,7 +154,11 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
 
 
 def _faults_of_union(key: str, value: Any, hint: Any, nodes: bool) -> Iterator[str]:
-    """Yield the inner faults of the one alternative with the value's form, or else a sentence on all alternatives."""
+    """Yield the faults for a union type.
+
+    If exactly one alternative has the same form as the value (list or mapping), its faults are yielded. Otherwise, one
+    sentence lists all alternatives.
+    """
     tried = [(one, list(faults(key, value, one, nodes))) for one in get_args(hint)]
     if any(not found for _, found in tried):
         return
@@ -181,7 +185,7 @@ def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) 
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
-    """Yield the faults of the nodes within a value that may be anything."""
+    """Yield the faults of the nodes inside a value of any type."""
     parts: Any = ()
     if isinstance(value, Mapping):
         parts = ((_below(key, name), one) for name, one in value.items())
@@ -192,7 +196,7 @@ def _faults_inside(key: str, value: Any) -> Iterator[str]:
 
 
 def _is(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a plain type; a number must be finite."""
+    """Return whether a value has a plain type. Numbers must also be finite."""
     if get_origin(hint) is Literal:
         return any(type(value) is type(one) and value == one for one in get_args(hint))
     if isinstance(value, int) and abs(value) > sys.maxsize:  # more than 64 bits, which arrays do not hold
@@ -217,7 +221,7 @@ def _in_bounds(value: Any, hint: Any) -> bool:
 
 
 def described(hint: Any) -> str:
-    """Describe in words the values that fit an annotation."""
+    """Describe in words which values fit an annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
@@ -257,7 +261,10 @@ def _or(words: Sequence[str]) -> str:
 
 
 def has_items(value: Any) -> bool:
-    """Return whether a value can be iterated; an array without dimensions cannot, although it has the method."""
+    """Return whether a value can be iterated.
+
+    An array without dimensions cannot, although it has ``__iter__``.
+    """
     try:
         iter(value)
     except TypeError:
@@ -266,7 +273,7 @@ def has_items(value: Any) -> bool:
 
 
 def nearest_known(name: str, known: Iterable[str]) -> str:
-    """Return words that name the known name most similar to a wrong one, or an empty string if no name is similar.
+    """Suggest the known name that is most similar to a wrong one, or return an empty string if none is similar.
 
     Example:
         >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
@@ -277,7 +284,7 @@ def nearest_known(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value in command-line form, on one line, truncated if long."""
+    """Format a value as on the command line, on one line, truncated to :data:`SHOWN` characters."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split()) or "an empty text"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
@@ -302,7 +309,7 @@ def _is_mapping(hint: Any) -> bool:
 
 
 def takes_objects(hint: Any) -> bool:
-    """Return whether an annotation allows more than plain values."""
+    """Return whether an annotation accepts values other than plain ones."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(takes_objects(one) for one in arguments)
@@ -312,7 +319,7 @@ def takes_objects(hint: Any) -> bool:
 
 
 def _is_object(hint: Any) -> bool:
-    """Return whether an annotation allows only objects, which code passes in, and None."""
+    """Return whether an annotation accepts only objects, which are passed by code, or None."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return all(one is NoneType or _is_object(one) for one in arguments)

@@ -1,4 +1,4 @@
-"""Matching of the items that two runs share."""
+"""Matching of the items that two runs have in common."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Pairing:
     """Matched items of two runs.
 
     Attributes:
-        first, second: positions of the shared items in each run, in the same order.
-        by: key by which the items were matched: ``id`` or ``text``.
-        only_first, only_second: number of items that are in only one of the runs.
-        conflicts: number of items with the same identifier but different inputs, which are left out.
+        first, second: Positions of the matched items in each run, in the same order.
+        by: Key by which items were matched: ``id`` or ``text``.
+        only_first, only_second: Number of items that only the first or only the second run contains.
+        conflicts: Number of items with the same id but different inputs, which are left out.
     """
 
     first: list[int]
@@ -30,13 +30,13 @@ class Pairing:
 
 
 def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
-    """Match the items of two runs by identifier, or by input if identifiers do not refer to the same items.
+    """Match the items of two runs by id, or by input if the ids do not refer to the same items.
 
-    A shared identifier conflicts if both tools hashed the same kind of input and the hashes differ. If more than half
-    of the shared identifiers conflict, or none is shared, items are matched by their inputs.
+    An id conflicts if both tools hashed the same kind of input and the hashes differ. Items are matched by input if
+    more than half of the shared ids conflict, or if no id is shared.
 
     Raises:
-        FairlabError: the runs share no item.
+        FairlabError: The runs have no item in common.
     """
     by_id = _joined(first, second, first.ids, second.ids, "id")
     if _comparable(first.texts, second.texts):
@@ -54,12 +54,12 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
 
 
 def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether both runs kept inputs and hashed the same kind of content, as named before the colon."""
+    """Return whether both runs stored hashes of the same kind of input. The kind is the part before the colon."""
     return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
 
 
 def _numbered(texts: Sequence[str]) -> list[str]:
-    """Return keys that number items with the same input: the first, the second, and so on."""
+    """Append a running number to each text, so that repeated inputs have distinct keys."""
     seen: Counter[str] = Counter()
     keys = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""Citations of runs as BibTeX, and a paragraph on how they were made, for a paper's appendix."""
+"""BibTeX citations for runs, and a paragraph on how the runs were made, for the appendix of a paper."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ NAMED = ("method", "then", "augmentation", "rewriter", "data")
 
 
 def bibtex(records: Sequence[Record]) -> str:
-    """Return BibTeX of the methods, benchmarks, models and data of runs, and of fairlab.
+    """Return BibTeX entries for the methods, benchmarks, models and data of runs, and for fairlab.
 
-    Entries with the same key appear once. Names of the runs, and credits that are no BibTeX, become comments.
+    Each key occurs once. Names of runs, and credits that are not BibTeX entries, are written as comments.
     """
     entries: dict[str, str] = {}
     names = dict.fromkeys(record.name for record in records if record.name)
@@ -56,12 +56,12 @@ def bibtex(records: Sequence[Record]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as a comment line, with at signs spelled out, because BibTeX would read an entry from one on."""
+    """Return a text as a BibTeX comment. At signs are spelled out, because each would start an entry."""
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
 def _of_parts(record: Record) -> Iterable[str]:
-    """Yield the citations of a run's parts: first from its record, then from fairlab's own classes."""
+    """Yield the citations of a run's components: first from the record, then from fairlab's classes."""
     if said := record.provenance.get("method", {}).get("citation"):
         yield str(said).strip()
     for name in NAMED:
@@ -72,7 +72,7 @@ def _of_parts(record: Record) -> Iterable[str]:
 
 
 def _citation(target: str) -> str:
-    """Return the citation of one of fairlab's own classes; empty if there is no class of that name."""
+    """Return the citation of a class of fairlab; empty if the class does not exist."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name, None)
@@ -90,7 +90,7 @@ def _of_benchmarks(record: Record) -> Iterable[str]:
 
 
 def _of_tool(record: Record) -> Iterable[str]:
-    """Yield the citation of the tool that measured the run, if it was not fairlab."""
+    """Yield the citation of the tool that measured the run, unless fairlab did."""
     if results_file(record) is not None:
         tool = str(record.config.get("tool", ""))
         yield from (
@@ -111,7 +111,10 @@ def _of_models(record: Record) -> Iterable[str]:
 
 
 def _models(record: Record) -> dict[str, dict[str, Any]]:
-    """Return the facts about the weights of a run's models, by name, or by label for a model in a folder."""
+    """Return facts about the weights of a run's models, by name.
+
+    A model in a local folder is listed by its label or the name of the folder.
+    """
     facts = weights_of(record)
     if found := {_short(str(one["name"]), label): dict(one) for label, one in facts.items()}:
         return found
@@ -122,7 +125,7 @@ def _models(record: Record) -> dict[str, dict[str, Any]]:
 
 
 def _short(name: str, label: str) -> str:
-    """Return a model's name, or its label if the name is a path of this machine."""
+    """Return the name of a model, or its label or folder name if the name is an absolute path."""
     return label or Path(name).name if Path(name).is_absolute() else name
 
 
@@ -151,9 +154,9 @@ def _versions(records: Sequence[Record]) -> list[str]:
 
 
 def methods_paragraph(records: Sequence[Record]) -> str:
-    """Return LaTeX text on how runs were made and judged, with their command lines, for an appendix.
+    """Return LaTeX text for an appendix on how runs were made and judged, with their command lines.
 
-    Runs that differ only in their seed are described once.
+    Runs that differ only in their seed are described together.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
     for record in records:
@@ -184,7 +187,7 @@ def _of_runs(runs: Sequence[Record]) -> str:
 
 
 def _what(record: Record) -> str:
-    """Describe the purpose of a run and its models."""
+    """Describe in LaTeX what a run did, and with which models."""
     method, models = record.provenance.get("method", {}).get("title"), escaped(", ".join(_models(record)))
     if method:
         return f"{escaped(method)}{f' on {models}' if models else ''}"
@@ -196,7 +199,7 @@ def _what(record: Record) -> str:
 
 
 def in_lines(command: str, width: int = 64) -> str:
-    r"""Return a command wrapped at ``width`` with escaped line ends; a single word may be wider.
+    r"""Wrap a command into lines of up to ``width`` characters, joined by backslashes. A single word can be longer.
 
     Example:
         >>> print(in_lines("train 'a b' c=1", 11))
@@ -214,7 +217,7 @@ def in_lines(command: str, width: int = 64) -> str:
 
 
 def _measured(record: Record) -> str:
-    """Return the benchmarks of a run, each with the version of its definition and its number of items."""
+    """Describe in LaTeX the benchmarks of a run, each with its version and number of items."""
     found: dict[str, tuple[int, int]] = {}
     for reading in record.readings:
         if reading.phase != DATA:

@@ -9,7 +9,7 @@ from fairlab.reporting.page import Block, Fold, PageTable, Section
 
 
 def stage_section(record: Record) -> Section | None:
-    """Return a bar of the stages' seconds and a folded table of the stages; None for an older record without stages."""
+    """Return the section on the duration of a run's stages; None for older records, which have no stages."""
     stages = stages_of(record)
     if not stages:
         return None
@@ -30,7 +30,10 @@ def _row(taken: Stage, on_gpu: bool) -> list[str]:
 
 
 def _grouped(stages: dict[str, Stage]) -> dict[str, float]:
-    """Return seconds per part in order, merging a phase's benchmarks and, if there are too many, the shortest parts."""
+    """Return the seconds of each segment of the bar, in order.
+
+    The benchmarks of a phase form one segment. If there are too many segments, the shortest ones are merged.
+    """
     seconds: dict[str, float] = {}
     for name, taken in stages.items():
         phase = name.rpartition("/")[0]

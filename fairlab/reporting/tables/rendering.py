@@ -1,4 +1,4 @@
-"""Small tables as Markdown and as LaTeX."""
+"""Formatting of small tables in Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ESCAPED = {
 
 @dataclass(frozen=True)
 class Printed:
-    """Text of a cell, and whether it is bold."""
+    """Text of a table cell, and whether to print it in bold."""
 
     text: str
     bold: bool = False
@@ -48,7 +48,7 @@ LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on 
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
-    r"""Return a table in GitHub's Markdown.
+    r"""Format a table in GitHub Markdown.
 
     Example:
         >>> print(markdown(["method", "gap"], [[Printed("a|b"), Printed("0.1", bold=True)]]))
@@ -69,13 +69,15 @@ def _marked(entry: Printed) -> str:
 def latex(
     header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "", width: int = 0
 ) -> str:
-    """Return a LaTeX table for the package booktabs, with the first column left-aligned, the others right-aligned.
+    """Format a table in LaTeX for the booktabs package.
+
+    The first column is left-aligned and the others are right-aligned.
 
     Args:
         header: Name of each column.
-        rows: Entries of each row, one per column.
-        caption: Caption above the table; empty leaves it out.
-        note: Note below the table in small type; empty leaves it out.
+        rows: Cells of each row, one per column.
+        caption: Caption above the table; empty for none.
+        note: Note in small type below the table; empty for none.
         width: Number of characters after which column names and long row names are wrapped; 0 for no wrapping.
 
     Raises:
@@ -110,7 +112,7 @@ def latex(
 
 
 def _stacked(name: str, width: int) -> str:
-    """Return the name of a column, wrapped onto several lines."""
+    """Format a column name in LaTeX, wrapped onto several lines."""
     parts = textwrap.wrap(name.replace("_", "_ "), width) if width else [name]  # a line may end in an underscore
     lines = [_guarded(escaped(part.replace("_ ", "_"))) for part in parts]
     if len(lines) < 2:
@@ -119,12 +121,12 @@ def _stacked(name: str, width: int) -> str:
 
 
 def _guarded(start: str) -> str:
-    """Protect the start of a line, which the preceding line break could otherwise take as its argument."""
+    """Protect the start of a line that LaTeX could read as an argument of the preceding line break."""
     return "{}" + start if start.startswith(("[", "*")) else start
 
 
 def _row_name(entry: Printed, breakable: bool) -> str:
-    """Return the name of a row; if it is breakable, long words in it may be broken after a sign or anywhere."""
+    """Format a row name in LaTeX, with allowed line breaks in long words if ``breakable`` is true."""
     words = [
         r"\allowbreak{}".join(escaped(part) for part in textwrap.wrap(word, LONGEST_WORD) or [word])
         if breakable and len(word) > LONGEST_WORD
@@ -147,6 +149,6 @@ def escaped(text: str) -> str:
 
 
 def _set(entry: Printed) -> str:
-    """Return a cell, with minus signs instead of hyphens before numbers."""
+    """Format a cell in LaTeX, with minus signs instead of hyphens before numbers."""
     text = re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped(entry.text))
     return rf"\textbf{{{text}}}" if entry.bold and text else text
