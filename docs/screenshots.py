@@ -1,11 +1,11 @@
-"""Write the pictures of docs/images: every kind of page, made of the committed records, in a headless Chromium.
+"""Take screenshots of all kinds of pages, made from the committed records, with headless Chromium.
 
     python docs/screenshots.py [--check] [--run DIR] [--ensemble DIR] [--output DIR] [--width 1280]
 
-``pictures.json`` next to the pictures holds the date of each and a fingerprint of the page that it shows. ``--check``
-takes no picture: it lists the pictures whose page would differ today, and exits with 1 if there are any. Committed
-records have no per-item values, so figures of embeddings and of an ensemble's subgroups are missing; ``--run`` and
-``--ensemble`` take finished runs that have them instead.
+Screenshots are written to docs/images. ``pictures.json`` in the same folder holds the date of each screenshot and a
+fingerprint of its page. ``--check`` takes no screenshots: it lists those whose page has changed, and exits with 1 if
+there are any. Committed records have no per-item values, so plots of embeddings and of an ensemble's subgroups are
+missing. ``--run`` and ``--ensemble`` replace these records by finished runs that have the values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TEXTS = [
 
 
 def main() -> None:
-    """Make the pages in a temporary folder and take their pictures, or compare them with the present pictures."""
+    """Make the pages in a temporary folder, and take their screenshots or compare them with the existing ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="list the pictures that are older than what they show")
     parser.add_argument("--run", type=Path, default=EXPERIMENTS / "ccd/records/full")
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def outdated(made: dict[str, Path], folder: Path) -> list[str]:
-    """Return a line per picture in a folder that shows another page than the one made now."""
+    """Return one line for each screenshot in a folder whose page has changed."""
     known = json.loads((folder / "pictures.json").read_text(encoding="utf-8"))
     older = [name for name, page in made.items() if known.get(name, {}).get("shows") != fingerprint(page)]
     return [
@@ -77,7 +77,7 @@ def fingerprint(page: Path) -> str:
 
 
 class Shot(NamedTuple):
-    """Page to take a picture of, with the height to show and the state of the page in its address."""
+    """Page to take a screenshot of, with the height to show and the state of the page in its address."""
 
     page: Path
     height: int
@@ -85,7 +85,7 @@ class Shot(NamedTuple):
 
 
 def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
-    """Return the pages by the name of their picture."""
+    """Make all pages, and return them by the name of their screenshot."""
     runs = view(folder)
     return {
         "report": Shot(report(run, folder), 1500),
@@ -99,13 +99,13 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """Return a copy of records, so that no page is written beside those that are committed."""
+    """Copy records, so that no page is written next to the committed records."""
     without = shutil.ignore_patterns("model", "checkpoints", "*.html")
     return Path(shutil.copytree(source, folder / source.name, ignore=without))
 
 
 def report(run: Path, folder: Path) -> Path:
-    """Return the report of a run."""
+    """Write the report of a run."""
     from fairlab.record import Record
     from fairlab.reporting.report import write_report
 
@@ -113,7 +113,7 @@ def report(run: Path, folder: Path) -> Path:
 
 
 def sweep(folder: Path) -> Path:
-    """Return the page of a sweep over beta."""
+    """Write the page of a sweep over beta."""
     from fairlab.reporting.many_runs.sweep import write_sweep
     from fairlab.reporting.tables.grouping import headlines
     from fairlab.reporting.tables.runs import read_runs
@@ -126,7 +126,7 @@ def sweep(folder: Path) -> Path:
 
 
 def reproduction(folder: Path) -> Path:
-    """Return the page of a reproduced paper."""
+    """Write the page of a reproduced paper."""
     from fairlab.reporting.many_runs.reproduction import cells, read_matrix
     from fairlab.reporting.many_runs.study import write_study
     from fairlab.reproduce import finished_records
@@ -139,7 +139,7 @@ def reproduction(folder: Path) -> Path:
 
 
 def augmentation(folder: Path) -> Path:
-    """Return the page of counterfactual groups made of a few sentences."""
+    """Augment a few sentences, and return the report page."""
     file = folder / "texts.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
     options = ["+augmentation=counterfactual_groups", f"input={file}", f"output={folder / 'groups'}"]
@@ -148,7 +148,7 @@ def augmentation(folder: Path) -> Path:
 
 
 def view(folder: Path) -> Path:
-    """Return the page of all committed runs of a study."""
+    """Write the page of all committed runs of a study."""
     from fairlab import view as viewing
 
     runs = copied(EXPERIMENTS / "ccd/records/study", folder)
@@ -157,14 +157,17 @@ def view(folder: Path) -> Path:
 
 
 def places(page: Path, *names: str) -> list[str]:
-    """Return the positions of runs on a page of all runs, by their names."""
+    """Return the positions of named runs on a page of all runs."""
     (summary,) = re.findall(r'id="summary">(.*?)</script>', page.read_text(encoding="utf-8"), flags=re.DOTALL)
     known = [run["name"] for run in json.loads(summary)["runs"]]
     return [str(known.index(name)) for name in names]
 
 
 def take(shot: Shot, picture: Path, width: int, profile: Path) -> None:
-    """Write a picture of the top of a page in a few colours, as lossless WebP, which is half as large as PNG."""
+    """Take a screenshot of the top of a page.
+
+    It is saved as lossless WebP with few colours, which takes half as much space as PNG.
+    """
     from PIL import Image
 
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]

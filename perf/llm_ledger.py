@@ -1,8 +1,9 @@
-"""What the ledger costs a call, how fast it replays, and how many calls are kept in flight.
+"""Overhead of the ledger per call, speed of replaying calls, and number of concurrent calls.
 
-Plain: httpx2 and a semaphore, replies kept in a list, no ledger, no check of the schema. Ours: fairlab.llm with all of
-it. Both ask the same questions of the same server, a process of its own that answers every call after a fixed delay.
-The overhead is the difference a call, in wall time and in the client's CPU time; client and server share the cores.
+The plain client uses httpx2 and a semaphore, keeps replies in a list, and has neither a ledger nor a schema check.
+fairlab (*ours*) uses all of ``fairlab.llm``. Both send the same requests to the same server, a separate process that
+answers each call after a fixed delay. The overhead is the difference per call, in wall time and in CPU time of the
+client. Client and server share the cores.
 
     python perf/llm_ledger.py [--calls 1280] [--replayed 10000] [--concurrency 64] [--repeats 5] [--write]
 """
@@ -37,7 +38,7 @@ PROMPT = "A task with its examples. " * 100  # as long as the prompt of counterf
 
 
 def serve(pipe: Connection) -> None:
-    """Answer every call after the delay; send the port, then, on request, the most calls ever in flight."""
+    """Answer calls after a delay. Send the port first, and on request the highest number of concurrent calls."""
     body = {"choices": [{"message": {"content": REPLY}, "finish_reason": "stop"}]}
     body["usage"] = {"prompt_tokens": 700, "completion_tokens": 40}
     content = json.dumps(body).encode()
@@ -68,7 +69,10 @@ def serve(pipe: Connection) -> None:
 
 @contextmanager
 def server():
-    """Address of a server in a process of its own, and a function that stops it and gives its most calls in flight."""
+    """Start a server process, and yield its address and a function that stops it.
+
+    The function returns the highest number of concurrent calls.
+    """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
     process.start()
@@ -85,7 +89,7 @@ def server():
 
 
 def asked(count: int) -> list[Request]:
-    """Different questions with the same long beginning."""
+    """Return different requests that share a long prefix."""
     return [
         Request(({"role": "system", "content": PROMPT}, {"role": "user", "content": f"Text {k}."}), schema=SCHEMA)
         for k in range(count)
@@ -93,7 +97,7 @@ def asked(count: int) -> list[Request]:
 
 
 def plain(url: str, requests: list[Request], concurrency: int) -> list[dict]:
-    """Ask without a ledger."""
+    """Send the requests without a ledger."""
 
     async def one(client: httpx2.AsyncClient, slot: asyncio.Semaphore, request: Request) -> dict:
         payload = {"model": "m", "messages": list(request.messages), "max_tokens": 1024, "temperature": 0.0}
@@ -112,7 +116,10 @@ def plain(url: str, requests: list[Request], concurrency: int) -> list[dict]:
 
 
 def writing_seconds(folder: Path, count: int) -> float:
-    """Seconds a call of the ledger's own work: look up, claim, note what was spent, record."""
+    """Return the seconds per call that the ledger needs for its own work.
+
+    This work consists of looking up the call, claiming it, recording its cost and storing the reply.
+    """
     ledger = Ledger(folder / "writing.sqlite")
     requests = asked(count)
     reply = Reply(ExchangeOutcome.OK, REPLY, "", 1, 700, 40, DELAY)
@@ -127,7 +134,7 @@ def writing_seconds(folder: Path, count: int) -> float:
 
 
 def replay_seconds(folder: Path, count: int) -> float:
-    """Seconds to open a ledger and answer a number of calls from it, parsing every reply."""
+    """Return the seconds that it takes to open a ledger and to replay calls from it, including parsing of replies."""
     ledger = Ledger(folder / "replay.sqlite")
     requests = asked(count)
     recorder = LLM(None, "m", ledger)
@@ -145,7 +152,7 @@ def replay_seconds(folder: Path, count: int) -> float:
 
 
 def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[str, object]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     requests = asked(calls)
     with tempfile.TemporaryDirectory() as name, server() as (url, most_in_flight):
         folder = Path(name)
@@ -183,12 +190,12 @@ def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[s
 
 
 def overhead(seconds: dict[str, list[float]], calls: int) -> float:
-    """Median difference of ours to plain, a call."""
+    """Return the median difference between fairlab and the plain client, in seconds per call."""
     return statistics.median((a - b) / calls for a, b in zip(seconds["ours"], seconds["plain"], strict=True))
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, machine = result["settings"], result["machine"]
     medians = {name: statistics.median(seconds) for name, seconds in result["seconds"].items()}
     rows = [

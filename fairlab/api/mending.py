@@ -95,7 +95,7 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
         model: Encoder, as accepted by :func:`fairlab.debias`; with ``data``, a classifier, as accepted by
             :func:`fairlab.audit`.
         axis: Demographic axis, such as ``gender``. A classifier accepts a list of several axes.
-        keep: Largest accepted change for the worse in utility, as ``NAME:CHANGE``. The default is ``stsb:-0.5`` for
+        keep: Largest accepted loss of utility, as ``NAME:CHANGE``. The default is ``stsb:-0.5`` for
             encoders and ``accuracy:-2`` for classifiers.
         data: Labelled rows for a classifier, of which a third is held out for confirmation; None for an encoder.
         settings: ``methods``, ``scale``, ``seed``, ``limit``, ``name`` and ``output`` (a new folder, or the folder of
