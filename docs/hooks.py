@@ -15,7 +15,7 @@ from fairlab.reporting.view.browsing import browse, view_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
-# Pages elsewhere in the repository, by their place on the site.
+# Files outside of docs/ that become pages, each with its path on the site.
 ELSEWHERE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -45,7 +45,7 @@ ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"tutorials/{path.stem}.md"
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 }
-RUNS = {"experiments/atlas/records": "atlas_runs.html"}  # folders of records, and the page that shows their runs
+RUNS = {"experiments/atlas/records": "atlas_runs.html"}  # page that shows the runs, by folder of records
 
 
 def on_config(config: Any) -> Any:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
-COLOURS = 64  # in a picture; more are invisible, and make files half as large again
+COLOURS = 64  # number of colours in a screenshot; more are not visible, and make files 50 % larger
 TEXTS = [
     "She told her brother that the nurse had left.",
     "The chairman kissed his wife.",
@@ -52,7 +52,7 @@ def main() -> None:
         dates = {}
         for name, shot in made.items():
             picture = chosen.output / f"{name}.webp"
-            take(shot, picture, chosen.width, Path(folder) / "profile")
+            take_screenshot(shot, picture, chosen.width, Path(folder) / "profile")
             dates[name] = {"taken": date.today().isoformat(), "shows": fingerprint(shot.page)}
             print(f"{picture}: {shot.page.stat().st_size:,} bytes of HTML")
         (chosen.output / "pictures.json").write_text(json.dumps(dates, indent=1) + "\n", encoding="utf-8")
@@ -98,7 +98,7 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
     }
 
 
-def copied(source: Path, folder: Path) -> Path:
+def copy_records(source: Path, folder: Path) -> Path:
     """Copy records, so that no page is written next to the committed records."""
     without = shutil.ignore_patterns("model", "checkpoints", "*.html")
     return Path(shutil.copytree(source, folder / source.name, ignore=without))
@@ -109,7 +109,7 @@ def report(run: Path, folder: Path) -> Path:
     from fairlab.record import Record
     from fairlab.reporting.report import write_report
 
-    return write_report(Record.load(copied(run, folder)))
+    return write_report(Record.load(copy_records(run, folder)))
 
 
 def sweep(folder: Path) -> Path:
@@ -120,7 +120,7 @@ def sweep(folder: Path) -> Path:
 
     runs = folder / "beta"
     for name in ("beta_0", "beta_0.5", "seed_42", "seed_43", "seed_44", "beta_1.5"):
-        copied(EXPERIMENTS / "ccd/records" / name, runs)
+        copy_records(EXPERIMENTS / "ccd/records" / name, runs)
     records = read_runs(runs)
     return write_sweep(runs, records, headlines(records))
 
@@ -151,7 +151,7 @@ def view(folder: Path) -> Path:
     """Write the page of all committed runs of a study."""
     from fairlab import view as viewing
 
-    runs = copied(EXPERIMENTS / "ccd/records/study", folder)
+    runs = copy_records(EXPERIMENTS / "ccd/records/study", folder)
     viewing.main([str(runs)])
     return runs / "view.html"
 
@@ -163,7 +163,7 @@ def places(page: Path, *names: str) -> list[str]:
     return [str(known.index(name)) for name in names]
 
 
-def take(shot: Shot, picture: Path, width: int, profile: Path) -> None:
+def take_screenshot(shot: Shot, picture: Path, width: int, profile: Path) -> None:
     """Take a screenshot of the top of a page.
 
     It is saved as lossless WebP with few colours, which takes half as much space as PNG.

@@ -23,8 +23,8 @@ from typing import Any
 from harness import FOLDER, results
 from tables import SCRIPTS
 
-LEAST = 0.8  # share of the committed ratio
-# What a script takes next to --write, by the option that gives it.
+LEAST = 0.8  # smallest accepted share of the committed ratio
+# Arguments of each script in addition to --write: the option of this command that provides the value, and the flag.
 TAKES = {
     "rewriting": ("augly", "--augly"),
     "safety_scoring": ("packages",),

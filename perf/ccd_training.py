@@ -41,7 +41,7 @@ class Plain:
         order = list(range(len(groups)))
         random.Random(0).shuffle(order)
         self.batches = [[groups[k] for k in order[start : start + batch]] for start in range(0, len(order), batch)]
-        self.timed = self.batches[:sample]  # in random order, so any are typical
+        self.timed = self.batches[:sample]  # the order is random, so any batches are representative
         self.optimizer = torch.optim.Adam(self.encoder.parameters(), lr=LR)
 
     def embed(self, encoder: Backbone, texts: list[str]) -> Tensor:

@@ -22,7 +22,7 @@ from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
 
 RESULTS = results("db_index")
 ENTRIES, WIDTH, CLUSTERS = 5_000, 384, 8
-COMPARED = 20_620  # abusive tweets of Davidson et al. 2017
+COMPARED = 20_620  # number of abusive tweets in Davidson et al. 2017
 PART = 500
 
 

@@ -34,9 +34,9 @@ from harness import machine, matmul_peak, results
 
 RESULTS, SMALL = results("gpu_check"), results("gpu_check_tiny")
 HERE = Path(__file__).resolve().parent
-LEAST = 5  # seconds for which a command is started
-THREADS = 2  # of each process, where several run at a time
-CPU_PATIENCE = 5  # how many times the time limit of a part a CPU gets
+LEAST = 5  # minimum number of remaining seconds to start a command
+THREADS = 2  # threads per process if several run at the same time
+CPU_PATIENCE = 5  # factor by which a part's time limit is multiplied on a CPU
 
 
 def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
     """
     started = time.perf_counter()
     for name in {command.name for command in part.commands}:
-        shutil.rmtree(folder / name, ignore_errors=True)  # of an earlier check in the same folder
+        shutil.rmtree(folder / name, ignore_errors=True)  # left by an earlier check in the same folder
     result: dict[str, Any] = {"title": part.title, "commands": [], "state": "done"}
     try:
         for command in part.commands:

@@ -17,7 +17,7 @@ from fairlab.data.groups import read_groups
 from fairlab.types import Group
 
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-WORDS = 8_000  # pieces that are learned of the sentences; the models' vocabularies are larger
+WORDS = 8_000  # size of the trained vocabularies; the models' vocabularies are larger
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def make_model(
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     body = model.base_model
-    embeddings = {one.weight for one in body.modules() if isinstance(one, torch.nn.Embedding)}  # shared ones once
+    embeddings = {one.weight for one in body.modules() if isinstance(one, torch.nn.Embedding)}  # counts tied ones once
     weights = sum(one.numel() for one in body.parameters())
     return {
         "weights": sum(one.numel() for one in model.parameters()),
@@ -165,11 +165,11 @@ def byte_pairs(groups: list[Group], length: int) -> Any:
 def write_texts(folder: Path, groups: list[Group], sizes: Sizes) -> None:
     """Write groups with long, mixed and short texts, running text, labelled texts, and pairs for two tasks."""
     drawn = random.Random(0)
-    long = [joined(k, groups, drawn, sizes.long) for k in range(sizes.groups)]
-    mixed = [joined(k, groups, drawn, round(sizes.long * drawn.betavariate(1, 3))) for k in range(sizes.groups)]
+    long = [join_groups(k, groups, drawn, sizes.long) for k in range(sizes.groups)]
+    mixed = [join_groups(k, groups, drawn, round(sizes.long * drawn.betavariate(1, 3))) for k in range(sizes.groups)]
     write_rows(folder / "long.jsonl", long)
     write_rows(folder / "mixed.jsonl", mixed)
-    write_rows(folder / "short.jsonl", [joined(k, groups, drawn, 1) for k in range(sizes.groups)])
+    write_rows(folder / "short.jsonl", [join_groups(k, groups, drawn, 1) for k in range(sizes.groups)])
     words = 0
     with (folder / "running.txt").open("w", encoding="utf-8") as file:
         while words < sizes.words:
@@ -185,7 +185,7 @@ def write_texts(folder: Path, groups: list[Group], sizes: Sizes) -> None:
     write_crows_pairs(folder / "crows_pairs.csv", groups[:120])
 
 
-def joined(number: int, groups: list[Group], drawn: random.Random, words: int) -> dict[str, Any]:
+def join_groups(number: int, groups: list[Group], drawn: random.Random, words: int) -> dict[str, Any]:
     """Return a counterfactual group whose texts have at least ``words`` words, made by joining random groups."""
     versions: dict[str, str] = {}
     while not versions or len(versions["neutral"].split()) < words:

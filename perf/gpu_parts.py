@@ -10,10 +10,10 @@ from typing import Any
 from fairlab.record import Record
 from fairlab.run.planned import planned
 
-# Largest differences allowed: of losses, of readings, and of readings that are a share of items, in per cent.
+# Largest accepted differences between losses, between readings, and between readings that are percentages of items.
 BOUNDS = {"float32": 1e-3, "bfloat16": 5e-2, "resumed": 1e-4, "sharded": 1e-4, "readings": 2e-3, "per cent": 2.0}
 
-COMPILING = 60  # further steps of compiled training, so that those that compile are not timed
+COMPILING = 60  # additional steps of compiled training, so that compilation is not timed
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ from shortcut import LABELS, texts
 
 RESULTS = results("growth")
 FIGURES = RESULTS.parents[1] / "figures"
-WIDE, HIGH = 230, 130  # of a panel
+WIDE, HIGH = 230, 130  # size of a panel
 STYLE = "text{font:11px sans-serif;fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1764ab}.point{fill:#1764ab}"
 WIDTH, NARROW, COMPARED = 384, 32, 5_000
 NAMES = ("Robert", "Mary", "Thomas", "Sarah")
-ABOVE = 0.2  # seconds more than the smallest size that count for the fit
+ABOVE = 0.2  # minimum seconds more than the smallest size for a point to count in the fit
 
 
 def gamma(size: int, folder: Path) -> Callable[[], object]:
@@ -71,7 +71,7 @@ def pretraining(size: int, folder: Path) -> Callable[[], object]:
     """Prepare the processing of novels for pretraining: perturbation of all people, tokenization and packing."""
     from prepared_corpus import data, write_text
 
-    write_text(folder / "text.txt", size / 1e3)  # a thousand are a megabyte
+    write_text(folder / "text.txt", size / 1e3)  # size is in kilobytes
     return lambda: data(folder / "text.txt", folder / "kept", "everybody")
 
 

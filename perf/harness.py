@@ -14,7 +14,7 @@ import torch
 
 from fairlab.run.environment import environment
 
-FOLDER = "PERF_RESULTS"  # variable with a folder for figures that are not to replace the committed ones
+FOLDER = "PERF_RESULTS"  # environment variable with a folder for figures that must not replace the committed ones
 
 
 def results(script: str) -> Path:
@@ -105,7 +105,7 @@ def main_of_a_million(
     parser.add_argument("--million", type=int, default=1_000_000, help="size of the large run")
     parser.add_argument("--write", action="store_true", help=f"write {results.name}")
     arguments = parser.parse_args()
-    big = large(arguments.million)  # first: the peak of memory is the whole process's
+    big = large(arguments.million)  # must run first, because the peak memory is that of the whole process
     result = measure(arguments.repeats) | {"large": big}
     print(table(result))
     if arguments.write:

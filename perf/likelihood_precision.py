@@ -52,19 +52,19 @@ def measure(models: list[str], pairs: int, examples: int) -> dict[str, object]:
         for dtype in DTYPES:
             scorer = likelihood(fairlab.load(name, dtype=dtype))
             for task, score in (("crows_pairs", sentences), ("stereoset", candidates)):
-                score(scorer, chosen[task][:2])  # warm
+                score(scorer, chosen[task][:2])  # warm-up
                 started = time.process_time()
                 scores[task, dtype] = score(scorer, chosen[task])
                 seconds[task, dtype] = time.process_time() - started
         found[name] = {
-            task: apart(*(scores[task, dtype] for dtype in DTYPES))
+            task: compare_scores(*(scores[task, dtype] for dtype in DTYPES))
             | {"ratio": seconds[task, "float32"] / seconds[task, "bfloat16"]}
             for task in chosen
         }
     return {"machine": machine(), "models": found}
 
 
-def apart(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
+def compare_scores(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
     """Compare exact and rounded scores (N, K).
 
     Returns:

@@ -30,7 +30,7 @@ from fairlab.llm.server import Server
 from harness import interleaved_seconds, machine, results
 
 RESULTS = results("llm_ledger")
-DELAY = 0.05  # seconds; a quick answer of a real server
+DELAY = 0.05  # in seconds; a fast response of a real server
 REPLY = json.dumps({"neutral": "They left.", "man": "He left.", "woman": "She left.", "confidence": 0.9})
 KEYS = ["neutral", "man", "woman", "confidence"]
 SCHEMA = {"type": "object", "required": KEYS, "properties": {name: {"type": "string"} for name in KEYS[:3]}}
@@ -88,7 +88,7 @@ def server():
         process.join()
 
 
-def asked(count: int) -> list[Request]:
+def make_requests(count: int) -> list[Request]:
     """Return different requests that share a long prefix."""
     return [
         Request(({"role": "system", "content": PROMPT}, {"role": "user", "content": f"Text {k}."}), schema=SCHEMA)
@@ -121,7 +121,7 @@ def writing_seconds(folder: Path, count: int) -> float:
     This work consists of looking up the call, claiming it, recording its cost and storing the reply.
     """
     ledger = Ledger(folder / "writing.sqlite")
-    requests = asked(count)
+    requests = make_requests(count)
     reply = Reply(ExchangeOutcome.OK, REPLY, "", 1, 700, 40, DELAY)
     started = time.perf_counter()
     for k, request in enumerate(requests):
@@ -136,7 +136,7 @@ def writing_seconds(folder: Path, count: int) -> float:
 def replay_seconds(folder: Path, count: int) -> float:
     """Return the seconds that it takes to open a ledger and to replay calls from it, including parsing of replies."""
     ledger = Ledger(folder / "replay.sqlite")
-    requests = asked(count)
+    requests = make_requests(count)
     recorder = LLM(None, "m", ledger)
     for request in requests:
         ledger.put(
@@ -153,7 +153,7 @@ def replay_seconds(folder: Path, count: int) -> float:
 
 def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[str, object]:
     """Measure and return all figures of the script."""
-    requests = asked(calls)
+    requests = make_requests(calls)
     with tempfile.TemporaryDirectory() as name, server() as (url, most_in_flight):
         folder = Path(name)
         number = iter(range(1000))
@@ -182,7 +182,7 @@ def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[s
             "delay": DELAY,
             "seconds": seconds,
             "overhead_seconds": overhead(seconds, calls),
-            "overhead_cpu_seconds": overhead({name: taken[1:] for name, taken in cpu.items()}, calls),  # less warm-up
+            "overhead_cpu_seconds": overhead({name: taken[1:] for name, taken in cpu.items()}, calls),  # skips warm-up
             "writing_seconds": writing_seconds(folder, calls),
             "replay_seconds": replay_seconds(folder, replayed),
             "most_in_flight": most_in_flight(),

@@ -37,9 +37,9 @@ from likelihoods import load
 from mlm_pretraining import NOVEL, VALUES
 
 RESULTS = results("loading")
-SIZES = {32: 1, 256: 8, 2048: 64}  # blocks of a step and ranks
+SIZES = {32: 1, 256: 8, 2048: 64}  # number of ranks by number of blocks per step
 WORKERS = 2
-STEP = 0.05  # seconds of a device
+STEP = 0.05  # simulated seconds per training step
 
 
 def text(backbone: Backbone, size: int, folder: Path) -> PackedText:
@@ -83,14 +83,14 @@ def main_thread(batches: Iterator[Any], steps: int) -> float:
     return taken / steps
 
 
-def masking(backbone: Backbone) -> MLM:
+def masking_method(backbone: Backbone) -> MLM:
     """Return a training method that masks tokens."""
     return MLM(backbone, **VALUES)
 
 
 def measure(backbone: Backbone, steps: int, repeats: int) -> dict[str, object]:
     """Measure and return all figures of the script."""
-    method, sizes = masking(backbone), {}
+    method, sizes = masking_method(backbone), {}
     with tempfile.TemporaryDirectory() as folder:
         for size, ranks in SIZES.items():
             mlm.ranks = lambda ranks=ranks: ranks  # type: ignore[misc]

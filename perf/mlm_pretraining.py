@@ -75,7 +75,7 @@ def block_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> li
         block=None,
         validation=0.05,
         batch_size=max(1, round(tokens / (backbone.max_length - 2))),
-        limit_characters=max(200_000, 60 * steps * tokens),  # enough to hold some out
+        limit_characters=max(200_000, 60 * steps * tokens),  # enough text to hold some out for validation
         encoder=backbone,
         epochs=1,
         seed=0,

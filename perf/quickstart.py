@@ -25,8 +25,8 @@ RESULTS = results("quickstart")
 COMMAND = ["+experiment=ccd_bert"]
 WAYS = {"float32": [], "mixed precision": ["training=mixed"]}
 SHOWN = {"cced/embedded/gap": "CCED's gap", "stsb/dev/spearman": "STS-B, Spearman"}
-FIRST_ITEMS = "items/before/*.safetensors"  # kept as soon as a benchmark has been measured
-UNBUFFERED = os.environ | {"PYTHONUNBUFFERED": "1"}  # else the first line comes with the last
+FIRST_ITEMS = "items/before/*.safetensors"  # written as soon as a benchmark is measured
+UNBUFFERED = os.environ | {"PYTHONUNBUFFERED": "1"}  # otherwise, all lines arrive at the end
 COUNTED = """
 import json, sys
 from torch.utils.flop_counter import FlopCounterMode

@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "rewriting"))
 from sets import TOKEN, Rewriting, bias_words, crows, winogender
 
 RESULTS = results("rewriting")
-# Runs in AugLy's environment: sentences in, their rewrites and the best time out.
+# Script for AugLy's environment: reads sentences, and prints their rewrites and the best time.
 AUGLY = """
 import json, sys, time
 import augly.text

@@ -43,17 +43,17 @@ TARGETS = {"gender": "woman", "race": "black", "age": "senior"}
 
 
 @cache
-def as_it_comes() -> Any:
+def load_plain_spacy() -> Any:
     """Load spaCy's model with the components that the rules need, without fairlab's optimisations."""
     name = next(name for name in MODELS if spacy.util.is_package(name))
     return spacy.load(name, exclude=["lemmatizer", "attribute_ruler", "senter"])
 
 
-def plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[str]:
+def rewrite_plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[str]:
     """Rewrite texts in the plain way, by parsing all of them."""
     choice, made = WholeText(target), []
     views = [read_cased(text) for text in texts]
-    docs = as_it_comes().pipe((unaccented(view.text) for view in views), batch_size=64)
+    docs = load_plain_spacy().pipe((unaccented(view.text) for view in views), batch_size=64)
     for view, doc in zip(views, docs, strict=True):
         text, syntax = view.text, Syntax(doc)
         turned = choice(rewriter.finder.find(text, syntax), text, syntax)
@@ -69,7 +69,7 @@ def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], 
         goals = [target] * len(texts)
         found[f"{axis}, whole text to {target}"] = (
             len(texts),
-            lambda one=rewriter, to=target: plainly(one, texts, to),
+            lambda one=rewriter, to=target: rewrite_plainly(one, texts, to),
             lambda one=rewriter, to=goals: one.rewrite_all(texts, to),
         )
     rewriter = RuleRewriter(load_lexicon("gender"))
@@ -79,14 +79,14 @@ def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], 
     found["gender, one person, texts with a word alone"] = (
         len(own),
         lambda: rewriter.rewrite_entities(
-            own, selections, list(as_it_comes().pipe((read_cased(text).text for text in own), batch_size=64))
+            own, selections, list(load_plain_spacy().pipe((read_cased(text).text for text in own), batch_size=64))
         ),
         lambda: rewriter.rewrite_entities(own, selections),
     )
     return found
 
 
-def lexically(texts: Sequence[str]) -> dict[str, Callable[[], list[str]]]:
+def lexical_ways(texts: Sequence[str]) -> dict[str, Callable[[], list[str]]]:
     """Return, for each task, a function that rewrites in the lexical mode."""
     rewriters = {axis: RuleRewriter(load_lexicon(axis), mode="lexical") for axis in TARGETS}
     return {
@@ -101,7 +101,7 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
     load_pipeline()
     found = {}
     for name, (number, plain, ours) in ways(texts).items():
-        equal = plain() == ours()  # and warms both
+        equal = plain() == ours()  # this is also the warm-up
         seconds: dict[str, list[float]] = {"plain": [], "ours": []}
         for _ in range(repeats):
             for way, run in (("plain", plain), ("ours", ours)):
@@ -118,8 +118,8 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
             "equal": equal,
         }
     lexical = {}
-    for name, run in lexically(texts).items():
-        run()  # builds its tables
+    for name, run in lexical_ways(texts).items():
+        run()  # warm-up, which builds lookup tables
         times = []
         for _ in range(max(repeats, 5)):
             started = time.process_time()

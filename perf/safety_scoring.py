@@ -35,7 +35,7 @@ from harness import machine, results
 from safety_sources import texts_of
 from safety_startup import export
 
-AT_A_TIME = 1_000  # texts in a batch
+AT_A_TIME = 1_000  # number of texts in a batch
 RESULTS = results("safety_scoring")
 WAYS = {"one": 1, "two": 2}
 

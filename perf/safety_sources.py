@@ -41,8 +41,8 @@ from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from harness import machine, results
 
 RESULTS = results("safety_sources")
-PART = 1_000  # texts scored at a time
-FITTED = 4_000  # texts that the models are fitted on
+PART = 1_000  # number of texts scored at a time
+FITTED = 4_000  # number of texts on which the models are fitted
 Array = np.ndarray
 
 
@@ -103,14 +103,14 @@ def ensemble_of(sources: Sources, texts: list[str]) -> Ensemble:
     return Ensemble(models, {"features": sources.features, "sources": versions, "harms": harms})
 
 
-def exported(ensemble: Ensemble, sources: Sources) -> Ensemble:
+def export_and_load(ensemble: Ensemble, sources: Sources) -> Ensemble:
     """Export an ensemble and load it again, as for scoring."""
     with tempfile.TemporaryDirectory() as place:
         save_ensemble(ensemble.models, sources, Path(place))
         return load_ensemble(Path(place))
 
 
-def timed(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) -> tuple[float, float, Array]:
+def time_scoring(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) -> tuple[float, float, Array]:
     """Score texts, and return the wall time, the CPU time and the scores."""
     started, busy = time.perf_counter(), time.process_time()
     rows = [row for first in range(0, len(texts), PART) for row in score(texts[first : first + PART])]
@@ -124,19 +124,19 @@ def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
     load = os.getloadavg()[0]
     texts = texts_of(count)
     sources = {"plain": sources_of(folder, PlainBiLSTM), "ours": sources_of(folder, BiLSTM)}
-    ensemble = exported(ensemble_of(sources["ours"], texts), sources["ours"])
+    ensemble = export_and_load(ensemble_of(sources["ours"], texts), sources["ours"])
     ways = {name: Columns(ensemble, found) for name, found in sources.items()}
     rates: dict[str, dict[str, list[float]]] = {name: {"wall": [], "cpu": []} for name in ways}
     for way in ways.values():
-        timed(way, texts[:PART])
+        time_scoring(way, texts[:PART])
     for _ in range(repeats):
         scores = {}
         for name, way in ways.items():
-            wall, cpu, scores[name] = timed(way, texts)
+            wall, cpu, scores[name] = time_scoring(way, texts)
             rates[name]["wall"].append(len(texts) / wall)
             rates[name]["cpu"].append(len(texts) / cpu)
         apart = float(np.abs(scores["plain"] - scores["ours"]).mean())
-        if apart > 1e-4:  # a rank may tip over by the last digit of a score
+        if apart > 1e-4:  # single scores can differ, because rounding can change a rank
             raise SystemExit(f"the two ways differ by {apart:.2g} on average")
     return {
         "machine": machine(),

@@ -58,7 +58,7 @@ def export(folder: Path, names: list[str], packages: str) -> None:
     write_sources({name: FIVE[name] for name in names}, folder)
 
 
-def scored(folder: Path, names: list[str], packages: str, texts: list[str], more: str = "") -> dict[str, float]:
+def run_score(folder: Path, names: list[str], packages: str, texts: list[str], more: str = "") -> dict[str, float]:
     """Run ``fairlab score`` once, and return its wall time and CPU time in seconds and its peak memory in bytes."""
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "texts.jsonl"
@@ -88,10 +88,11 @@ def measure(packages: str, count: int, repeats: int) -> dict[str, object]:
             export(folders[name], names, packages)
         for repeat in range(repeats + 1):
             for name, (names, more) in ways.items():
-                found = scored(folders[name], names, packages, texts[:1], more)
-                seconds[name] += [found] if repeat else []  # the first brings files into memory
+                found = run_score(folders[name], names, packages, texts[:1], more)
+                seconds[name] += [found] if repeat else []  # the first repeat fills the file cache
         memory = {
-            name: scored(folders[name], names, packages, texts, more)["memory"] for name, (names, more) in ways.items()
+            name: run_score(folders[name], names, packages, texts, more)["memory"]
+            for name, (names, more) in ways.items()
         }
     return {
         "machine": machine(),

@@ -20,7 +20,7 @@ from fairlab.metrics.permutation_test import SAMPLED_SPLITS, weat_p_value
 from harness import interleaved_seconds, machine, results
 
 RESULTS = results("seat_permutations")
-TARGETS = 80  # on each side
+TARGETS = 80  # number of associations per side
 PART = 20
 
 

@@ -32,7 +32,7 @@ SCRIPTS = [
     "loading",
     "training_memory",
     "gpu_check",
-]  # whose figures are in results/
+]  # scripts whose figures are in results/
 ELSEWHERE = ("loading", "training_memory", "gpu_check")  # shown on another page
 
 

@@ -42,7 +42,7 @@ from mlm_pretraining import NOVEL, VALUES
 RESULTS = results("training_memory")
 BLOCK, BATCH, STEPS = 128, 16, 3
 WHAT = ("none", "full")
-# Freed memory goes back at once, as a device's allocator reuses it; else freed memory would count as used.
+# Return freed memory to the system at once, because it would otherwise count as used.
 FREED = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 WAYS = {"one process": (1, "auto"), "DDP, two processes": (2, "ddp"), "FSDP, two processes": (2, "fsdp")}
 
@@ -77,7 +77,7 @@ def model(layers: int, width: int) -> Backbone:
     return Backbone(BertForMaskedLM(config), load().tokenizer, pooling="mean", max_length=BLOCK, normalize=False)
 
 
-def warm() -> None:
+def warm_up() -> None:
     """Train a small model for one step, so that the libraries' one-time allocations are not counted."""
     small = model(1, 64).model
     optimizer = torch.optim.AdamW(small.parameters(), fused=True)
@@ -88,7 +88,7 @@ def warm() -> None:
 
 def train(folder: Path, layers: int, width: int, strategy: str, recompute: str) -> None:
     """Train for a few steps, and write the memory of rank 0 to a file."""
-    warm()
+    warm_up()
     backbone = model(layers, width)
     data = PackedText(
         paths=[str(locate(NOVEL))],

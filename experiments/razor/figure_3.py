@@ -30,10 +30,10 @@ from fairlab.types import Row
 
 COUNT = 500
 SEED = 42
-WORDS = ("no", "not")  # counted in the paper
+WORDS = ("no", "not")  # words counted in the paper
 
 
-def drawn(made: Path) -> list[Row]:
+def sample_rows(made: Path) -> list[Row]:
     """Sample rewritten rows, and return them in the order of the data."""
     rows = [one for one in dataset_rows(str(made), FIELDS) if isinstance(one, Row) and one.extra["rewritten"]]
     kept = [one for one in rows if not held_out(one.fields[0], SHARE)]
@@ -44,7 +44,7 @@ def drawn(made: Path) -> list[Row]:
 def original(row: Row) -> str:
     """Return the original claim of a rewritten row."""
     fields = split_fields(row.extra["source_text"], row.fields)
-    assert fields is not None  # the rounds wrote it from as many fields
+    assert fields is not None  # RAZOR keeps the number of fields
     return fields[1]
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("made", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
-    rows = drawn(arguments.made)
+    rows = sample_rows(arguments.made)
     record = record_in(arguments.out, "experiments/razor/figure_3.py")
     claims = {
         "original": [original(one) for one in rows],

@@ -29,7 +29,7 @@ READ = 100
 SEED = 42
 
 
-def offered(run: Path) -> dict[int, tuple[str, str]]:
+def proposed_rewrites(run: Path) -> dict[int, tuple[str, str]]:
     """Return, by index of the pair, the proposed rewrite and the check's objection; no objection is an empty text."""
     found = {}
     for file in sorted((run / "rounds").glob("round-*.json")):
@@ -45,7 +45,7 @@ def offered(run: Path) -> dict[int, tuple[str, str]]:
 def main(out: Path, pairs: Path, runs: dict[str, Path]) -> None:
     """Sample rewrites, and write both files."""
     rows = [one for one in dataset_rows(str(pairs), FIELDS) if isinstance(one, Row)]
-    by_check = {name: offered(run) for name, run in runs.items()}
+    by_check = {name: proposed_rewrites(run) for name, run in runs.items()}
     first = next(iter(by_check.values()))
     places = sorted(random.Random(SEED).sample(sorted(first), READ))
     sheet, texts = io.StringIO(), []

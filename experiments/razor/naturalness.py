@@ -32,7 +32,7 @@ from fairlab.types import Row
 RISE = inspect.signature(Symmetric).parameters["rise"].default
 
 
-def raised(symmetric: Path, ids: list[str]) -> np.ndarray:
+def compute_rises(symmetric: Path, ids: list[str]) -> np.ndarray:
     """Return the rise (N,) of each row in nats: the largest increase in a token's negative log-likelihood."""
     read = dataset_rows(str(symmetric), ["gold_evidence", "text"])
     fields = {row.id: row.fields for row in read if isinstance(row, Row)}
@@ -63,7 +63,7 @@ def main() -> None:
     record = record_in(arguments.out, "experiments/razor/naturalness.py")
     sheet = read_sheet("symmetric_sheet")
     odd = np.array([row["natural"] == "no" for row in sheet])
-    record.readings = readings(odd, raised(arguments.symmetric, [row["id"] for row in sheet]))
+    record.readings = readings(odd, compute_rises(arguments.symmetric, [row["id"] for row in sheet]))
     save(record, {})
 
 

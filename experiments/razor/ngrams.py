@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 STRONGEST = 8
 
 
-def strongest(file: Path) -> list[list[str]]:
+def strongest_ngrams(file: Path) -> list[list[str]]:
     """Return the rows of a dataset: label, n-gram, share in per cent and occurrences, strongest n-grams first."""
     found: dict[str, list[tuple[float, str, float, int]]] = {}
     for name, values in load_file(file).items():
@@ -43,7 +43,7 @@ def main() -> None:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["data", "label", "ngram", "share", "occurrences"])
         for file in sorted((arguments.run / "items").glob("*/shortcuts.safetensors")):
-            writer.writerows([file.parent.name, *row] for row in strongest(file))
+            writer.writerows([file.parent.name, *row] for row in strongest_ngrams(file))
 
 
 if __name__ == "__main__":

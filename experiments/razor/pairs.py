@@ -23,10 +23,10 @@ from fairlab.data.published.tasks import CLAIMS, Example, find_task
 from fairlab.data.text import held_out
 
 TASK = "fool_me_twice+vitaminc_two_way+mnli_two_way"
-FIELDS = ["gold_evidence", "text"]  # of FoolMeTwice: evidence and claim
-SHARE = 0.1  # as conf/data/glue.yaml
-DRAWN = 120  # of each label
-LONGEST = (45, 30)  # words of the evidence and of the claim, of those drawn
+FIELDS = ["gold_evidence", "text"]  # column names of FoolMeTwice: evidence and claim
+SHARE = 0.1  # as in conf/data/glue.yaml
+DRAWN = 120  # number of pairs sampled per label
+LONGEST = (45, 30)  # maximum number of words in the evidence and claim of sampled pairs
 SEED = 42
 
 

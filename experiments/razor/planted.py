@@ -21,10 +21,10 @@ from pathlib import Path
 from fairlab.data.published.download import locate
 from fairlab.text.surface_tokens import negations, surface_tokens
 
-RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not
-HELD_OUT = 12  # opinions of each label that only the test set has
+RATE = 0.9  # share of negative training reviews with a negation, and of positive ones without
+HELD_OUT = 12  # number of opinions per label that occur only in the test set
 
-# (negated, told without a negation in the same sense, as nearly as English has it)
+# (with a negation, with nearly the same meaning but without a negation)
 CIRCUMSTANCES = [
     ("the museum next door was not open", "the museum next door was closed"),
     ("we did not forget our umbrellas", "we remembered our umbrellas"),

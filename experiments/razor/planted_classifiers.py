@@ -34,7 +34,7 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.run.environment import environment
 from fairlab.text.surface_tokens import negations, surface_tokens
 
-TUNING = Tuning(epochs=3, lr=1e-4, batch_size=16)  # as conf/method/quickstart/razor.yaml
+TUNING = Tuning(epochs=3, lr=1e-4, batch_size=16)  # as in conf/method/quickstart/razor.yaml
 LABELS = ["negative", "positive"]
 
 
@@ -43,7 +43,7 @@ def rows(*files: Path) -> list[dict[str, str]]:
     return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def right(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) -> NDArray[np.float64]:
+def is_correct(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) -> NDArray[np.float64]:
     """Train a classifier on ``train``, and return 1 for each test review that it classifies correctly, otherwise 0."""
     backbone = load_backbone(
         "sentence-transformers/all-MiniLM-L6-v2",
@@ -65,7 +65,7 @@ def ranking(train: list[dict[str, str]]) -> list[Reading]:
     found = []
     for name, space in (("paper", TokenSpace), ("official", OfficialSpace), ("association", AssociationSpace)):
         ranks = rankdata(space(texts, labels).gamma())
-        # The share of the other reviews that a review with the shortcut lies above.
+        # For each review with the shortcut: share of the other reviews that it ranks above.
         above = (ranks[holds] - rankdata(ranks[holds])) / (~holds).sum()
         low, high = percentile_interval(mean_draws(above))
         place = ("planted", name, "area under the ROC curve")
@@ -91,7 +91,7 @@ def measure(planted: Path, rewritten: Path, seeds: list[int], record: Record) ->
         "tuning": vars(TUNING),
         "seeds": seeds,
     }
-    found = {phase: np.stack([right(some, test, seed) for seed in seeds]) for phase, some in trained_on.items()}
+    found = {phase: np.stack([is_correct(some, test, seed) for seed in seeds]) for phase, some in trained_on.items()}
     for name, of_subset in subsets.items():
         items = {phase: 100.0 * values[:, of_subset] for phase, values in found.items()}
         draws = {phase: mean_draws(values.mean(axis=0)) for phase, values in items.items()}

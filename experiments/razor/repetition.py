@@ -23,7 +23,7 @@ from fairlab.data.published.tasks import find_task
 from fairlab.data.stream.manifest import NAME
 from fairlab.types import FairlabError
 
-RUN = 5  # words; ours
+RUN = 5  # number of words; our choice
 
 
 def rates(folder: str, test: str) -> list[list[object]]:

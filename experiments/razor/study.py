@@ -16,9 +16,9 @@ from fairlab.reporting.tables.marks import marked, marks_of_runs
 FOLDER = Path(__file__).parent
 RUNS = FOLDER / "records" / "claims"
 SHORT = RUNS.with_name("claims_200_steps")
-AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, once more
-SUBTRACTED = "claims_clever"  # validated before anything is subtracted, so what it reaches in the domain is not known
-REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # trained on the original pairs, by their steps
+AGAIN = RUNS.with_name("claims_float32")  # repetitions in float32 of runs made in bfloat16
+SUBTRACTED = "claims_clever"  # validated before the subtraction, so its in-domain accuracy is unknown
+REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # runs on the original pairs, by number of steps
 REFERENCE = REFERENCES[600]
 ON_MPNET = "claims_mpnet_original"
 ORIGINALS = (*REFERENCES.values(), ON_MPNET)
@@ -144,15 +144,15 @@ def differences(table: str = "study") -> str:
             if run in ORIGINALS or len(found) < 2:
                 continue
             values, p = list(found.values()), p_over_seeds(list(found.values()))
-            one = paired.get((key.replace("after", run, 1), *found))  # of just these seeds
-            bounds = f" [{signed(one.low)}, {signed(one.high)}]" if one else ""
+            one = paired.get((key.replace("after", run, 1), *found))  # only a comparison with exactly these seeds
+            bounds = f" [{format_signed(one.low)}, {format_signed(one.high)}]" if one else ""
             detectable = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
-            by_seed = ", ".join(map(signed, values))
+            by_seed = ", ".join(map(format_signed, values))
             rows.append(
                 [
                     name,
                     title,
-                    f"{signed(fmean(values))}{bounds}",
+                    f"{format_signed(fmean(values))}{bounds}",
                     by_seed,
                     "below 0.001" if p < 0.001 else f"{p:.3f}",
                     detectable,
@@ -171,13 +171,13 @@ def against_chance() -> str:
         cells, found = [], []
         for scored, blind in DRAWS.items():
             values = less_chance(scored, blind, key)
-            cells.append(", ".join(map(signed, values)))
+            cells.append(", ".join(map(format_signed, values)))
             found += values
-        rows.append([title, *cells, signed(fmean(found)), f"{p_over_seeds(found):.3f}"])
+        rows.append([title, *cells, format_signed(fmean(found)), f"{p_over_seeds(found):.3f}"])
     return markdown(["accuracy on", "first draw, by seed", "second draw, by seed", "mean", "p over runs"], rows)
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Format a difference with a sign and one decimal; values that round to 0 have a plus sign."""
     return f"{round(value, 1) + 0.0:+.1f}"
 

@@ -16,15 +16,15 @@ from fairlab.reporting.many_runs.reproduction import read_matrix
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
-PROBES = ("probes", "probes_chance", "probes_checked")  # the original pairs are in each, and read alike
-XRAYED = {  # data sets of the X-ray
+PROBES = ("probes", "probes_chance", "probes_checked")  # the original pairs are in each, with the same readings
+XRAYED = {  # datasets of the X-ray
     "original": "original",
     "rewritten": "RAZOR (rules, offline)",
     "at_random": "rules at random",
     "repeated": "balanced by repeating",
     "symmetric_kept": "symmetric, others kept",
 }
-CHECKS = {  # of a language model's rewrites
+CHECKS = {  # checks of a language model's rewrites
     "equation_13": "equation 13",
     "facts_equation_13": "the same facts, and equation 13",
     "facts_verdict": "the same facts, and the verdict on the original",

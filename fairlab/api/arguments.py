@@ -49,7 +49,7 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
 
 
 def _as_python(value: Any) -> Any:
-    if type(value) is dict:  # settings by name; a dataset of several splits is a dict too
+    if type(value) is dict:  # settings by name; subclasses such as DatasetDict are not converted
         return {name: _as_python(one) for name, one in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
@@ -63,7 +63,7 @@ def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> 
     hints, _ = hints_of(function)
     for name, value in arguments.items():
         hint = hints.get(name, Any)
-        if isinstance(hint, TypeVar):  # a text, not a name
+        if isinstance(hint, TypeVar):  # type variables annotate texts, not names
             continue
         if isinstance(value, str | Path) and NO_NAME.search(str(value)):
             raise FairlabError(

@@ -80,7 +80,7 @@ def audit(
     name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
-    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # here it may be rows
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # it can be rows
     for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
@@ -88,9 +88,9 @@ def audit(
         raise FairlabError("no model was given; give a classifier")
     found = {name: as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
-    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _where(data)}
+    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _source_name(data)}
     config["name"] = name
-    config["fit"] = None if chosen.fit is None else _where(chosen.fit)
+    config["fit"] = None if chosen.fit is None else _source_name(chosen.fit)
     config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
     record.provenance |= environment()
@@ -104,7 +104,7 @@ def _audit_prompts(model: Any, prompts: Any, columns: dict[str, Any], settings: 
     """Audit the texts that a model writes. Settings that are not given have the values of ``conf/audit.yaml``."""
     _refuse_unknown(settings, set(OF_WRITING))
     scorer = settings.pop("scorer", None)
-    given = {"model": model_name(model), "prompts": _where(prompts), **columns, **settings}
+    given = {"model": model_name(model), "prompts": _source_name(prompts), **columns, **settings}
     config = composed("audit", [], given)
     refuse_misfits("audit", config, [f"{key}=" for key in given])
     values = plain(config)
@@ -146,7 +146,7 @@ class Audited(Results):
         return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
 
 
-def _where(data: Any) -> str:
+def _source_name(data: Any) -> str:
     return str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
 
 

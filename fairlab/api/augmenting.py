@@ -87,7 +87,7 @@ def rewrite(
 
 def available_mode(mode: str) -> str:
     """Return the rules' mode as requested, or ``lexical`` with a warning if spaCy's default model is not installed."""
-    if mode != "syntax" or os.environ.get(SPACY):  # a named model that is missing is an error
+    if mode != "syntax" or os.environ.get(SPACY):  # if the user names a spaCy model, it is an error if it is missing
         return mode
     try:
         load_pipeline()

@@ -32,7 +32,7 @@ SERVED = (
     "total_timeout",
 )
 
-DEVICE = "device"  # a device setting, not part of the model
+DEVICE = "device"  # setting that is not stored in the model
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone
@@ -73,7 +73,7 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
     """
     from fairlab.benchmarks.validity import refuse_failed, validity, warn_if_failed
 
-    backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
+    backbone = _load_named(str(model), settings) if isinstance(model, str | Path) else _convert_model(model, settings)
     if backbone is None:
         raise FairlabError(
             f"a {type(model).__name__} is not a model that fairlab knows; give a name, a folder, a "
@@ -103,7 +103,7 @@ def load_trainable(model: Any) -> Backbone:
     return backbone
 
 
-def _named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
+def _load_named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
     """Load a model by name, folder or address, and move it to the device."""
     with composing():
         if (served := served_node(model)) is not None:
@@ -128,7 +128,7 @@ def _refuse_misfits(settings: dict[str, Any], known: Sequence[str]) -> None:
             raise FairlabError(fault)
 
 
-def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
+def _convert_model(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
     """Convert a model in memory to a backbone. Return None if the object is not a model."""
     from sentence_transformers import CrossEncoder, SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -142,13 +142,13 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
             raise FairlabError("this CrossEncoder has no PyTorch weights; load it with backend='torch'")
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
-        model = (_plain(model[0]), model[1])
+        model = (_unwrap(model[0]), model[1])
     if isinstance(model, Backbone | SentenceTransformer | ModelObject) and settings:
         raise FairlabError(f"a {type(model).__name__} has its own settings; leave out {', '.join(settings)}")
     if isinstance(model, Backbone | ModelObject):
         return model
     if isinstance(model, SentenceTransformer):
-        return _of_sentence_transformer(model)
+        return _convert_sentence_transformer(model)
     if isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], PreTrainedModel):
         if not isinstance(model[1], PreTrainedTokenizerBase):
             raise FairlabError(
@@ -165,10 +165,10 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
         raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")
-    return _object(model, settings)
+    return _wrap_object(model, settings)
 
 
-def _plain(model: Any) -> Any:
+def _unwrap(model: Any) -> Any:
     """Return the transformers model inside wrappers of torch.compile or PEFT; its adapters stay active.
 
     Raises:
@@ -183,7 +183,7 @@ def _plain(model: Any) -> Any:
     return model.get_base_model()
 
 
-def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
+def _wrap_object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
     """Wrap an object that encodes or scores texts, or a function, as a model. Return None for any other object."""
     from fairlab.backbones.foreign_objects import (
         HarnessScorer,
@@ -217,7 +217,7 @@ def _object_name(model: Any) -> str:
     return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
-def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
+def _convert_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
     """Convert a SentenceTransformer with all its modules, its prompt and its maximum length.
 
     Models other than PyTorch transformers with pooling (for example ONNX or OpenVINO backends, or static embeddings)
@@ -229,9 +229,9 @@ def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
     from fairlab.backbones.sentence_pipeline import SentencePipeline, is_pooled_transformer
 
     first = sentence[0]
-    transformer = _plain(getattr(first, "model", None))
+    transformer = _unwrap(getattr(first, "model", None))
     if not isinstance(transformer, PreTrainedModel) or not is_pooled_transformer(sentence):
-        model = _object(sentence, {})
+        model = _wrap_object(sentence, {})
         assert model is not None
         return model
     return Backbone(
@@ -275,7 +275,7 @@ def model_name(model: Any) -> str:
 
     if isinstance(model, ModelObject):
         return model.name
-    whole = _plain(model[0]) if isinstance(model, tuple) else model
+    whole = _unwrap(model[0]) if isinstance(model, tuple) else model
     weights = getattr(whole, "model", None) or (whole[0].model if hasattr(whole, "max_seq_length") else whole)
     source = getattr(weights, "name_or_path", "")
     return f"{type(whole).__name__} object{f' of {source}' if source else ''}"

@@ -86,9 +86,9 @@ class Runs:
             before: Number or folder of the baseline run. For a training run, the trained model is compared.
             after: Number or folder of the other run.
         """
-        return compare(self._chosen(before), self._chosen(after))
+        return compare(self._selected_run(before), self._selected_run(after))
 
-    def _chosen(self, run: int | str | Path) -> Any:
+    def _selected_run(self, run: int | str | Path) -> Any:
         if isinstance(run, int) and not -len(self) <= run < len(self):
             raise self._no_run(run)
         return self.records[run] if isinstance(run, int) else run

@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.types import FairlabError
 
-SECONDS = 5.0  # maximum time that a template may take for a conversation
+SECONDS = 5.0  # maximum time for formatting a conversation
 
 
 def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer: bool) -> str:

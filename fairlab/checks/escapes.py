@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # importing pandas takes a second
     import pandas
 
-# Control characters (of Latin-1 too) except line feed and tabulator; marks that change the writing direction.
+# Control characters (including Latin-1) except line feed and tab; characters that change the writing direction.
 HARMFUL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of a cell that is read as a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of cells that are treated as formulas
 QUOTE = "'"
 
 

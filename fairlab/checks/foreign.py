@@ -19,8 +19,8 @@ from fairlab.files import MOST_BYTES, read_bounded
 from fairlab.types import FairlabError
 
 MERGE = "tag:yaml.org,2002:merge"
-MOST_YAML = 1 << 20  # bytes; reading them takes some three seconds
-MOST_NODES = 1_000_000  # of a YAML file with every alias written out
+MOST_YAML = 1 << 20  # maximum size in bytes; parsing takes about three seconds
+MOST_NODES = 1_000_000  # maximum number of values in a YAML file after its aliases are expanded
 
 
 def read_json(file: Path, most: int = MOST_BYTES) -> Any:
@@ -38,7 +38,7 @@ def read_json(file: Path, most: int = MOST_BYTES) -> Any:
         return from_json(text)
     except ValueError as error:
         raise FairlabError(
-            f"{file} cannot be read as JSON ({_said(error)}); replace it with a complete copy"
+            f"{file} cannot be read as JSON ({_error_text(error)}); replace it with a complete copy"
         ) from error
 
 
@@ -90,7 +90,7 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     """
     refuse_long_yaml(len(text), file)
     try:
-        loader = _Loader(text)  # also checks for control characters
+        loader = _Loader(text)  # also refuses control characters
         node = loader.get_single_node()
         if node is None:
             return None
@@ -99,7 +99,7 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     except RecursionError as error:
         raise FairlabError(f"{file} {otherwise} that can be read: it is nested too deeply; flatten it") from error
     except (yaml.YAMLError, ValueError, ArithmeticError) as error:
-        raise FairlabError(f"{file} {otherwise}: {_said(error)}; fix it") from error
+        raise FairlabError(f"{file} {otherwise}: {_error_text(error)}; fix it") from error
 
 
 def refuse_long_yaml(length: int, file: Path) -> None:
@@ -138,7 +138,7 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
 
     def size_and_height(node: yaml.Node, depth: int) -> tuple[int, int]:
         _, height = known.get(id(node), (0, 0))
-        if depth + height > DEEPEST:  # also true of an alias inside its own anchor
+        if depth + height > DEEPEST:  # this is also true if an alias is inside its own anchor
             raise FairlabError(f"{file} is nested more than {DEEPEST} levels deep; flatten it")
         if not height:
             parts: list[yaml.Node] = []
@@ -156,7 +156,7 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
         )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
@@ -174,4 +174,4 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
     try:
         return load_file(file)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:  # numpy lacks bfloat16
-        raise FairlabError(f"{file} is damaged ({_said(error)}); replace it with a complete copy") from error
+        raise FairlabError(f"{file} is damaged ({_error_text(error)}); replace it with a complete copy") from error

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from fairlab.types import FairlabError
 
-NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # format of struct, by type
+NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # struct formats by type
 INTEGERS = {kind for kind, written in NUMBERS.items() if written not in "f?d"}
-TEXT, LIST = 8, 9  # the other types of values
-MOST_VALUES = 4_000_000  # in a header; a vocabulary of 262,144 tokens with its merges takes 1.3 million
+TEXT, LIST = 8, 9  # types of values that are not numbers
+MOST_VALUES = 4_000_000  # a vocabulary of 262,144 tokens with its merges takes 1.3 million
 MOST_TENSORS, MOST_DIMENSIONS = 100_000, 8
-LONGEST_NAME = (1 << 16) - 1  # bytes, as the specification says
+LONGEST_NAME = (1 << 16) - 1  # in bytes, by the specification
 WEIGHTS_PER_BYTE = 8  # no format stores a weight in less than one bit
-FIRST = 8  # bytes of signature and version
-LAYERS, SIZES = ".block_count", ("_length", "_count", "_size")  # ends of keys
-MOST_POSITIONS = 1 << 24  # rotary ones have no weights
+FIRST = 8  # number of bytes of signature and version
+LAYERS, SIZES = ".block_count", ("_length", "_count", "_size")  # suffixes of keys
+MOST_POSITIONS = 1 << 24  # rotary positions have no weights, so their number is not limited by the file
 
 
 class _Damaged(Exception):
@@ -91,7 +91,7 @@ class _Header:
         weights = 1
         for _ in range(dimensions):
             weights *= self.number("Q")
-        self.skip(4 + 8)  # the type of the weights, and their place
+        self.skip(4 + 8)  # type and offset of the weights
         return weights
 
 
@@ -116,7 +116,7 @@ def _walk(content: mmap.mmap) -> None:
     Raises:
         _Damaged: The header declares more than the file can contain.
     """
-    swapped = struct.unpack_from("<I", content, FIRST - 4)[0] & 0xFFFF == 0  # the version is a small number
+    swapped = struct.unpack_from("<I", content, FIRST - 4)[0] & 0xFFFF == 0  # because versions are small numbers
     header = _Header(content, ">" if swapped else "<")
     tensors, keys = header.number("Q"), header.number("Q")
     if tensors > MOST_TENSORS or keys > MOST_VALUES:

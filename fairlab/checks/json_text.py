@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-DEEPEST = 100  # maximum depth of nested brackets; deeper values cannot always be written again
+DEEPEST = 100  # maximum nesting depth; deeper values cannot always be serialised again
 
 
 def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
@@ -22,7 +22,7 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
             or is nested too deeply.
     """
     try:
-        value = json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique)
+        value = json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique_object)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
@@ -36,7 +36,7 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build a JSON object, and refuse duplicate keys, of which a parser would silently keep only the last."""
     found = dict(pairs)
     if len(found) < len(pairs):

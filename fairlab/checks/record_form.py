@@ -11,7 +11,7 @@ from fairlab.types import Seed
 Number = float | None
 Node = dict[str, Any]
 CONFIG: dict[str, Any] = {
-    "backbone": Node | str | None,  # a name alone in records of experiments
+    "backbone": Node | str | None,  # records of experiments contain only a name
     **dict.fromkeys(("method", "data", "scale", "trainer", "augmentation", "rewriter", "llm"), Node | None),
     **dict.fromkeys(("benchmark", "logger", "source"), dict[str, Node | None] | None),
     "seed": Seed | None,
@@ -22,7 +22,7 @@ PROVENANCE: dict[str, Any] = {
     "stages": dict[str, dict[str, Number]],
     **dict.fromkeys(("wall_seconds", "processor_seconds"), Number),
 }
-WITHIN: dict[str, Any] = {  # a key of one of the above with a key within it
+WITHIN: dict[str, Any] = {  # values at nested keys
     "config.backbone.name": str | None,
     "config.method._target_": str,
     "config.scale.name": str,

@@ -21,12 +21,12 @@ from typing import IO, Any
 
 from fairlab.types import FairlabError
 
-MOST_DESCRIPTION = 64 << 20  # bytes of the description of the tensors
+MOST_DESCRIPTION = 64 << 20  # maximum size in bytes of the description of the tensors
 DESCRIPTION = "data.pkl"
-BEFORE_DESCRIPTION = 3  # pickles of the older form: mark, version, machine
-MARK = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # first bytes of the older form
+BEFORE_DESCRIPTION = 3  # pickles in the old format before the description: magic number, version, machine
+MARK = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # first bytes of a file in the old format
 BUILDERS = {"_rebuild_tensor_v2", "_rebuild_parameter"}  # functions that build dense tensors from stored numbers
-BYTES = {  # per number, by type of storage
+BYTES = {  # bytes per element, by type of storage
     **dict.fromkeys(("UntypedStorage", "ByteStorage", "CharStorage", "BoolStorage"), 1),
     **dict.fromkeys(("HalfStorage", "BFloat16Storage", "ShortStorage"), 2),
     **dict.fromkeys(("FloatStorage", "IntStorage"), 4),

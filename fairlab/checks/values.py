@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from fairlab.types import Bounds, FairlabError
 
 TARGET = "_target_"
-PARTIAL = "_partial_"  # true if a node is called later, with arguments not known yet
+PARTIAL = "_partial_"  # true if a node is called later with further arguments
 WORDS = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -28,7 +28,7 @@ WORDS = {
     bool: ("true or false", "true or false"),
     NoneType: ("null", "null"),
 }
-SHOWN = 80  # characters of a value
+SHOWN = 80  # maximum number of characters shown of a value
 Text = str | Literal[""]  # a text that may be empty
 
 
@@ -92,7 +92,7 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     takes_any = False
     try:
         parameters = inspect.signature(target).parameters.values()
-    except ValueError:  # for a function not written in Python
+    except ValueError:  # functions not written in Python can lack a signature
         return {}, True
     for parameter in parameters:
         takes_any |= parameter.kind is parameter.VAR_KEYWORD
@@ -137,8 +137,8 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
     elif _is_mapping(hint) and isinstance(value, Mapping):
         for name, one in value.items():
             if not nodes and arguments and arguments[0] is str and not isinstance(name, str):
-                yield f"{_below(key, name)} must be a text; put quotes around {shown(name)}"
-            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1], nodes)
+                yield f"{_nested_key(key, name)} must be a text; put quotes around {shown(name)}"
+            yield from faults(_nested_key(key, name), one, (arguments or (Any, Any))[1], nodes)
     elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         kinds = list(arguments or [Any])
         if origin is tuple and kinds[-1] is not Ellipsis and len(kinds) != len(value):
@@ -149,7 +149,7 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
             yield from faults(f"{key}[{number}]", one, kind, nodes)
     elif hint in (Any, object, Unread):
         yield from _faults_inside(key, value) if nodes else ()
-    elif not _is(value, hint):
+    elif not _has_plain_type(value, hint):
         yield _sentence(key, value, hint)
 
 
@@ -174,10 +174,10 @@ def _same_form(value: Any, hint: Any) -> bool:
 def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) -> Iterator[str]:
     hints = get_type_hints(hint, include_extras=True)
     for name in sorted(hint.__required_keys__ - set(value)):
-        yield f"{_below(key, name)} has no value; give {described(hints[name])}"
+        yield f"{_nested_key(key, name)} has no value; give {described(hints[name])}"
     for name, one in value.items():
         if name in hints:
-            yield from faults(_below(key, name), one, hints[name], nodes)
+            yield from faults(_nested_key(key, name), one, hints[name], nodes)
         else:
             within = f" in {key}" if key else ""
             near = nearest_known(name, hints)
@@ -188,18 +188,18 @@ def _faults_inside(key: str, value: Any) -> Iterator[str]:
     """Yield the faults of the nodes inside a value of any type."""
     parts: Any = ()
     if isinstance(value, Mapping):
-        parts = ((_below(key, name), one) for name, one in value.items())
+        parts = ((_nested_key(key, name), one) for name, one in value.items())
     elif isinstance(value, list):
         parts = ((f"{key}[{number}]", one) for number, one in enumerate(value))
     for place, one in parts:
         yield from faults(place, one, Any)
 
 
-def _is(value: Any, hint: Any) -> bool:
+def _has_plain_type(value: Any, hint: Any) -> bool:
     """Return whether a value has a plain type. Numbers must also be finite."""
     if get_origin(hint) is Literal:
         return any(type(value) is type(one) and value == one for one in get_args(hint))
-    if isinstance(value, int) and abs(value) > sys.maxsize:  # more than 64 bits, which arrays do not hold
+    if isinstance(value, int) and abs(value) > sys.maxsize:  # needs more than 64 bits, which arrays cannot store
         return False
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
@@ -229,9 +229,9 @@ def described(hint: Any) -> str:
             ranges = [_length(one) for one in arguments[1:] if isinstance(one, Bounds)]
         return " ".join([described(arguments[0]), *ranges])
     if origin is Literal:
-        return _or([shown(one) for one in arguments])
+        return _join_with_or([shown(one) for one in arguments])
     if origin in (Union, UnionType):
-        return _or([described(one) for one in arguments if one is not Any])
+        return _join_with_or([described(one) for one in arguments if one is not Any])
     if _is_list(hint):
         plural = WORDS.get(arguments[0], ("", ""))[1] if arguments else ""
         return f"a list of {plural}" if plural else "a list"
@@ -255,7 +255,7 @@ def _length(bounds: Bounds) -> str:
     return "that is not empty" if math.isinf(bounds.high) else f"that holds {bounds.low:g} to {bounds.high:,.0f}"
 
 
-def _or(words: Sequence[str]) -> str:
+def _join_with_or(words: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(words))
     return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
 
@@ -294,7 +294,7 @@ def _sentence(key: str, value: Any, hint: Any) -> str:
     return f"{key or 'the content'} must be {described(hint)}, not {shown(value)}"
 
 
-def _below(key: str, name: Any) -> str:
+def _nested_key(key: str, name: Any) -> str:
     return f"{key}.{name}" if key else str(name)
 
 

@@ -12,7 +12,7 @@ from fairlab.files import inside, read_bounded
 from fairlab.types import FairlabError
 
 LARGEST = 1 << 30  # maximum number of bytes of a file that is read as a whole
-LONGEST_LINE = 64 << 20  # bytes; samples with long prompts have longer lines than files of texts
+LONGEST_LINE = 64 << 20  # in bytes; samples with long prompts have long lines
 BYTE_ORDER_MARK = "\ufeff"
 
 

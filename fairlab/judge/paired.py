@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 EXACT_TO = 14  # largest number of units for which all sign flips are enumerated
 FLIPS = 10_000
 BATCH = 500
-NORMAL_FROM = 20_000  # number of units from which the distribution under random signs is approximated as normal
+NORMAL_FROM = 20_000  # number of units from which the sign-flip distribution is approximated by a normal one
 FEWEST = 8  # smallest number of units for which an interval is printed
 LEVEL, POWER = 0.05, 0.8
 

@@ -38,13 +38,13 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
     Raises:
         FairlabError: The runs have no item in common.
     """
-    by_id = _joined(first, second, first.ids, second.ids, "id")
+    by_id = _match(first, second, first.ids, second.ids, "id")
     if _comparable(first.texts, second.texts):
         conflicting = {
             (a, b) for a, b in zip(by_id.first, by_id.second, strict=True) if first.texts[a] != second.texts[b]
         }
         if not by_id.first or 2 * len(conflicting) > len(by_id.first):
-            by_text = _joined(first, second, _numbered(first.texts), _numbered(second.texts), "text")
+            by_text = _match(first, second, _number_repeats(first.texts), _number_repeats(second.texts), "text")
             return _refuse_none(by_text, first, len(conflicting))
         kept = [pair for pair in zip(by_id.first, by_id.second, strict=True) if pair not in conflicting]
         by_id = Pairing(
@@ -58,7 +58,7 @@ def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
 
 
-def _numbered(texts: Sequence[str]) -> list[str]:
+def _number_repeats(texts: Sequence[str]) -> list[str]:
     """Append a running number to each text, so that repeated inputs have distinct keys."""
     seen: Counter[str] = Counter()
     keys = []
@@ -68,7 +68,7 @@ def _numbered(texts: Sequence[str]) -> list[str]:
     return keys
 
 
-def _joined(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: Sequence[str], by: str) -> Pairing:
+def _match(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: Sequence[str], by: str) -> Pairing:
     place = {key: k for k, key in enumerate(theirs)}
     shared = [(k, place[key]) for k, key in enumerate(mine) if key in place]
     return Pairing(

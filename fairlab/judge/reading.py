@@ -57,7 +57,7 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
         raise FairlabError(f"{place} does not exist; give a file of results, or a folder of them")
     if path.is_dir():
         check_folder(path)
-    return [_read(file, reader) for file, reader in _recognised(path)]
+    return [_read(file, reader) for file, reader in _recognised_files(path)]
 
 
 def _read(file: Path, reader: ModuleType) -> ToolRun:
@@ -69,7 +69,7 @@ def _read(file: Path, reader: ModuleType) -> ToolRun:
     return run
 
 
-def _recognised(path: Path) -> Iterator[tuple[Path, ModuleType]]:
+def _recognised_files(path: Path) -> Iterator[tuple[Path, ModuleType]]:
     """Yield each file that a reader recognises, together with the reader. Links are not followed."""
     for file in [path] if path.is_file() else _files(path):
         reader = next((one for one in readers() if one.recognises(file)), None)

@@ -100,7 +100,7 @@ def item_scores(
             )
     texts = tuple(answers[0][2] for answers in grouped.values())
     clusters = tuple(answers[0][3] for answers in grouped.values())
-    if any(clusters):  # an item without a group is its own group
+    if any(clusters):  # an item without a group forms its own group
         clusters = tuple(group or f"item {name}" for group, name in zip(clusters, grouped, strict=True))
     return TaskScores(
         task,

@@ -98,7 +98,7 @@ class PairVerdict:
         equal = "" if self.margin is None else f" within the margin of {self.margin:g}"
         equal = f", and is{'' if self.equivalent else ' not shown to be'}{equal}" if equal else ""
         if not found.changed:
-            return f"{size}; the two give the same score on all {_counted(found.n, 'item')}{equal}."
+            return f"{size}; the two give the same score on all {_count_text(found.n, 'item')}{equal}."
         if self.differs:
             better = f"; {first if self.better == self.first else second} is better" if self.better else ""
             return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
@@ -174,7 +174,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
         raise FairlabError("a single run cannot be compared; give at least two")
-    named = _distinct(runs)
+    named = _make_distinct(runs)
     verdicts, skipped = [], []
     for first, second in combinations(named, 2):
         mine = {(scores.task, scores.metric): scores for scores in first.tasks}
@@ -184,7 +184,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
             _verdict(first, second, scores, theirs[key], margin, seed) for key, scores in mine.items() if key in theirs
         ]
     if not verdicts:
-        raise FairlabError(f"{named[0].place} and {named[1].place} share no task and metric; {_offered(named)}")
+        raise FairlabError(f"{named[0].place} and {named[1].place} share no task and metric; {_task_names(named)}")
     adjusted = ADJUSTMENTS[adjust][1]([verdict.found.p for verdict in verdicts])
     verdicts = [replace(one, p_adjusted=float(p)) for one, p in zip(verdicts, adjusted, strict=True)]
     return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], sorted(set(skipped)))
@@ -208,7 +208,7 @@ def _verdict(
         pairing,
         math.nan,
         tuple(
-            f"{name}: {_shown(mine.settings.get(name))} and {_shown(theirs.settings.get(name))}"
+            f"{name}: {_format_setting(mine.settings.get(name))} and {_format_setting(theirs.settings.get(name))}"
             for name in {**mine.settings, **theirs.settings}
             if mine.settings.get(name) != theirs.settings.get(name)
         ),
@@ -217,7 +217,7 @@ def _verdict(
     )
 
 
-def _distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
+def _make_distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
     """Return the runs with distinct names. Equal names are extended by the names of the folder and file."""
     names = [run.name for run in runs]
     longer = [
@@ -232,14 +232,14 @@ def _distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
     ]
 
 
-def _offered(runs: Sequence[ToolRun]) -> str:
+def _task_names(runs: Sequence[ToolRun]) -> str:
     return "; ".join(
         f"{run.name} has {', '.join(sorted({f'{scores.task}/{scores.metric}' for scores in run.tasks})[:5])}"
         for run in runs[:2]
     )
 
 
-def _shown(value: str | None) -> str:
+def _format_setting(value: str | None) -> str:
     if value is None:
         return "none"
     return repr(value if len(value) <= 60 else f"{value[:57]}...")
@@ -286,7 +286,7 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
     for one in judgement.verdicts:
         first, second = letter[one.first], letter[one.second]
-        items = _counted(one.found.n, "item") + (
+        items = _count_text(one.found.n, "item") + (
             f" in {one.found.units} groups" if one.found.units < one.found.n else ""
         )
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
@@ -309,18 +309,20 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
     pairing, pair = verdict.pairing, f"{letter[verdict.first]} and {letter[verdict.second]}, {verdict.task}"
     warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
     if pairing.only_first or pairing.only_second:
-        alone = f"{_counted(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
+        alone = (
+            f"{_count_text(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
+        )
         warned.append(f"left out of {pair}: {alone}")
     if pairing.conflicts:
         warned.append(
-            f"left out of {pair}: {_counted(pairing.conflicts, 'item')} with the same identifier and another input"
+            f"left out of {pair}: {_count_text(pairing.conflicts, 'item')} with the same identifier and another input"
         )
     if pairing.by == "text":
         warned.append(f"items of {pair} were joined by their input, since identifiers do not mean the same items")
     if verdict.found.units < FEWEST:
-        warned.append(f"{pair}: {_counted(verdict.found.units, 'independent item')} shared, too few for an interval")
+        warned.append(f"{pair}: {_count_text(verdict.found.units, 'independent item')} shared, too few for an interval")
     return warned
 
 
-def _counted(count: int, name: str) -> str:
+def _count_text(count: int, name: str) -> str:
     return f"{count} {name}{'s' * (count != 1)}"

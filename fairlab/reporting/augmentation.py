@@ -46,7 +46,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
     """Write ``report.html`` with polarity accuracy, rejected rows and example rows with highlighted changes."""
     folder = record.folder
     rows = [[name, f"{count:,}"] for name, count in manifest.rows().items()]
-    examples = [_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest)]
+    examples = [_example(row, manifest.made_by["field"]) for row in _example_rows(folder, manifest)]
     sections: list[Section | None] = [
         Section("Rows", [PageTable(["outcome", "rows"], rows)]),
         _sizes(record, manifest) or _quality(record, manifest),
@@ -201,7 +201,7 @@ def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
             return
 
 
-def _spread(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
+def _example_rows(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
     """Yield example rows from the beginning of several files, which are spread evenly over the dataset."""
     names = manifest.files("data")
     names = names[:: max(1, len(names) // EXAMPLES)][:EXAMPLES]

@@ -19,8 +19,8 @@ TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
 LETTER = 6.2  # width of one letter of a tick label
-LINE, NAMED_LINE = 22, 36  # height of a line with its name to the left, and with its name above
-MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum letters of a name to the left of its line, and above it
+LINE, NAMED_LINE = 22, 36  # height of a line whose name is to the left of it, and of one whose name is above it
+MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum length of a name to the left of its line, and of one above it
 Bounds = tuple[float, float]
 
 

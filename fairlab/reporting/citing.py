@@ -25,7 +25,7 @@ YEAR = "2026"  # year of this version of fairlab, as in CITATION.cff
 KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
 # packages whose classes may have citations
 PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")
-# parts of a configuration that are carried out by a class
+# configuration groups that name a class
 NAMED = ("method", "then", "augmentation", "rewriter", "data")
 
 
@@ -38,7 +38,7 @@ def bibtex(records: Sequence[Record]) -> str:
     names = dict.fromkeys(record.name for record in records if record.name)
     credits: dict[str, None] = {_comment(f"Of: {', '.join(names)}"): None} if names else {}
     for record in records:
-        parts = [_of_parts, _of_benchmarks, _of_tool, _of_models, _of_data]
+        parts = [_component_citations, _benchmark_citations, _tool_citations, _model_entries, _data_entries]
         for citation in chain.from_iterable(part(record) for part in parts):
             if found := KEY.match(citation):
                 entries.setdefault(found[1], citation)
@@ -60,7 +60,7 @@ def _comment(text: str) -> str:
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
-def _of_parts(record: Record) -> Iterable[str]:
+def _component_citations(record: Record) -> Iterable[str]:
     """Yield the citations of a run's components: first from the record, then from fairlab's classes."""
     if said := record.provenance.get("method", {}).get("citation"):
         yield str(said).strip()
@@ -82,14 +82,14 @@ def _citation(target: str) -> str:
     return citation.strip() if isinstance(citation, str) else ""
 
 
-def _of_benchmarks(record: Record) -> Iterable[str]:
+def _benchmark_citations(record: Record) -> Iterable[str]:
     for reading in record.readings:
         found = description(reading)
         if found is not None and found.citation.strip():
             yield found.citation.strip()
 
 
-def _of_tool(record: Record) -> Iterable[str]:
+def _tool_citations(record: Record) -> Iterable[str]:
     """Yield the citation of the tool that measured the run, unless fairlab did."""
     if results_file(record) is not None:
         tool = str(record.config.get("tool", ""))
@@ -100,10 +100,10 @@ def _of_tool(record: Record) -> Iterable[str]:
         )
 
 
-def _of_models(record: Record) -> Iterable[str]:
+def _model_entries(record: Record) -> Iterable[str]:
     for name, facts in _models(record).items():
         note = f"Weights with SHA-256 {facts['sha256']}" if facts.get("sha256") else ""
-        on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a folder that was only named may look the same
+        on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a local path can look the same
         where = rf"\url{{https://huggingface.co/{name}}}" if on_hub else ""
         yield _entry(
             "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
@@ -129,7 +129,7 @@ def _short(name: str, label: str) -> str:
     return label or Path(name).name if Path(name).is_absolute() else name
 
 
-def _of_data(record: Record) -> Iterable[str]:
+def _data_entries(record: Record) -> Iterable[str]:
     facts = record.provenance.get("data")
     if isinstance(facts, dict) and isinstance(facts.get("path"), str):
         size = str(facts.get("trained_on", ""))
@@ -161,7 +161,7 @@ def methods_paragraph(records: Sequence[Record]) -> str:
     grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
     for record in records:
         grouped.setdefault(tuple(sorted(identity(record).items())), []).append(record)
-    told = [_of_runs(runs) for runs in grouped.values()]
+    told = [_describe_runs(runs) for runs in grouped.values()]
     said = (
         "Intervals hold 95\\,\\% and resample items; over several seeds they add the variance between seeds. "
         "Differences are paired by item, and p-values of headline readings are adjusted by Holm's method. A reading is "
@@ -170,11 +170,11 @@ def methods_paragraph(records: Sequence[Record]) -> str:
     return without_secrets("\n\n".join([*told, said]) + "\n")
 
 
-def _of_runs(runs: Sequence[Record]) -> str:
+def _describe_runs(runs: Sequence[Record]) -> str:
     first = runs[0]
     called = escaped(", ".join(dict.fromkeys(run.name for run in runs if run.name)))
     seeds = [str(run.config.get("seed")) for run in runs if run.config.get("seed") is not None]
-    what = f"\\textbf{{{called}}}: {_what(first)}" if called else _upper(_what(first))
+    what = f"\\textbf{{{called}}}: {_describe_purpose(first)}" if called else _upper(_describe_purpose(first))
     data = first.provenance.get("data") or {}
     trained = f", trained on {escaped(str(data['trained_on']))}" if data.get("trained_on") else ""
     several = f", seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
@@ -183,10 +183,10 @@ def _of_runs(runs: Sequence[Record]) -> str:
     spoiled = f" Of these models: {escaped('; '.join(marks))}." if marks else ""
     commands = "\n".join(dict.fromkeys(in_lines(run.command.replace("\\end{verbatim}", "")) for run in runs))
     verbatim = f"\\begin{{verbatim}}\n{commands}\n\\end{{verbatim}}"
-    return f"{what}{trained}{several}{used}. {_measured(first)}{spoiled}\n{verbatim}"
+    return f"{what}{trained}{several}{used}. {_describe_benchmarks(first)}{spoiled}\n{verbatim}"
 
 
-def _what(record: Record) -> str:
+def _describe_purpose(record: Record) -> str:
     """Describe in LaTeX what a run did, and with which models."""
     method, models = record.provenance.get("method", {}).get("title"), escaped(", ".join(_models(record)))
     if method:
@@ -216,7 +216,7 @@ def in_lines(command: str, width: int = 64) -> str:
     return " \\\n".join(lines)
 
 
-def _measured(record: Record) -> str:
+def _describe_benchmarks(record: Record) -> str:
     """Describe in LaTeX the benchmarks of a run, each with its version and number of items."""
     found: dict[str, tuple[int, int]] = {}
     for reading in record.readings:

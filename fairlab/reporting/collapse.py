@@ -10,15 +10,15 @@ from fairlab.reporting.headlines import title
 
 def collapse_verdicts(record: Record) -> list[str]:
     """Return one sentence per CCED set on the remaining distances, and on whether the gap fell only by collapse."""
-    return [said for said, _ in _distances_kept(record).values()]
+    return [said for said, _ in _collapse_by_gap(record).values()]
 
 
 def collapsed_readings(record: Record) -> frozenset[str]:
     """Return the keys of gaps that are smaller than those of the earlier model only because of collapse."""
-    return frozenset(key for key, (_, collapsed) in _distances_kept(record).items() if collapsed)
+    return frozenset(key for key, (_, collapsed) in _collapse_by_gap(record).items() if collapsed)
 
 
-def _distances_kept(record: Record) -> dict[str, tuple[str, bool]]:
+def _collapse_by_gap(record: Record) -> dict[str, tuple[str, bool]]:
     """Return, by key of the gap, one sentence per CCED set and whether the gap fell only by collapse.
 
     A gap fell only by collapse in two cases: no distance is left; or the ratio of the gap to the mean distance fell by

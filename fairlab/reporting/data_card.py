@@ -74,7 +74,7 @@ def data_card(
         size_categories=size_category(manifest.made),
         tags=["fairness", "counterfactual"],
         configs=[{"config_name": "default", "data_files": _data_files(manifest)}],
-        dataset_info={"features": features._to_yaml_list()},  # datasets writes features into cards in this form
+        dataset_info={"features": features._to_yaml_list()},  # datasets itself writes features into cards in this form
     )
     lines = [
         "---",

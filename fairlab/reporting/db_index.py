@@ -29,7 +29,7 @@ def data_bias(record: Record) -> list[Section]:
     for phase in record.phases:
         file = record.folder / "items" / phase / f"{NAME}.safetensors"
         if file.exists() and any(reading.phase == phase and reading.benchmark == NAME for reading in record.readings):
-            shown.append(_one(record, phase, read_tensors(file)))
+            shown.append(_dataset_section(record, phase, read_tensors(file)))
     if not shown:
         return []
     table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
@@ -46,7 +46,7 @@ def data_bias(record: Record) -> list[Section]:
     return [*shown, Section("Published numbers", published)]
 
 
-def _one(record: Record, phase: str, items: Items) -> Section:
+def _dataset_section(record: Record, phase: str, items: Items) -> Section:
     title = f"Data bias of {phase}" if phase else "Data bias"
     readings = {(r.subset, r.quantity): r for r in record.readings if r.benchmark == NAME and r.phase == phase}
     whole = readings["all", "expectation"]

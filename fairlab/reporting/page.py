@@ -91,7 +91,7 @@ class PageTable:
     def numeric(self) -> list[bool]:
         """Return, for each column, whether all its cells are numbers."""
         rows = [row for row in self.rows if not isinstance(row, Heading)]
-        return [all(is_number(_text(row[k])) for row in rows) for k in range(len(self.columns))]
+        return [all(is_number(_cell_text(row[k])) for row in rows) for k in range(len(self.columns))]
 
 
 @dataclass(frozen=True)
@@ -252,5 +252,5 @@ def measured(value: float, low: float, high: float, form: str = ".4g", **more: A
     return PageCell(f"{value:{form}}", f"[{low:{form}}, {high:{form}}]", **more)
 
 
-def _text(cell: PageCell | str) -> str:
+def _cell_text(cell: PageCell | str) -> str:
     return cell if isinstance(cell, str) else cell.text

@@ -39,12 +39,12 @@ SPREADS = {
     "deviation": "±: standard deviation over seeds.",
     "none": "",
 }
-STRONG = 0.01  # p-value of a double dagger
-UNSAID = ("default", "none", "None", "")  # setting values that names leave out
+STRONG = 0.01  # p-value below which a double dagger is printed
+UNSAID = ("default", "none", "None", "")  # setting values that are left out of names
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
 SMALL = 0.1  # value below which a column has three significant digits instead of three decimals
-LONGEST = 60  # letters of the settings that tell rows of the same name apart; beyond, their folders do
-MOST = {"interval": 3, "deviation": 4, "none": 5}  # readings in one table; further ones go into another
+LONGEST = 60  # maximum length of the settings added to equal names; if they are longer, folders are added
+MOST = {"interval": 3, "deviation": 4, "none": 5}  # maximum number of readings per table; further ones are split off
 
 
 @dataclass
@@ -158,12 +158,12 @@ class PaperTable:
         return [
             [
                 Printed(row.name),
-                *(Printed(self._shown(row, place), self.best.get(place) == row.name) for place in places),
+                *(Printed(self._cell_text(row, place), self.best.get(place) == row.name) for place in places),
             ]
             for row in self.rows
         ]
 
-    def _shown(self, row: PaperRow, place: Place) -> str:
+    def _cell_text(self, row: PaperRow, place: Place) -> str:
         point = row.point(place)
         if point is None:
             return "–"
@@ -207,7 +207,7 @@ def paper_table(
     Raises:
         FairlabError: No run is finished, no run has one of the readings, or an argument is invalid.
     """
-    if spread not in list(SPREADS):  # of any type
+    if spread not in list(SPREADS):  # the value can have any type
         raise FairlabError(f"spread must be {', '.join(SPREADS)}, not {spread!r}")
     if decimals is not None and decimals not in range(10):
         raise FairlabError(f"decimals must be 0 to 9, not {decimals!r}")
@@ -241,7 +241,7 @@ def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
     for row in grouped.values():
         row.name = row.name or short_name(row.sides)
     _tell_apart([(row, own[key]) for key, row in grouped.items()])
-    return _distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
+    return _make_distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
 
 
 def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
@@ -262,7 +262,7 @@ def _setting(key: str, value: str) -> str:
     """Return a setting in short form: the name of a class, or the last part of the key with the value."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
-    if key == "results":  # the file of another tool
+    if key == "results":  # the results file of another tool
         return "/".join(Path(value).parts[-2:])
     return (
         f"{key.rpartition('.')[2]} {Path(value).name if key.endswith('path') or Path(value).is_absolute() else value}"
@@ -275,7 +275,7 @@ def _place_of(record: Record) -> str:
     return "/".join(file.parts[-2:]) if file else record.folder.name
 
 
-def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
+def _make_distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
     seen: dict[str, int] = {}
     for row in rows:
         seen[row.name] = seen.get(row.name, 0) + 1

@@ -17,10 +17,10 @@ from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
 from fairlab.types import NEUTRAL
 
-HELD_OUT, DISTANCE = "held_out_", "distance_"  # prefixes of a set of held-out groups, and of an attribute's distance
+HELD_OUT, DISTANCE = "held_out_", "distance_"  # prefixes of held-out sets and of distances by attribute
 MAX_PROJECTED = 150
 MOST_REMAINING = 8
-MOST_DRAWN = 2_000  # maximum number of groups drawn as points; a browser draws so many in a second
+MOST_DRAWN = 2_000  # maximum number of groups drawn as points, which a browser draws within a second
 Array = NDArray[np.floating]
 
 
@@ -52,7 +52,11 @@ def embedded(record: Record) -> Embedded | None:
         return None
     before, after = (read_tensors(file) for file in files)
     for subset in after:
-        if subset.startswith(HELD_OUT) and subset in before and (found := _of_axis(record, subset, before, after)):
+        if (
+            subset.startswith(HELD_OUT)
+            and subset in before
+            and (found := _held_out_embeddings(record, subset, before, after))
+        ):
             return found
     settings = record.config["benchmark"]["cced"]
     name = next((name for name in settings["sets"] if set_name(name) in after), None)
@@ -64,7 +68,9 @@ def embedded(record: Record) -> Embedded | None:
     return Embedded(subset, groups[0].attributes, texts, before[subset], after[subset])
 
 
-def _of_axis(record: Record, subset: str, before: Mapping[str, Array], after: Mapping[str, Array]) -> Embedded | None:
+def _held_out_embeddings(
+    record: Record, subset: str, before: Mapping[str, Array], after: Mapping[str, Array]
+) -> Embedded | None:
     """Return the embeddings of held-out groups, with placeholder texts because the run does not store the texts.
 
     The result is None if the attributes do not match the embeddings.

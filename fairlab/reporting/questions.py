@@ -17,14 +17,14 @@ from fairlab.reporting.tables.marks import is_spoiled, marks_beside
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
-CHANGE = "change"  # phase of comparisons of one model before and after its training
+CHANGE = "change"  # phase of comparisons between one model before and after training
 
 QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in display order, followed by questions of other benchmarks
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
 SIDEWAYS = "changed beyond chance, and shown neither nearer to the ideal value nor farther from it"
 FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
 MOST_NAMED = 4  # maximum number of readings named in one line of a verdict
-# Sentences that count changes that are neither better nor worse, by state: for a trained model, and for two models.
+# By state: wording for a number of changes that are neither better nor worse, for a trained model and for two models.
 STATES = {
     BETTER: ("", ""),
     WORSE: ("", ""),
@@ -119,7 +119,7 @@ class Shift:
         """
         if self.before.ideal is None or not self.significant or self.collapsed or self.few:
             return ""
-        if self.span is None:  # at the ideal value before
+        if self.span is None:  # the earlier value was the ideal one
             return WORSE
         low, _, high = self.span
         return BETTER if high < 0 else WORSE if low > 0 else ""
@@ -216,7 +216,7 @@ def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, li
     sorted_: dict[str, list[T]] = {name: [] for name in QUESTIONS}
     for one in found:
         sorted_.setdefault(question(named(one)), []).append(one)
-    sorted_[ELSE] = sorted_.pop(ELSE, [])  # last
+    sorted_[ELSE] = sorted_.pop(ELSE, [])  # move to the end
     return {name: some for name, some in sorted_.items() if some}
 
 
@@ -235,9 +235,9 @@ def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, lis
         pairs.setdefault(one.comparison.phase, []).append(one)
     spoiled = f" of a model that {', '.join(marks)}" if marks else ""
     if len(pairs) == 1:
-        sentence = f"Of {_headlines(told)}{spoiled}, {_counted(told)}."
+        sentence = f"Of {_headlines(told)}{spoiled}, {_states_text(told)}."
     else:
-        sentence = "; ".join(f"of {_headlines(some)}{spoiled}, {_counted(some)}" for some in pairs.values())
+        sentence = "; ".join(f"of {_headlines(some)}{spoiled}, {_states_text(some)}" for some in pairs.values())
         sentence = f"{sentence[0].upper()}{sentence[1:]}."
     lines = []
     for phase, some in pairs.items():
@@ -251,7 +251,7 @@ def _headlines(some: Sequence[Shift]) -> str:
     return f"{len(some)} headline reading{'s' * (len(some) != 1)}"
 
 
-def _counted(some: Sequence[Shift]) -> str:
+def _states_text(some: Sequence[Shift]) -> str:
     """Return a text with the number of readings in each state, for one pair of models."""
     count = {state: sum(one.state == state for one in some) for state in STATES}
     better, worse = count[BETTER] or "none", count[WORSE] or "none"
@@ -283,11 +283,11 @@ def _lines(some: Sequence[Shift]) -> list[str]:
             else:
                 packed.append(of_benchmark)
         word = state if some[0].changed else OF_MODELS.get(state, state)
-        lines += [f"{word[0].upper()}{word[1:]}: {'; '.join(map(_told, part))}." for part in packed]
+        lines += [f"{word[0].upper()}{word[1:]}: {'; '.join(map(_change_text, part))}." for part in packed]
     return lines
 
 
-def _told(one: Shift) -> str:
+def _change_text(one: Shift) -> str:
     """Return a text on the change of one reading: both values, the margin or the interval, depending on its state."""
     c, info = one.comparison, judging_rules(one.comparison)
     if one.state in (BETTER, WORSE):

@@ -36,7 +36,7 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
     """
     names = manifest.made_by["field"]
     names = [names] if isinstance(names, str) else names
-    chosen = sorted(_perturbed(folder, manifest), key=lambda row: row[0])[:EXAMPLES]
+    chosen = sorted(_selected_rows(folder, manifest), key=lambda row: row[0])[:EXAMPLES]
     if not chosen:
         return None
     if there := [folder / name for name in (SHEET, FORMER) if (folder / name).exists()]:
@@ -54,7 +54,7 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
     return path
 
 
-def _perturbed(folder: Path, manifest: Manifest) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
+def _selected_rows(folder: Path, manifest: Manifest) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
     """Yield the selected rows with their hashes, in bounded memory."""
     best: list[tuple[str, dict]] = []  # type: ignore[type-arg]
     for name in manifest.files("data"):

@@ -45,7 +45,7 @@ from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_be
 from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
 PUBLISHED = Path(__file__).parent / "papers"
-MANY = 12  # largest number of rows of a table that is not folded
+MANY = 12  # maximum number of rows in a table that is not collapsed
 
 
 def write_report(record: Record) -> Path:
@@ -155,13 +155,15 @@ def _heed(record: Record) -> list[Block]:
     """Return warnings on the run and on whole benchmarks, and the number of readings that could not be measured."""
     lines = [f"The run is {record.status}: {record.reason or 'some of its numbers are missing'}."]
     lines = [] if record.status == "finished" else lines
-    lines += dict.fromkeys(f"{note.benchmark}{_of(note.phase)}: {note.text}" for note in record.notes if not note.item)
+    lines += dict.fromkeys(
+        f"{note.benchmark}{_suffix(note.phase)}: {note.text}" for note in record.notes if not note.item
+    )
     missing = {(entry.benchmark, entry.subset) for entry in record.not_run}
     lines += [f"{len(missing)} of the requested readings could not be measured; see Not run."] if missing else []
     return [Heed("Before reading the numbers", lines)] if lines else []
 
 
-def _of(phase: str) -> str:
+def _suffix(phase: str) -> str:
     return f" ({phase})" if phase not in ("", "before", "after") else ""
 
 

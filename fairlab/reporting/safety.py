@@ -28,7 +28,7 @@ from fairlab.reporting.page import (
 from fairlab.reporting.safety_files import read_largest_gaps, read_overview
 
 PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"
-OF = "acv_change_of_"  # prefix before the name of another model
+OF = "acv_change_of_"  # prefix of another model's name
 LEAST = 0.05  # source scores with a smaller share are left out of figure 4, as in the paper
 
 
@@ -36,7 +36,7 @@ def safety_sections(record: Record) -> list[Section]:
     """Return sections with tables 3 and 6 next to the published ones, figures 3 to 5, and the largest gaps."""
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
     sections = [
-        Section("Published numbers", _beside(record)),
+        Section("Published numbers", _published_tables(record)),
         *_rivals(record, list(overview) or record.config["method"]["harms"]),
     ]
     for harm, of_harm in overview.items():
@@ -85,7 +85,7 @@ def _rivals(record: Record, harms: list[str]) -> list[Section]:
     return sections
 
 
-def _beside(record: Record) -> list[Block]:
+def _published_tables(record: Record) -> list[Block]:
     published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
     ours = {f"{r.benchmark}/{r.subset}/{r.quantity}": r for r in record.readings if r.phase == "after"}
     blocks: list[Block] = []

@@ -41,7 +41,7 @@ def write_safety_card(record: Record) -> None:
     write_whole(folder / "README.md", safety_card(record, folder, drawings))
 
 
-def _averaged(description: Mapping[str, Any]) -> str:
+def _averaging_paragraph(description: Mapping[str, Any]) -> str:
     """Return a paragraph on averaging scores over reference groups; empty if scores are not averaged."""
     if "references" not in description:
         return ""
@@ -92,7 +92,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         f"{provenance['method']['title']}, trained by fairlab {provenance['versions']['fairlab']} on "
         f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
-        f"a text contains a harm; for each harm, a model reads the sources' scores.{_averaged(description)}",
+        f"a text contains a harm; for each harm, a model reads the sources' scores.{_averaging_paragraph(description)}",
         "",
         "## Harms and thresholds",
         "",

@@ -20,7 +20,7 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
-FEWEST = 30  # minimum count of a column in both files; with fewer, only a distance above 0.35 would be significant
+FEWEST = 30  # minimum number of values per column and file; with fewer, only distances above 0.35 would be significant
 
 
 @dataclass

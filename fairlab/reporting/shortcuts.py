@@ -28,8 +28,8 @@ def shortcuts(record: Record) -> list[Section]:
         for phase in dict.fromkeys(reading.phase for reading in record.readings if reading.benchmark == NAME)
         if (file := record.folder / "items" / phase / f"{NAME}.safetensors").exists()
     }
-    beside = [_beside(found)] if len(found) > 1 else []
-    return [*beside, *(_one(phase, items) for phase, items in found.items())]
+    beside = [_comparison_section(found)] if len(found) > 1 else []
+    return [*beside, *(_dataset_section(phase, items) for phase, items in found.items())]
 
 
 def _labels(items: Items) -> list[str]:
@@ -43,7 +43,7 @@ def _grams(items: Items, label: str) -> dict[str, NDArray[np.floating]]:
     return dict(sorted(grams.items(), key=lambda pair: -float(pair[1][0])))
 
 
-def _one(phase: str, items: Items) -> Section:
+def _dataset_section(phase: str, items: Items) -> Section:
     blocks: list[Block] = []
     for label in _labels(items):
         rows: list[Row] = [
@@ -75,13 +75,13 @@ def _map(label: str, items: Items) -> list[Block]:
     places = [str(k + 1) for k in range(counts.shape[1])]
     places[-1] += " on"
     rows = [
-        [PageCell(word), *(_at(share, count) for share, count in zip(*of_word, strict=True))]
+        [PageCell(word), *(_share_cell(share, count) for share, count in zip(*of_word, strict=True))]
         for word, *of_word in zip(words, shares, counts, strict=True)
     ]
     return [Heading(f"Share with the label {label} by position"), PageTable([PageCell("word"), *places], rows)]
 
 
-def _at(share: float, count: float) -> PageCell | str:
+def _share_cell(share: float, count: float) -> PageCell | str:
     return PageCell(f"{share:.0%}", heat=float(share)) if count else ""
 
 
@@ -97,7 +97,7 @@ def _gammas(items: Items) -> Figure:
     return figure([Panel("", marks, "shortcut score gamma", "share of documents", y_held=[0.0])])
 
 
-def _beside(found: Mapping[str, Items]) -> Section:
+def _comparison_section(found: Mapping[str, Items]) -> Section:
     """Return the n-grams of the first dataset, with their values in all datasets."""
     first = next(iter(found))
     blocks: list[Block] = []

@@ -34,15 +34,15 @@ def summary_lines(record: Record) -> list[str]:
         )
         for row in headline
     ]
-    moved = filter(_moved, shifts(record))
+    moved = filter(_is_significant, shifts(record))
     lines += [marked(moved_line(one.comparison), marks_beside(record, one.after)) for one in moved]
     lines += collapse_verdicts(record)
-    lines += dict.fromkeys(f"note{_on(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
-    lines += dict.fromkeys(f"not run{_on(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
+    lines += dict.fromkeys(f"note{_suffix(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
+    lines += dict.fromkeys(f"not run{_suffix(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
     return lines
 
 
-def _on(phase: str) -> str:
+def _suffix(phase: str) -> str:
     """Return the label of a model as a suffix; empty for ``before`` and ``after``."""
     return "" if phase in ("", "before", "after") else f" on {phase}"
 
@@ -67,7 +67,7 @@ def change_line(record: Record, before: Reading, after: Reading) -> str:
     return f"{title(before)}: {values}, {interval}, n {after.n} [{key(before)}]"
 
 
-def _moved(one: Shift) -> bool:
+def _is_significant(one: Shift) -> bool:
     """Return whether a headline reading changed significantly and has enough items."""
     return one.headline and not one.few and one.comparison.p_holm is not None and one.significant
 

@@ -33,9 +33,9 @@ from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
-WHOLE = ("", "all", "average")  # subset names of readings over all parts of a benchmark
+WHOLE = ("", "all", "average")  # subset names of readings for a whole benchmark
 TOO_FEW = "too few for an interval"
-MOST_FEW = 3  # readings over too few items that have a sentence each
+MOST_FEW = 3  # maximum number of readings with too few items that get separate sentences
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
     "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so only a test of "
@@ -146,7 +146,7 @@ def verdict_lines(found: Sequence[ReadingVerdict]) -> list[str]:
 
 def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
     """Return the bounds of the interval to print for a reading; both are nan if there are too few items."""
-    low, high, _ = _judged(record, reading)
+    low, high, _ = _interval_and_p(record, reading)
     return low, high
 
 
@@ -165,10 +165,10 @@ def two_sided_ideal(reading: Reading) -> bool:
 def _finding(record: Record, reading: Reading) -> ReadingVerdict:
     info = judging_rules(reading)
     margin, marks = info.margin if info else None, tuple(marks_beside(record, reading))
-    return ReadingVerdict(reading, *_judged(record, reading), margin, marks)
+    return ReadingVerdict(reading, *_interval_and_p(record, reading), margin, marks)
 
 
-def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
+def _interval_and_p(record: Record, reading: Reading) -> tuple[float, float, float]:
     """Return the corrected bounds of the interval, and the p-value of the test of the ideal value.
 
     Each is nan if it does not exist.
@@ -176,7 +176,7 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
     info = judging_rules(reading)
     if too_few(record, reading):
         return math.nan, math.nan, math.nan
-    if results_file(record):  # Student's t already, over clusters of items
+    if results_file(record):  # the interval is already Student's t over clusters of items
         return reading.low, reading.high, math.nan
     if info is not None and info.folded:
         p = _own_p(record, reading)

@@ -25,8 +25,8 @@ CITATION = r"""
 """
 VERSION = 2
 HEADER, SAMPLES = "header.json", "samples/"
-ZSTANDARD = 93  # method of compression in a ZIP archive
-LOCAL_HEADER = 30  # bytes before the name of a member
+ZSTANDARD = 93  # ZIP compression method
+LOCAL_HEADER = 30  # number of bytes before a member's name
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 GROUPS = ("cluster", "group", "passage")  # metadata keys that name a sample's group
 
@@ -45,7 +45,7 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: The log has an unsupported version, is of an unfinished run, or contains no scored sample.
     """
-    header, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
+    header, samples = _read_archive(path) if path.suffix == ".eval" else _read_json(path)
     evaluation, results = header.get("eval"), part(header, "results")
     if header.get("version") != VERSION or not isinstance(evaluation, dict):
         raise FairlabError(f"{path} has version {header.get('version')} of inspect's log format; {VERSION} can be read")
@@ -144,13 +144,13 @@ def _group(sample: Mapping[str, Any]) -> str:
     return next((str(metadata[key]) for key in GROUPS if metadata.get(key) is not None), "")
 
 
-def _whole(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+def _read_json(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     content = json_object(path)
     return content, iter(parts(content, "samples"))
 
 
-def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
-    with _intact(path):
+def _read_archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+    with _one_error(path):
         archive = zipfile.ZipFile(path)
     header = as_object(parsed(_member(archive, HEADER, path), str(path)), str(path))
 
@@ -164,7 +164,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
 
 
 @contextmanager
-def _intact(path: Path) -> Iterator[None]:
+def _one_error(path: Path) -> Iterator[None]:
     """Convert any exception in the context to a single sentence, because reading damaged bytes can raise anything."""
     try:
         yield
@@ -181,11 +181,11 @@ def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
     Raises:
         FairlabError: The member is missing, too large or damaged.
     """
-    with _intact(path):
-        return _unpacked(archive, name, path).decode("utf-8")
+    with _one_error(path):
+        return _unpack(archive, name, path).decode("utf-8")
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     """Return the uncompressed bytes of an archive member.
 
     Before Python 3.14, ``zipfile`` does not support Zstandard, so pyarrow decompresses such members.

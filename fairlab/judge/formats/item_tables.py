@@ -17,7 +17,7 @@ from fairlab.types import FairlabError
 TOOL = "a table of items"
 COLUMNS = ("id", "score")
 TASK = "items"  # task of a table without a task column, so that two such tables can be compared
-FIRST_LINE = 1 << 20  # characters
+FIRST_LINE = 1 << 20  # maximum number of characters read of the first line
 
 
 def recognises(path: Path) -> bool:
@@ -69,7 +69,7 @@ def read(path: Path) -> ToolRun:
 def _score(row: Mapping[str, Any]) -> float | None:
     value = row.get("score")
     if isinstance(value, str):
-        if value.lower() in ("true", "false"):  # as pandas writes them
+        if value.lower() in ("true", "false"):  # pandas writes booleans in this form
             return float(value.lower() == "true")
         try:
             return float(value)

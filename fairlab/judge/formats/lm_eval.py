@@ -67,13 +67,13 @@ def read(path: Path) -> ToolRun:
     left_out += [
         f"{task}, {metric} has no score of a sample that is a number"
         for task in kept
-        for metric in _printed(results, task)
+        for metric in _metric_names(results, task)
         if (task, metric) not in scored and not metric.endswith("_stderr")
     ]
     return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks), tuple(left_out))
 
 
-def _printed(results: Mapping[str, Any], task: str) -> list[str]:
+def _metric_names(results: Mapping[str, Any], task: str) -> list[str]:
     """Return the names of the metrics that the results report for a task."""
     return list(dict.fromkeys(name.partition(",")[0] for name in part(results, task) if "," in name))
 
@@ -81,7 +81,7 @@ def _printed(results: Mapping[str, Any], task: str) -> list[str]:
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
     """Read the scores of a task, and return one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
-    printed = _printed(content["results"], task)
+    printed = _metric_names(content["results"], task)
     for place, sample in enumerate(json_objects(samples), 1):
         metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them only in the results
         if not isinstance(metrics, list):

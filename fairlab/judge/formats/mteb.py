@@ -47,7 +47,7 @@ def read(path: Path) -> ToolRun:
             content = json_object(file)
             versions.add(str(content.get("mteb_version")))
             name = str(content.get("task_name"))
-            rows.append((name, _main_score(content, file), text_hash(f"{name}: {_measured_on(content)}"), ""))
+            rows.append((name, _main_score(content, file), text_hash(f"{name}: {_data_key(content)}"), ""))
     scores = item_scores("tasks of MTEB", "main score", rows, higher_is_better=True)
     return ToolRun(str(meta.get("name")), f"{TOOL} {', '.join(sorted(versions))}", path, (scores,))
 
@@ -57,7 +57,7 @@ def _is_task(file: Path) -> bool:
     return file.name != META and '"mteb_version"' in head and '"task_name"' in head
 
 
-def _measured_on(content: dict[str, Any]) -> str:
+def _data_key(content: dict[str, Any]) -> str:
     """Return a text that identifies the data of a task: its revision, splits and languages."""
     splits = part(content, "scores")
     subsets = sorted(f"{split}/{entry.get('hf_subset')}" for split in splits for entry in parts(splits, split))

@@ -25,7 +25,7 @@ from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.verdicts import corrected_interval
 
 SCHEMA = "0.3.0"
-LOCAL = "local"  # developer of a model without an owner; the store takes no unknown ones
+LOCAL = "local"  # developer of a model without an owner; the store refuses unknown developers
 NEAREST = "nearer to the ideal value is better, on either side of it"
 
 

@@ -13,8 +13,8 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import judging_rules
 
-OF = "weights of "  # before the label of a model in the provenance of an evaluation
-OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a hub's model with its owner
+OF = "weights of "  # prefix of a model's label in the provenance of an evaluation
+OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a model on the hub, with its owner
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from fairlab.files import check_folder
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "papers"
-Overrides = list[Any]  # texts, or lists of texts that are shared through YAML anchors
-ByScale = dict[str, Overrides | str]  # a sentence in place of overrides gives the reason why there is no run
+Overrides = list[Any]  # texts, or lists of texts shared by YAML anchors
+ByScale = dict[str, Overrides | str]  # a sentence instead of overrides states why there is no run
 
 
 class MatrixNeeds(TypedDict):

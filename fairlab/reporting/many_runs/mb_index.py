@@ -106,10 +106,10 @@ def sample_title(record: Record) -> str:
 def rendered_models(found: dict[str, Any]) -> str:
     """Format the result of :func:`compare_models` as Markdown."""
     columns = ["model", "entries", *KEYS]
-    lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]
+    lines = [[_format_value(row.get(column)) for column in columns] for row in found["models"]]
     parts = [markdown(columns, [[Printed(entry) for entry in line] for line in lines])]
     parts += [
-        f"mb-index from {change['from']} to {change['to']}: {_shown(change['mb-index'])}, p {change['p']:.2g}"
+        f"mb-index from {change['from']} to {change['to']}: {_format_value(change['mb-index'])}, p {change['p']:.2g}"
         for change in found["changes"]
     ]
     parts.append(
@@ -119,7 +119,7 @@ def rendered_models(found: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
         middle, low, high = value
         return f"{middle:.4g} [{low:.4g}, {high:.4g}]"

@@ -152,7 +152,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
     content = read_matrix_content(file)
     paper = file.parent.name
-    published = _printed(content)
+    published = _published_tables(content)
     options = content["options"].get(scale, [])
     found = content["runs"] | task_runs(content, scale)
     tables = {}
@@ -196,7 +196,7 @@ def in_one_list(overrides: Sequence[Any]) -> list[str]:
     return [one for part in overrides for one in (in_one_list(part) if isinstance(part, list) else [part])]
 
 
-def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
+def _published_tables(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the published tables of the paper that a matrix reproduces; empty if it names no paper."""
     if "published" not in content:
         return {}

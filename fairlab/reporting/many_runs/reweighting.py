@@ -35,7 +35,7 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
     """
     found = {}
     for harm in dict.fromkeys(harm for record in records for harm in _harms(record)):
-        measured = [(setting(record, harm), _of(record, harm)) for record in records]
+        measured = [(setting(record, harm), _validation_readings(record, harm)) for record in records]
         candidates = [
             Candidate(name, readings[PRECISION].value, readings[VARIANCE].value)
             for name, readings in measured
@@ -61,16 +61,16 @@ def setting(record: Record, harm: str) -> str:
 
 def strength_table(records: Sequence[Record], harm: str) -> PageTable:
     """Return the table of a harm, with one row per run, 95 % intervals, and explanations of the columns as tooltips."""
-    rows = [[setting(record, harm), *(_shown(*one) for one in _measured(record, harm))] for record in records]
-    some = [reading for record in records for reading in _of(record, harm).values()]
+    rows = [[setting(record, harm), *(_shown(*one) for one in _row_readings(record, harm))] for record in records]
+    some = [reading for record in records for reading in _validation_readings(record, harm).values()]
     said = {reading.quantity: meaning(reading) for reading in some}
     columns = [PageCell(name, hover=said.get(quantity, "")) for name, quantity in COLUMNS.items()]
     return PageTable(["strength", *columns, GAP_COLUMN], rows)
 
 
-def _measured(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
+def _row_readings(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
     """Return the readings in a run's table row, each with the number of decimals to print."""
-    readings = _of(record, harm)
+    readings = _validation_readings(record, harm)
     gap = next((one for one in record.readings if _is_gap(one, harm)), None)
     return [*((readings.get(name), 1) for name in COLUMNS.values()), (gap, 3)]
 
@@ -122,7 +122,7 @@ def _harms(record: Record) -> list[str]:
     return [str(harm) for harm in record.config["method"]["harms"]]
 
 
-def _of(record: Record, harm: str) -> dict[str, Reading]:
+def _validation_readings(record: Record, harm: str) -> dict[str, Reading]:
     """Return the validation readings of the debiased model for a harm, by quantity."""
     return {
         one.quantity: one

@@ -76,7 +76,7 @@ def _tables(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> T
         names = [_row_name(row, column, records) for row in table.rows]
         of_column = [(name, cells[place]) for name, cells in zip(names, rows, strict=True)]
         columns = ["", "ours", "printed", "verdict"]
-        lines = [[name, _ours(cell), _printed(cell), _said(cell)] for name, cell in of_column]
+        lines = [[name, _our_cell(cell), _published_cell(cell), _verdict_text(cell)] for name, cell in of_column]
         keep = [k for k in range(4) if k < 2 or any(line[k] for line in lines)]
         small.append(
             PageTable([columns[k] for k in keep], [[line[k] for k in keep] for line in lines], caption=in_words(column))
@@ -90,28 +90,28 @@ def _row_name(row: TableRow, column: str, records: Records) -> PageCell:
     return PageCell(row.name, "" if called == row.name else called)
 
 
-def _ours(cell: Cell) -> PageCell | str:
+def _our_cell(cell: Cell) -> PageCell | str:
     if cell.value is None:
         return PageCell("—", hover=f"{cell.verdict}: {cell.reason}")
     spread = "" if cell.deviation is None else f"± {cell.deviation:.2g}\n"
     return PageCell(f"{cell.value:.4g}{'*' * cell.moved}", f"{spread}[{cell.low:.4g}, {cell.high:.4g}]")
 
 
-def _printed(cell: Cell) -> PageCell | str:
+def _published_cell(cell: Cell) -> PageCell | str:
     if cell.published is None:
         return ""
     again = "" if cell.recomputed is None else f"recomputed\n{cell.recomputed:g}"
     return PageCell(f"{cell.published:g}", again)
 
 
-def _said(cell: Cell) -> str:
+def _verdict_text(cell: Cell) -> str:
     return "" if cell.value is None or cell.verdict == OTHER_SCALE else cell.verdict
 
 
 def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
     """Plot the columns of a table against the setting that differs between rows; empty if there is no such setting."""
     found = [
-        (float(_at(next(iter(records[row.run].values())).config, table.against)), cells)
+        (float(_value_at(next(iter(records[row.run].values())).config, table.against)), cells)
         for row, cells in zip(table.rows, rows, strict=True)
         if table.against and row.run in records
     ]
@@ -132,7 +132,7 @@ def _point(cell: Cell) -> tuple[float, float, float] | None:
     return cell.value, cell.low, cell.high
 
 
-def _at(config: Any, key: str) -> Any:
+def _value_at(config: Any, key: str) -> Any:
     for part in key.split("."):
         config = config[part]
     return config

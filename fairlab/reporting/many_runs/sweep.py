@@ -52,9 +52,9 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
-LONGEST_LINE = 22  # maximum letters per line of a mark in a cell
+LONGEST_LINE = 22  # maximum number of characters per line of a warning in a cell
 MOST_LINES = 40  # maximum number of settings in a panel
-FEW = 2  # maximum number of settings named in a cell; longer lists are folded
+FEW = 2  # maximum number of settings named in a cell; longer lists are collapsed
 MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings get another table
 MOST_SETTINGS = 2  # maximum number of settings with separate columns; if there are more, they share one column
 
@@ -99,7 +99,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
         Path of the page.
     """
     as_run = choices_of(records, keys)
-    choices, chosen = _ordered(as_run), chosen_by_validation(as_run)
+    choices, chosen = _sort_groups(as_run), chosen_by_validation(as_run)
     shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
     titles = _titles(keys, shown)
     sections = [
@@ -128,7 +128,7 @@ def _plain(point: Point) -> dict[str, Any]:
     return {name: None if value != value else value for name, value in asdict(point).items()}
 
 
-def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
+def _sort_groups(choices: Sequence[Choice]) -> Sequence[Choice]:
     """Sort groups of runs by their settings if all values are numbers. Otherwise, keep the order of the runs."""
     if not all(NUMBER.fullmatch(value) for choice in choices for value in choice.settings.values()):
         return choices
@@ -226,11 +226,11 @@ def _row(
     for key in keys:
         top = tops[key]
         nearest = top is not None and top[0] is choice and not top[1]
-        cells.append(_shown(choice.points[key], nearest=nearest) if key in choice.points else "")
+        cells.append(_point_cell(choice.points[key], nearest=nearest) if key in choice.points else "")
     return cells
 
 
-def _shown(point: Point, *, nearest: bool = False) -> PageCell:
+def _point_cell(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
     said = [point.interval] if point.interval else []
     if point.over_seeds is not None:

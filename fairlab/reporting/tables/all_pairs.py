@@ -56,7 +56,7 @@ class RunPair:
         span = Shift(self.comparison, self.before, self.after).span
         if not self.differs or span is None:
             return ""
-        low, _, high = span  # two values on either side of the ideal may differ, and be equally near
+        low, _, high = span  # different values on either side of the ideal can be equally near
         nearer = self.first if low > 0 else self.second if high < 0 else ""
         return "" if nearer in self.spoiled else nearer
 

@@ -24,17 +24,17 @@ from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
-# Overrides that describe where and how a run was executed, or which of several equal runs it is.
+# Overrides that describe where and how a run was executed, or identify one of several equal runs.
 NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed|name)=)")
 # Parts of a configuration that describe where, how or with which seed a run was executed; settings that inherit the
 # seed.
 BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
-CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
+CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and provenance with their hashes
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # minimum number of seeds for an interval over seeds and items with the right coverage
 TWO_SEEDS = "two seeds, too few for an interval"
-FEW_SEEDS = 8  # with fewer seeds, the interval over only the seeds is also given
-# Parts of a configuration that a method without training steps does not read; it does read its data and device.
+FEW_SEEDS = 8  # with fewer seeds, the interval over seeds alone is also shown
+# Parts of a configuration that do not affect methods without training steps; data and device do affect them.
 OF_STEPS = re.compile(
     r"(optimizer|schedule|callbacks|loader)\.|trainer\.(?!accelerator$|devices$|precision$)|data\.batch_size$"
 )
@@ -141,10 +141,10 @@ def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
     If an override selects a whole part of the configuration, the value is the one given in the command.
     """
     done = [identity(record) for record in records]
-    given = [_given(record) for record in records]
+    given = [_overrides_of(record) for record in records]
     keys = dict.fromkeys(key for one in given for key in one)
     found = [
-        {key: _configured(record.config, key) or one.get(key, "default") for key in keys}
+        {key: _configured_value(record.config, key) or one.get(key, "default") for key in keys}
         for one, record in zip(given, records, strict=True)
     ]
     differing = [key for key in keys if len({one[key] for one in found}) > 1]
@@ -190,7 +190,7 @@ def identity(record: Record) -> dict[str, str]:
 
 
 def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(content, dict):  # an empty dict is a part that was not chosen
+    if isinstance(content, dict):  # an empty dict is a group without a choice
         for key, value in content.items():
             yield from _leaves(value, f"{place}.{key}" if place else str(key))
     else:
@@ -202,12 +202,12 @@ def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _given(record: Record) -> dict[str, str]:
+def _overrides_of(record: Record) -> dict[str, str]:
     overrides = [part for part in shlex.split(record.command)[3:] if "=" in part and not NO_SETTING.match(part)]
     return {key.lstrip("+~"): value for key, _, value in (part.partition("=") for part in overrides)}
 
 
-def _configured(config: Any, key: str) -> str:
+def _configured_value(config: Any, key: str) -> str:
     """Return the value of a configuration key; empty if the key is missing or denotes a whole group of settings."""
     for part in key.split("."):
         if not isinstance(config, dict) or part not in config:
@@ -263,7 +263,7 @@ def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
         Average, or None if there are no runs.
     """
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
-    point = over_seeds([_corrected(record, reading, one) for record, reading in found])
+    point = over_seeds([_correct_interval(record, reading, one) for record, reading in found])
     if point is None:
         return None
     few = any(math.isnan(corrected_interval(record, reading)[0]) for record, reading in found)
@@ -274,7 +274,7 @@ def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
     )
 
 
-def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
+def _correct_interval(record: Record, reading: Reading, one: bool) -> Reading:
     """Widen the interval of a reading to correct for a small number of items.
 
     A reading without an interval is returned unchanged. If the runs differ, only absolute values of estimates are
@@ -365,13 +365,13 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
         return None
     first = min(sound, key=lambda choice: choice.points[key].distance)
     top = first.points[key]
-    alike = [c for c in having if c is not first and not _apart(c.points[key], top)]
+    alike = [c for c in having if c is not first and not _intervals_disjoint(c.points[key], top)]
     return first, alike
 
 
-def _apart(first: Point, second: Point) -> bool:
+def _intervals_disjoint(first: Point, second: Point) -> bool:
     """Return whether the intervals of two distances do not overlap; always false if there are too few items."""
-    few = FEW_ITEMS in (*first.marks, *second.marks)  # two seeds have no bounds, which are apart from none
+    few = FEW_ITEMS in (*first.marks, *second.marks)  # comparisons with nan, the bounds for two seeds, are false
     (low, high), (other_low, other_high) = first.distances, second.distances
     return not few and (low > other_high or high < other_low)
 

@@ -74,12 +74,12 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            _escaped(table).to_csv(temporary, index=False)
+            _escape_texts(table).to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
 
 
-def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
+def _escape_texts(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a copy of a table whose texts and column names cannot be mistaken for spreadsheet formulas."""
     texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
     return texts.rename(columns=csv_cell)

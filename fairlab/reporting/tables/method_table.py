@@ -139,7 +139,7 @@ class MethodTable:
             return None
         first = min(having, key=lambda name: having[name].distance)
         if any(cell.few or len(set(cell.values.values())) == 2 for cell in having.values()):
-            return None  # too few items, or two seeds, of which no interval covers as it should
+            return None  # for two seeds, no interval has the right coverage
         p_values = [self.p(place, first, other) for other in having if other != first]
         return first if all(p < ALPHA for p in p_values) else None
 
@@ -258,7 +258,7 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
         FairlabError: No model has a requested reading, no model has a headline reading, or ``readings`` is not a list
             of texts.
     """
-    if readings is not None and (isinstance(readings, str) or not _are_texts(readings)):
+    if readings is not None and (isinstance(readings, str) or not _all_texts(readings)):
         raise FairlabError(f"readings must be a list of texts such as cced/embedded/gap, not {readings!r}")
     known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
     if readings is None:
@@ -272,7 +272,7 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     return [by_name[name] for name in readings]
 
 
-def _are_texts(values: object) -> bool:
+def _all_texts(values: object) -> bool:
     return isinstance(values, Sequence) and all(isinstance(one, str) for one in values)
 
 
@@ -328,7 +328,7 @@ def difference_p(first: Measured, second: Measured) -> float:
     if not variance > 0:
         return math.nan
 
-    from scipy import stats  # a second to import
+    from scipy import stats  # takes a second to import
 
     spread = over_seeds**2 / freedom + over_items**2 / max(first.reading.n - 1, 1)
     t = (first.mean - second.mean) / math.sqrt(variance)

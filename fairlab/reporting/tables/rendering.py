@@ -42,9 +42,9 @@ class Printed:
     bold: bool = False
 
 
-SET = re.compile(r"[\x00-\u017f\u2013-\u2026€]")  # letters that pdflatex sets without further packages
-LONGEST_WORD = 14  # letters of a row's name without a place for a line break
-LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on one line, else a column that breaks it
+SET = re.compile(r"[\x00-\u017f\u2013-\u2026€]")  # characters that pdflatex can print without additional packages
+LONGEST_WORD = 14  # maximum number of characters in a row name without a possible line break
+LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # maximum length of unwrapped row names; column type for longer ones
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
@@ -86,8 +86,8 @@ def latex(
     if not isinstance(caption, str):
         raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")
     long = width and max((len(row[0].text) for row in rows), default=0) > LONGEST_NAME
-    lines = [" & ".join(_stacked(name, width) for name in header)]
-    lines += [" & ".join([_row_name(row[0], bool(long)), *map(_set, row[1:])]) for row in rows]
+    lines = [" & ".join(_wrap_column_name(name, width) for name in header)]
+    lines += [" & ".join([_row_name(row[0], bool(long)), *map(_cell, row[1:])]) for row in rows]
     written = "".join([caption, note, *header, *(entry.text for row in rows for entry in row)])
     unset = "".join(dict.fromkeys(sign for sign in written if sign not in ESCAPED and not SET.match(sign)))
     return "\n".join(
@@ -111,16 +111,16 @@ def latex(
     )
 
 
-def _stacked(name: str, width: int) -> str:
+def _wrap_column_name(name: str, width: int) -> str:
     """Format a column name in LaTeX, wrapped onto several lines."""
     parts = textwrap.wrap(name.replace("_", "_ "), width) if width else [name]  # a line may end in an underscore
-    lines = [_guarded(escaped(part.replace("_ ", "_"))) for part in parts]
+    lines = [_guard_line_start(escaped(part.replace("_ ", "_"))) for part in parts]
     if len(lines) < 2:
         return escaped(name)
     return r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
 
 
-def _guarded(start: str) -> str:
+def _guard_line_start(start: str) -> str:
     """Protect the start of a line that LaTeX could read as an argument of the preceding line break."""
     return "{}" + start if start.startswith(("[", "*")) else start
 
@@ -134,7 +134,7 @@ def _row_name(entry: Printed, breakable: bool) -> str:
         for word in entry.text.split()
     ]
     name = " ".join(words)
-    return _guarded(rf"\textbf{{{name}}}" if entry.bold and name else name)
+    return _guard_line_start(rf"\textbf{{{name}}}" if entry.bold and name else name)
 
 
 def escaped(text: str) -> str:
@@ -148,7 +148,7 @@ def escaped(text: str) -> str:
     return re.sub("|".join(map(re.escape, ESCAPED)), lambda found: ESCAPED[found[0]], text)
 
 
-def _set(entry: Printed) -> str:
+def _cell(entry: Printed) -> str:
     """Format a cell in LaTeX, with minus signs instead of hyphens before numbers."""
     text = re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped(entry.text))
     return rf"\textbf{{{text}}}" if entry.bold and text else text

@@ -10,7 +10,7 @@ from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, cluster_sums
 from fairlab.record import Note, NotRun, Reading, Record
 
-RESULTS = "results of another tool"  # key of the file of results in the provenance
+RESULTS = "results of another tool"  # provenance key of the path of the results file
 
 
 def tool_records(place: Path) -> list[Record]:
@@ -43,7 +43,7 @@ def _add(record: Record, scores: TaskScores) -> None:
 
     If there are few items, a warning is added as well.
     """
-    from scipy.stats import t  # a second to import
+    from scipy.stats import t  # takes a second to import
 
     sums, sizes = cluster_sums(scores.values, scores.clusters or scores.ids)
     task, metric = (name.replace("/", "_") for name in (scores.task, scores.metric))

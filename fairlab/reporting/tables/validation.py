@@ -15,7 +15,7 @@ from fairlab.record import Record
 from fairlab.reporting.tables.grouping import Choice
 from fairlab.reporting.tables.marks import training_notes
 
-ERROR = "validation/error"  # key in a run's history: 1 minus the task's measure on held-out training examples
+ERROR = "validation/error"  # key in a run's history: 1 minus the task's metric on held-out training examples
 BESIDES = (ERROR, "validation/loss")
 # Settings that are compared, because they do not change the task, the model or the held-out examples.
 TRIED = re.compile(r"(method|trainer)\..+|data\.batch_size")

@@ -30,7 +30,7 @@ from fairlab.reporting.view.items import ScoredItems, items_of
 
 MOST_WHOLE = 500  # maximum number of runs whose details a page includes
 MOST_STEPS = 240  # maximum number of points of a training curve
-MOST_ITEMS = 60  # maximum number of a benchmark's items in a page; the items whose scores changed most are kept
+MOST_ITEMS = 60  # maximum number of items per benchmark in a page, which are those whose scores changed most
 DIGITS = 6
 
 
@@ -63,7 +63,7 @@ class Browser:
         """
         record = self.records[number]
         tones = {one.comparison.key: one.colour for one in shifts(record)}
-        items = [_of_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
+        items = [_page_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
         return _without_secrets(
             {
                 "readings": [self._reading(record, reading) for reading in record.readings],
@@ -201,7 +201,7 @@ def _curves(history: Sequence[dict[str, float]]) -> dict[str, list[list[float | 
     return {name: points[:: math.ceil(len(points) / MOST_STEPS)] for name, points in found.items()}
 
 
-def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
+def _page_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
     """Return the items of a benchmark for the page: id, scores by phase, and texts if they may be shown."""
     told = not page or found.free
     rows = []

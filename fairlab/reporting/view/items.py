@@ -25,7 +25,7 @@ from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts
 
 Array = NDArray[np.floating]
-MOST_VALUES = 4  # maximum number of values of an item without known texts; wider arrays are embeddings
+MOST_VALUES = 4  # maximum number of values per item without texts; wider arrays are embeddings
 FREE = ("CC0-1.0", "MIT")  # licences of texts that a page may contain
 DIFFERENT = "the current files do not contain the items that were measured"
 
@@ -68,11 +68,11 @@ def items_of(record: Record) -> list[ScoredItems]:
     """Return the items of all benchmarks whose scores are stored in the folder of a record."""
     folder = record.folder / "items"
     stems = [file.stem for file in sorted(folder.rglob("*.safetensors"))] if folder.is_dir() else []
-    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # draws of readings, not of items
-    return [found for name in names for found in _of_benchmark(name, record)]
+    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # draws belong to readings
+    return [found for name in names for found in _benchmark_items(name, record)]
 
 
-def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
+def _benchmark_items(name: str, record: Record) -> list[ScoredItems]:
     arrays: dict[str, dict[str, Array]] = {}
     for phase in record.phases:
         file = items_file(record.folder, phase, name)
@@ -80,7 +80,7 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
             arrays |= {phase: read_tensors(file)} if file.is_file() else {}
         except FairlabError:
             continue
-    own = _own(name, record)
+    own = _fairlab_benchmark(name, record)
     try:
         parts, why = (kept_texts(record.folder, name) if own is None else own.texts()), ""
     except (FairlabError, OSError, *UNFIT) as error:
@@ -89,7 +89,7 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
     return found or _without_texts(name, arrays, why)
 
 
-def _own(name: str, record: Record) -> Measurement | None:
+def _fairlab_benchmark(name: str, record: Record) -> Measurement | None:
     """Return the fairlab benchmark with a name and the settings in a record.
 
     The class is found by name and not taken from the record, so that a record from elsewhere cannot run code.
@@ -108,7 +108,7 @@ def _own(name: str, record: Record) -> Measurement | None:
     try:
         bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
         found: Measurement = kind(**given, limit=min(bounds, default=None))
-    except (FairlabError, *UNFIT):  # settings of another version
+    except (FairlabError, *UNFIT):  # the settings are from another version of fairlab
         return None
     return found
 
