@@ -38,7 +38,11 @@ PROMPT = "A task with its examples. " * 100  # as long as the prompt of counterf
 
 
 def serve(pipe: Connection) -> None:
-    """Answer calls after a delay. Send the port first, and on request the highest number of concurrent calls."""
+    """Run a server that answers calls after a delay.
+
+    Args:
+        pipe: Connection to which the server sends its port and, on request, the highest number of concurrent calls.
+    """
     body = {"choices": [{"message": {"content": REPLY}, "finish_reason": "stop"}]}
     body["usage"] = {"prompt_tokens": 700, "completion_tokens": 40}
     content = json.dumps(body).encode()

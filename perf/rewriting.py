@@ -61,9 +61,9 @@ def sentences() -> list[Rewriting]:
 
 
 def plain_swap() -> Callable[[list[str]], list[str]]:
-    """Return a function that replaces each word of bias-bench's pairs by its partner, preserving case.
+    """Return a function that swaps the two words of each word pair in bias-bench's list, preserving case.
 
-    If a word is in several pairs, the first pair is used.
+    For a word in several pairs, the first pair is used.
     """
     partner: dict[str, str] = {}
     for man, woman in bias_words():

@@ -78,7 +78,7 @@ class PlainBiLSTM(BiLSTM):
 
 
 def texts_of(count: int) -> list[str]:
-    """Sample different texts from both datasets, in random order."""
+    """Sample distinct texts from both datasets, in random order."""
     found = dict.fromkeys(text.text for name in ("hatecheck", "bias_madlibs") for text in read_safety(name))
     return random.Random(0).sample(list(found), min(count, len(found)))
 

@@ -137,7 +137,10 @@ class Audited(Results):
 
     @property
     def answers(self) -> dict[str, AuditAnswer]:
-        """Return, by label, whether each model treats people alike; the label of a single model is empty."""
+        """Return the answer for each model, by label: whether the model treats people alike.
+
+        A single model has an empty label.
+        """
         return {label: AuditAnswer(**one) for label, one in self.record.provenance["answers"].items()}
 
     @property

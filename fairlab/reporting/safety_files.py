@@ -41,7 +41,7 @@ class Gaps(TypedDict):
 
 
 class Contributions(TypedDict):
-    """Contribution of each source score to the models before and after; empty if a model has no contributions."""
+    """Contribution of each source score to the models before and after debiasing; empty if a model has none."""
 
     before: list[float]
     after: list[float]

@@ -128,7 +128,10 @@ def _scores(
 
 
 def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the accuracy or mean that the log reports for each scorer, unless epochs are reduced by another method."""
+    """Return the accuracy or mean that the log reports for each scorer.
+
+    Scores are left out if epochs were reduced by a method other than the mean.
+    """
     found: dict[str, float | None] = {}
     for score in parts(results, "scores"):
         if score.get("reducer") not in (None, "mean"):

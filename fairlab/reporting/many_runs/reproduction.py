@@ -62,7 +62,7 @@ class Table:
         recomputed: Value that follows from other numbers in the paper, if it differs from the printed value.
         tolerance: Distance that counts as a match, by quantity (the last part of a column's key).
         against: Key of the setting that differs between rows and is the x axis of plots; empty if there is none.
-        averages: Columns to average, by the column of the average.
+        averages: For each column that is an average, the columns from which it is computed.
     """
 
     id: str

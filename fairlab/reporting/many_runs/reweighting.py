@@ -53,7 +53,7 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def setting(record: Record, harm: str) -> str:
-    """Return the reweighting strength of a run as text."""
+    """Return the reweighting strength of a run for a harm, as text."""
     strengths = record.config["method"]["reweighting"]
     values = strengths.get(harm) or strengths["others"]
     return ", ".join(f"{name} {value:g}" for name, value in values.items())

@@ -154,7 +154,9 @@ class MethodTable:
         return found.get((first, second), found.get((second, first), 1.0))
 
     def _refuse_unknown(self, place: object, *methods: object) -> None:
-        """Check that the table has a column for a reading and a row for each method, for arguments of any type.
+        """Check that the table has a column for a reading and a row for each method.
+
+        The arguments can have any type.
 
         Raises:
             FairlabError: The reading or a method is not in the table.
