@@ -14,7 +14,7 @@ def collapse_verdicts(record: Record) -> list[str]:
 
 
 def collapsed_readings(record: Record) -> frozenset[str]:
-    """Return the keys of gaps that are smaller than those of the earlier model only because of collapse."""
+    """Return the keys of gaps that are smaller than in the earlier model only because of collapse."""
     return frozenset(key for key, (_, collapsed) in _collapse_by_gap(record).items() if collapsed)
 
 
