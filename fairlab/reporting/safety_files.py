@@ -33,7 +33,10 @@ class Reliability(TypedDict):
 
 
 class Gaps(TypedDict):
-    """Largest gap between subgroups, averaged over categories, for each source score and for the models."""
+    """Largest gap between subgroups, averaged over identity categories.
+
+    ``features`` has one value for each source score; ``before`` and ``after`` are the values of the two models.
+    """
 
     features: list[Number]
     before: Number
