@@ -37,7 +37,7 @@ TEXTS = [
 def main() -> None:
     """Make the pages in a temporary folder, and take their screenshots or compare them with the existing ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="list the pictures that are older than what they show")
+    parser.add_argument("--check", action="store_true", help="list the screenshots whose page has changed")
     parser.add_argument("--run", type=Path, default=EXPERIMENTS / "ccd/records/full")
     parser.add_argument("--ensemble", type=Path, default=EXPERIMENTS / "ensemble/records/skill/seed_42")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/images")

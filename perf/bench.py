@@ -77,9 +77,11 @@ def run(script: str, arguments: list[str], folder: Path) -> list[str]:
 def main() -> None:
     """Run the scripts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"of {', '.join(SCRIPTS)}; all, if none is named")
+    parser.add_argument(
+        "scripts", nargs="*", metavar="SCRIPT", help=f"scripts to run, from {', '.join(SCRIPTS)}; all by default"
+    )
     parser.add_argument("--packages", help="folder of the unpacked packages tox_block and toxic_classifier")
-    parser.add_argument("--augly", help="the Python of an environment that has AugLy")
+    parser.add_argument("--augly", help="path of Python in an environment with AugLy")
     parser.add_argument("--model", help="folder of a run of safety_ensemble")
     given = parser.parse_args()
     if unknown := [name for name in given.scripts if name not in SCRIPTS]:

@@ -235,12 +235,12 @@ def main() -> None:
     """Run the check from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--tiny", action="store_true", help="tiny models and few steps, to try the check itself")
+    parser.add_argument("--tiny", action="store_true", help="use tiny models and few steps, to test the check itself")
     parser.add_argument("--parts", nargs="*", default=[], help="names of the parts to run; all by default")
-    parser.add_argument("--seconds", type=float, default=480, help="time for all parts together")
+    parser.add_argument("--seconds", type=float, default=480, help="time limit for all parts together")
     parser.add_argument("--folder", type=Path, help="folder for models, texts and runs; a temporary one by default")
     parser.add_argument("--prepare", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     given = parser.parse_args()
     import torch
 

@@ -234,8 +234,8 @@ def table(result: dict[str, Any]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help="one size, in this process")
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name} and {FIGURES.name}/")
+    parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help="measure one size in this process")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name} and {FIGURES.name}/")
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(one(arguments.one[0], int(arguments.one[1]))))

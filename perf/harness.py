@@ -103,7 +103,7 @@ def main_of_a_million(
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--million", type=int, default=1_000_000, help="size of the large run")
-    parser.add_argument("--write", action="store_true", help=f"write {results.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {results.name}")
     arguments = parser.parse_args()
     big = large(arguments.million)  # must run first, because the peak memory is that of the whole process
     result = measure(arguments.repeats) | {"large": big}

@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--examples", type=int, default=600)
     parser.add_argument("--models", nargs="+", default=["minilm_mlm", "smollm2"])
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.models, arguments.pairs, arguments.examples)
     print(table(result))

@@ -229,7 +229,7 @@ if __name__ == "__main__":
     parser.add_argument("--replayed", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.calls, arguments.replayed, arguments.concurrency, arguments.repeats)
     print(table(result))

@@ -156,9 +156,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--mode", default="syntax")
-    parser.add_argument("--repeats", type=int, default=3, help="0 leaves speed out")
-    parser.add_argument("--megabytes", type=int, nargs="*", default=[10, 1000], help="sizes of the inputs for memory")
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--repeats", type=int, default=3, help="number of repeats; 0 skips the speed")
+    parser.add_argument(
+        "--megabytes", type=int, nargs="*", default=[10, 1000], help="sizes of the inputs for measuring memory"
+    )
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.rows, arguments.mode, arguments.repeats) if arguments.repeats else {"machine": machine()}
     result["memory"] = {size: peak_megabytes(size * 1_000_000) for size in arguments.megabytes}

@@ -133,7 +133,7 @@ def table(result: dict) -> str:
 def main() -> None:
     """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure()
     print(table(result))

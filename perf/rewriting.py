@@ -152,9 +152,9 @@ def table(result: dict[str, object]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--augly", required=True, help="the Python of an environment that has AugLy")
+    parser.add_argument("--augly", required=True, help="path of Python in an environment with AugLy")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="keep the figures in perf/results")
+    parser.add_argument("--write", action="store_true", help="save the figures to perf/results")
     arguments = parser.parse_args()
     result = measure(arguments.augly, arguments.repeats)
     print(table(result))

@@ -145,7 +145,7 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=60, help="sentences of each source")
+    parser.add_argument("--each", type=int, default=60, help="number of sentences per source")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()

@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--texts", type=int, default=1, help="texts of a request")
+    parser.add_argument("--texts", type=int, default=1, help="number of texts per request")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     result = load(given.model, given.clients, given.seconds, given.texts)

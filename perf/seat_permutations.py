@@ -83,7 +83,7 @@ def main() -> None:
     """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.repeats)
     print(table(result))

@@ -184,7 +184,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--width", type=int, default=512)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     if not FREED.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | FREED)
