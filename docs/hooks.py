@@ -1,4 +1,4 @@
-"""Pages of the documentation site made from other files: README, tutorials, experiments, configuration, docstrings."""
+"""Generated pages of the documentation site: README, tutorials, experiments, configuration and API reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairlab.reporting.view.browsing import browse, view_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
-# Pages elsewhere in the repository, by their place on the site.
+# Files outside of docs/ that become pages, each with its path on the site.
 ELSEWHERE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -46,11 +46,11 @@ ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"tutorials/{path.stem}.md"
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 }
-RUNS = {"experiments/atlas/records": "atlas_runs.html"}  # folders of records, and the page that shows their runs
+RUNS = {"experiments/atlas/records": "atlas_runs.html"}  # page that shows the runs, by folder of records
 
 
 def on_config(config: Any) -> Any:
-    """Add the made pages to the parts of the menu, which stays two levels deep."""
+    """Add the generated pages to the sections of the menu, which keeps two levels."""
     parts = {name: pages for part in config.nav for name, pages in part.items()}
     parts["Explanation"] += [
         {RESULTS.get(name, f"Results: {name}"): f"results/{name}.md"}
@@ -64,7 +64,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the made pages."""
+    """Add the generated pages to the site."""
     for source, place in ELSEWHERE.items():
         files.append(File.generated(config, place, content=markdown_of(ROOT / source)))
     for folder, place in RUNS.items():
@@ -79,7 +79,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def markdown_of(path: Path) -> str:
-    """Return a file as Markdown; a notebook's code cells become blocks of Python."""
+    """Return the content of a file as Markdown. Code cells of a notebook become Python code blocks."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".ipynb":
         return text
@@ -92,7 +92,7 @@ def markdown_of(path: Path) -> str:
 
 
 def llms(config: Any) -> str:
-    """Return ``llms.txt``: what fairlab is, and every page of the site by part, for language models."""
+    """Return the content of ``llms.txt``: a description of fairlab and a list of all pages, for language models."""
     lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
     for part in config.nav:
         for name, pages in part.items():
@@ -106,12 +106,12 @@ def llms(config: Any) -> str:
 
 
 def page_address(page: str) -> str:
-    """Return the address of a page on the site."""
+    """Return the relative address of a page on the site."""
     return f"{page.removesuffix('.md')}.html"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Turn links between files of the repository into links between pages; to files that are no page, into text."""
+    """Convert links between files of the repository to links between pages. Links to other files become plain text."""
     own = page.file.src_uri
     source = next((name for name, place in ELSEWHERE.items() if place == own), f"docs/{own}")
 
@@ -130,22 +130,22 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def has_runs(folder: str) -> bool:
-    """Whether there is a record below a folder of the repository."""
+    """Return whether a folder of the repository contains a record."""
     return any((ROOT / folder).rglob("record.json*"))
 
 
 def runs_page(folder: str) -> str:
-    """Return the page of ``fairlab.view`` of the runs below a folder of the repository."""
+    """Return the page of ``fairlab.view`` for the runs in a folder of the repository."""
     return without_secrets(view_page(browse([ROOT / folder]), served=False))
 
 
 def groups() -> list[str]:
-    """Return configuration groups, and ``root`` for what stands beside them."""
+    """Return the names of the configuration groups, and ``root`` for the files outside of groups."""
     return ["root", *sorted(path.name for path in (ROOT / "conf").iterdir() if path.is_dir())]
 
 
 def configuration(group: str) -> str:
-    """Return the yaml of a group, file by file; its comments say what the values are."""
+    """Return a page with the YAML files of a configuration group, whose comments explain the values."""
     folder = ROOT / "conf" if group == "root" else ROOT / "conf" / group
     files = sorted(folder.glob("*.yaml")) if group == "root" else sorted(folder.rglob("*.yaml"))
     parts = [f"# {TITLES.get(group, f'{group}=')}\n"]
@@ -159,6 +159,6 @@ def configuration(group: str) -> str:
 
 
 def modules() -> list[str]:
-    """Return packages and modules of fairlab, each with a page of its own."""
+    """Return the names of fairlab's public packages and modules, which have one page each."""
     found = (path for path in (ROOT / "fairlab").iterdir() if not path.name.startswith("_"))
     return sorted(path.stem for path in found if path.suffix == ".py" or (path / "__init__.py").is_file())

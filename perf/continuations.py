@@ -1,7 +1,8 @@
-"""Continuations of 30 characters in batches against ``generate``, one context at a time.
+"""Generation of 30-character continuations in batches, compared with ``generate`` for one context at a time.
 
-Plain: transformers' ``generate`` on one context, greedy, with its cache, stopped as soon as 30 characters are there.
-Ours: ``continuations``. Contexts are drawn from StereoSet's, the model is SmolLM2-135M-Instruct.
+The plain way is greedy ``generate`` of transformers with its cache for a single context, which stops after 30
+characters. fairlab (*ours*) calls ``continuations``. Contexts are sampled from StereoSet. The model is
+SmolLM2-135M-Instruct.
 
     python perf/continuations.py [--contexts 64] [--repeats 3] [--write]
 """
@@ -32,18 +33,18 @@ CHARACTERS = 30
 
 
 def load() -> Backbone:
-    """Return the model, by its configuration."""
+    """Load the model as configured in ``conf/backbone``."""
     return load_backbone(**{key: value for key, value in OmegaConf.load(CONF).items() if key != "_target_"})
 
 
 def drawn_contexts(count: int) -> list[str]:
-    """Return some contexts of StereoSet's intersentence task."""
+    """Sample contexts from StereoSet's intersentence task."""
     examples = read_stereoset(locate("stereoset/stereoset.json"))
     return random.Random(0).sample([example.context for example in examples if example.task == "intersentence"], count)
 
 
 def plain(backbone: Backbone, contexts: list[str], start_id: int) -> list[str]:
-    """One call a context."""
+    """Generate the continuations with one call per context."""
     tokenizer, found = backbone.tokenizer, []
     for context in contexts:
         ids = [start_id, *tokenizer.encode(context, add_special_tokens=False)]
@@ -67,7 +68,7 @@ def plain(backbone: Backbone, contexts: list[str], start_id: int) -> list[str]:
 
 
 def measure(backbone: Backbone, count: int, repeats: int) -> dict[str, object]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     scorer, contexts = CausalLM(backbone), drawn_contexts(count)
     results: dict[str, list[str]] = {}
     ways = {
@@ -89,7 +90,7 @@ def measure(backbone: Backbone, count: int, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [
@@ -107,11 +108,11 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--contexts", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(load(), arguments.contexts, arguments.repeats)
     print(table(result))

@@ -1,8 +1,9 @@
-"""The db-index against a Python double loop over all pairs, and of a million memory-mapped vectors.
+"""The db-index, compared with a Python double loop over all pairs, and measured on a million memory-mapped vectors.
 
-Plain: the cosine of every pair, one by one, summed by cluster. Ours: ``db_index``, given the same clusters. The loop
-takes a part of the comparison entries and its time is multiplied. Apart from that, once: ``cluster`` and ``db_index``
-of a million vectors read from a memory map, in seconds and in memory above the map.
+The plain way computes the cosine of each pair separately and sums by cluster. fairlab (*ours*) calls ``db_index`` with
+the same clusters. The loop runs on a part of the comparison entries, and its time is scaled up. In addition,
+``cluster`` and ``db_index`` run once on a million vectors read from a memory map, to measure their duration and their
+memory in addition to the map.
 
     python perf/db_index.py [--repeats 5] [--million 1000000] [--write]
 """
@@ -21,12 +22,12 @@ from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
 
 RESULTS = results("db_index")
 ENTRIES, WIDTH, CLUSTERS = 5_000, 384, 8
-COMPARED = 20_620  # abusive tweets of Davidson et al. 2017
+COMPARED = 20_620  # number of abusive tweets in Davidson et al. 2017
 PART = 500
 
 
 def loop(targets: np.ndarray, comparisons: np.ndarray, labels: np.ndarray) -> float:
-    """Return the mean over clusters and comparison entries as one would first write it."""
+    """Compute the db-index with a double loop: the mean over clusters and comparison entries."""
     k = int(labels.max()) + 1
     sizes = np.bincount(labels)
     total = 0.0
@@ -39,7 +40,7 @@ def loop(targets: np.ndarray, comparisons: np.ndarray, labels: np.ndarray) -> fl
 
 
 def measure(repeats: int, entries: int = ENTRIES, part: int = PART) -> dict[str, object]:
-    """Return the ratio to the loop."""
+    """Measure how many times faster ``db_index`` is than the loop."""
     rng = np.random.default_rng(0)
     targets, comparisons = rng.normal(0.1, 1, (2, entries, WIDTH))
     labels = rng.integers(0, CLUSTERS, entries)
@@ -60,7 +61,7 @@ def measure(repeats: int, entries: int = ENTRIES, part: int = PART) -> dict[str,
 
 
 def large(n: int) -> dict[str, float]:
-    """Seconds and highest memory above the map of n vectors."""
+    """Measure the duration, and the peak memory in addition to the map, for n vectors."""
     rng = np.random.default_rng(0)
     centres = rng.normal(0, 0.5, (6, WIDTH)).astype(np.float32)
     comparisons = rng.normal(size=(COMPARED, WIDTH)).astype(np.float32)
@@ -86,7 +87,7 @@ def large(n: int) -> dict[str, float]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}; {settings['entries']:,} x {settings['entries']:,} "

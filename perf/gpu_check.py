@@ -1,13 +1,14 @@
-"""What needs a GPU: fairlab's own commands on random models of known sizes, each part in its own process.
+"""Check of everything that needs a GPU: fairlab's commands on random models of known sizes.
 
     python perf/gpu_check.py [--device cuda] [--tiny] [--parts NAME ...] [--seconds 480] [--folder DIR] [--write]
 
-No weights and no network are needed: models of the sizes of BERT-large, RoBERTa-base, BART-large and a causal LM of a
-billion weights are drawn at random, and texts are made of the sentences that come with fairlab. Every part prints the
-commands that it ran. Results are written after every part, so that an interrupted check still reports.
+Neither weights nor a network are needed. Models with the sizes of BERT-large, RoBERTa-base, BART-large and a causal
+language model with a billion weights are initialised at random, and texts consist of sentences that are bundled with
+fairlab. Each command runs in its own process. Each part of the check prints its commands. Results are written after
+each part, so that an interrupted check still has results.
 
-With ``--write`` the figures are kept in ``perf/results/gpu_check.json``, those of tiny models in
-``perf/results/gpu_check_tiny.json``. ``--device cpu --tiny`` tries the check itself.
+With ``--write``, the figures are saved to ``perf/results/gpu_check.json``, or to ``perf/results/gpu_check_tiny.json``
+for tiny models. ``--device cpu --tiny`` tests the check itself.
 """
 
 from __future__ import annotations
@@ -33,13 +34,17 @@ from harness import machine, matmul_peak, results
 
 RESULTS, SMALL = results("gpu_check"), results("gpu_check_tiny")
 HERE = Path(__file__).resolve().parent
-LEAST = 5  # seconds for which a command is started
-THREADS = 2  # of each process, where several run at a time
-CPU_PATIENCE = 5  # how many times the time limit of a part a CPU gets
+LEAST = 5  # minimum number of remaining seconds to start a command
+THREADS = 2  # threads per process if several run at the same time
+CPU_PATIENCE = 5  # factor by which a part's time limit is multiplied on a CPU
 
 
 def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
-    """Make models and texts, and measure the device's matrix products; the content of ``prepared.json``."""
+    """Create models and texts, and measure the speed of matrix products on the device.
+
+    Returns:
+        Content of ``prepared.json``.
+    """
     import torch
 
     started = time.perf_counter()
@@ -59,10 +64,16 @@ def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
 
 
 def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
-    """Run the commands of a part within its time limit; what was run, and how it ended."""
+    """Run the commands of a part within its time limit, and return the commands and the final state.
+
+    Args:
+        part: Part to run.
+        folder: Working folder of the commands.
+        until: Time at which the whole check must end, in seconds since the epoch.
+    """
     started = time.perf_counter()
     for name in {command.name for command in part.commands}:
-        shutil.rmtree(folder / name, ignore_errors=True)  # of an earlier check in the same folder
+        shutil.rmtree(folder / name, ignore_errors=True)  # left by an earlier check in the same folder
     result: dict[str, Any] = {"title": part.title, "commands": [], "state": "done"}
     try:
         for command in part.commands:
@@ -80,7 +91,7 @@ def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
 
 
 def with_figures(part: Part, result: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Add a part's figures to what was run; a part that fails must not end the others."""
+    """Add the figures of a part to its result. An error is recorded in the result, so that other parts still run."""
     if result["state"] != "done":
         return result
     names = [path.parent.name for path in folder.glob("*/record.json*")]
@@ -91,11 +102,11 @@ def with_figures(part: Part, result: dict[str, Any], folder: Path) -> dict[str, 
 
 
 def run_command(command: Command, folder: Path, seconds: float, *, alone: bool) -> None:
-    """Run a command of fairlab, or kill it when its file appears.
+    """Run a command of fairlab until it ends, or kill it as soon as it has written ``killed_at``.
 
     Raises:
         RuntimeError: The command failed, or ended before it could be killed.
-        subprocess.TimeoutExpired: The time is up.
+        subprocess.TimeoutExpired: The time limit was exceeded.
     """
     called = [sys.executable, "-m", command.entry, *command.given]
     threads = {} if alone else {"OMP_NUM_THREADS": str(THREADS)}
@@ -117,7 +128,12 @@ def run_command(command: Command, folder: Path, seconds: float, *, alone: bool) 
 
 
 def wait_for_file(path: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait until a process has written a file."""
+    """Wait until a process has written a file.
+
+    Raises:
+        RuntimeError: The process ended without writing the file.
+        subprocess.TimeoutExpired: The time limit was exceeded.
+    """
     until = time.perf_counter() + seconds
     while not path.is_file():
         if process.poll() is not None:
@@ -128,7 +144,7 @@ def wait_for_file(path: Path, process: subprocess.Popen[bytes], seconds: float) 
 
 
 def plain_loop(folder: Path, device: str, *, tiny: bool) -> Part:
-    """Return the part that compares CCD with a plain loop of transformers; its figures are read from a file."""
+    """Return the part that compares CCD with a plain transformers loop, which writes its figures to a file."""
     command = Command("plain", "gpu_plain", (str(folder), device, "tiny" if tiny else "full"))
 
     def figures(found: dict[str, Record]) -> dict[str, Any]:
@@ -142,7 +158,7 @@ def plain_loop(folder: Path, device: str, *, tiny: bool) -> Part:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return the figures as Markdown, and behind those of full models the committed ones of tiny models."""
+    """Format the figures as Markdown, followed by the committed figures of tiny models if the models are full-size."""
     peaks = ", ".join(f"{peak / 1e12:,.1f} TFLOP/s in {kind}" for kind, peak in result["peaks"].items())
     lines = [f"{result['device']}, torch {result['machine']['torch']}; matrix products reach {peaks}.", ""]
     lines += ["| part | state | seconds | figures |", "|---|---|---|---|"]
@@ -155,7 +171,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def shown(found: dict[str, Any]) -> str:
-    """Return figures on one line."""
+    """Format figures on one line."""
     said = []
     for name, value in found.items():
         label = name.replace("_", " ")
@@ -175,13 +191,21 @@ def shown(found: dict[str, Any]) -> str:
 
 
 def wrong(result: dict[str, Any]) -> list[str]:
-    """Return the names of the parts that failed, ran out of time or differ too much."""
+    """Return the names of the parts that failed, exceeded their time limit, or have results that differ too much."""
     parts = result["parts"]
     return [name for name, part in parts.items() if part["state"] != "done" or not part["figures"].get("equal", True)]
 
 
 def check(folder: Path, device: str, *, tiny: bool, names: list[str], seconds: float) -> dict[str, Any]:
-    """Run all parts, or the named ones, within a number of seconds, writing the results after every part."""
+    """Run all parts, or the named ones, and write the results after each part.
+
+    Args:
+        folder: Working folder.
+        device: Device to check.
+        tiny: Whether to use tiny models.
+        names: Names of the parts to run; empty for all.
+        seconds: Time limit for all parts together.
+    """
     until = time.time() + seconds
     called = [sys.executable, __file__, "--prepare", "--device", device, "--folder", str(folder)]
     subprocess.run([*called, *["--tiny"] * tiny], check=True)
@@ -208,15 +232,15 @@ def check(folder: Path, device: str, *, tiny: bool, names: list[str], seconds: f
 
 
 def main() -> None:
-    """Run the check."""
+    """Run the check from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--tiny", action="store_true", help="tiny models and few steps, to try the check itself")
+    parser.add_argument("--tiny", action="store_true", help="use tiny models and few steps, to test the check itself")
     parser.add_argument("--parts", nargs="*", default=[], help="names of the parts to run; all by default")
-    parser.add_argument("--seconds", type=float, default=480, help="time for all parts together")
+    parser.add_argument("--seconds", type=float, default=480, help="time limit for all parts together")
     parser.add_argument("--folder", type=Path, help="folder for models, texts and runs; a temporary one by default")
     parser.add_argument("--prepare", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     given = parser.parse_args()
     import torch
 

@@ -1,7 +1,7 @@
-"""Random models, tokenizers and texts of known sizes, so that a machine without weights and network can be measured.
+"""Random models, tokenizers and texts of known sizes, for measurements on a machine without weights and network.
 
-Weights are drawn at random and say nothing about language. Texts are the sentences that come with fairlab, drawn and
-joined at random.
+Weights are random and contain no knowledge of language. Texts consist of randomly combined sentences that are bundled
+with fairlab.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from fairlab.data.groups import read_groups
 from fairlab.types import Group
 
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-WORDS = 8_000  # pieces that are learned of the sentences; the models' vocabularies are larger
+WORDS = 8_000  # size of the trained vocabularies; the models' vocabularies are larger
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of everything that the check makes.
+    """Sizes of the models and texts.
 
     Attributes:
-        models: Values of each model's configuration.
-        long: Number of words of a long text, which is cut at the models' longest input.
-        groups: Number of counterfactual groups of long texts.
-        words: Number of words of the running text.
-        rows: Number of labelled texts, of pairs for the perturber, and of pairs of sentences.
-        length: Number of tokens of the longest input.
+        models: Configuration values of each model, by name.
+        long: Number of words in a long text, which is truncated to the maximum input length.
+        groups: Number of counterfactual groups with long texts.
+        words: Number of words in the running text.
+        rows: Number of labelled texts, of pairs for the perturber, and of sentence pairs.
+        length: Maximum input length in tokens.
     """
 
     models: dict[str, dict[str, Any]]
@@ -85,7 +85,7 @@ def make_all(folder: Path, sizes: Sizes, device: str) -> dict[str, Any]:
     Args:
         folder: Folder to write to.
         sizes: Sizes of models and texts.
-        device: Device on which weights are drawn.
+        device: Device on which the weights are initialised.
     """
     folder.mkdir(parents=True, exist_ok=True)
     groups = read_groups("embedded/people")
@@ -97,7 +97,7 @@ def make_all(folder: Path, sizes: Sizes, device: str) -> dict[str, Any]:
 def make_model(
     name: str, folder: Path, values: dict[str, Any], tokenizers: dict[str, Any], device: str
 ) -> dict[str, int]:
-    """Save a random model with its tokenizer; return its layers, width and numbers of weights."""
+    """Save a random model with its tokenizer, and return the number of layers, the width and the numbers of weights."""
     import torch
     import transformers
 
@@ -117,7 +117,7 @@ def make_model(
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     body = model.base_model
-    embeddings = {one.weight for one in body.modules() if isinstance(one, torch.nn.Embedding)}  # shared ones once
+    embeddings = {one.weight for one in body.modules() if isinstance(one, torch.nn.Embedding)}  # counts tied ones once
     weights = sum(one.numel() for one in body.parameters())
     return {
         "weights": sum(one.numel() for one in model.parameters()),
@@ -129,7 +129,7 @@ def make_model(
 
 
 def word_pieces(groups: list[Group], length: int) -> Any:
-    """Return a BERT tokenizer whose pieces are learned of the groups' texts."""
+    """Train a BERT tokenizer on the texts of the groups."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import BertTokenizerFast
 
@@ -144,7 +144,7 @@ def word_pieces(groups: list[Group], length: int) -> Any:
 
 
 def byte_pairs(groups: list[Group], length: int) -> Any:
-    """Return a tokenizer of byte-level pairs with RoBERTa's special tokens, learned of the groups' texts."""
+    """Train a byte-level BPE tokenizer with RoBERTa's special tokens on the texts of the groups."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -163,13 +163,13 @@ def byte_pairs(groups: list[Group], length: int) -> Any:
 
 
 def write_texts(folder: Path, groups: list[Group], sizes: Sizes) -> None:
-    """Write groups of long, mixed and short texts, running text, labelled texts, pairs and pairs of sentences."""
+    """Write groups with long, mixed and short texts, running text, labelled texts, and pairs for two tasks."""
     drawn = random.Random(0)
-    long = [joined(k, groups, drawn, sizes.long) for k in range(sizes.groups)]
-    mixed = [joined(k, groups, drawn, round(sizes.long * drawn.betavariate(1, 3))) for k in range(sizes.groups)]
+    long = [join_groups(k, groups, drawn, sizes.long) for k in range(sizes.groups)]
+    mixed = [join_groups(k, groups, drawn, round(sizes.long * drawn.betavariate(1, 3))) for k in range(sizes.groups)]
     write_rows(folder / "long.jsonl", long)
     write_rows(folder / "mixed.jsonl", mixed)
-    write_rows(folder / "short.jsonl", [joined(k, groups, drawn, 1) for k in range(sizes.groups)])
+    write_rows(folder / "short.jsonl", [join_groups(k, groups, drawn, 1) for k in range(sizes.groups)])
     words = 0
     with (folder / "running.txt").open("w", encoding="utf-8") as file:
         while words < sizes.words:
@@ -185,8 +185,8 @@ def write_texts(folder: Path, groups: list[Group], sizes: Sizes) -> None:
     write_crows_pairs(folder / "crows_pairs.csv", groups[:120])
 
 
-def joined(number: int, groups: list[Group], drawn: random.Random, words: int) -> dict[str, Any]:
-    """Return a group of texts with at least a number of words, each joined of the same sentences."""
+def join_groups(number: int, groups: list[Group], drawn: random.Random, words: int) -> dict[str, Any]:
+    """Return a counterfactual group whose texts have at least ``words`` words, made by joining random groups."""
     versions: dict[str, str] = {}
     while not versions or len(versions["neutral"].split()) < words:
         other = drawn.choice(groups)
@@ -195,7 +195,7 @@ def joined(number: int, groups: list[Group], drawn: random.Random, words: int) -
 
 
 def pairs(groups: list[Group]) -> Iterator[dict[str, str]]:
-    """Yield pairs in PANDA's columns, selecting the first word that differs."""
+    """Yield pairs in the columns of PANDA. The selected word is the first one that differs."""
     for group in groups:
         man, woman = group.versions["man"], group.versions["woman"]
         for word, other in zip(man.split(), woman.split(), strict=False):
@@ -210,7 +210,7 @@ def write_rows(path: Path, rows: Any) -> None:
 
 
 def write_crows_pairs(path: Path, groups: list[Group]) -> None:
-    """Write pairs of sentences in the columns of CrowS-Pairs, of the versions of groups."""
+    """Write the versions of groups as sentence pairs in the columns of CrowS-Pairs."""
     import csv
 
     with path.open("w", encoding="utf-8", newline="") as file:

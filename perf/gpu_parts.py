@@ -1,4 +1,4 @@
-"""The parts of the GPU check: commands of fairlab on random models, and the figures read from their records."""
+"""Parts of the GPU check: commands of fairlab on random models, and the figures read from their records."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from fairlab.record import Record
 from fairlab.run.planned import planned
 
-# Largest differences allowed: of losses, of readings, and of readings that are a share of items, in per cent.
+# Largest accepted differences between losses, between readings, and between readings that are percentages of items.
 BOUNDS = {"float32": 1e-3, "bfloat16": 5e-2, "resumed": 1e-4, "sharded": 1e-4, "readings": 2e-3, "per cent": 2.0}
 
-COMPILING = 60  # further steps of compiled training, so that those that compile are not timed
+COMPILING = 60  # additional steps of compiled training, so that compilation is not timed
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Amount of work: full on a GPU, tiny to try the check itself.
+    """Amount of work: full on a GPU, tiny to test the check itself.
 
     Attributes:
-        length: Number of tokens of the longest input.
-        steps: Number of steps of each timed training.
+        length: Maximum input length in tokens.
+        steps: Number of steps of each timed training run.
         groups: Number of counterfactual groups per step.
-        blocks: Number of blocks per step, half of which a device takes at once.
-        examples: Number of labelled texts and of pairs per step.
+        blocks: Number of blocks per step, half of which are in a device batch.
+        examples: Number of labelled texts, and of pairs, per step.
     """
 
     length: int
@@ -40,14 +40,15 @@ FULL, TINY = Setting(512, 50, 24, 128, 128), Setting(64, 6, 8, 8, 8)
 
 @dataclass(frozen=True)
 class Command:
-    """A command of fairlab with the folder of its run.
+    """Command of fairlab and the folder of its run.
 
     Attributes:
         name: Name of the run's folder.
-        entry: Module that is run.
-        arguments: Its arguments.
-        variables: Variables of the environment.
-        killed_at: File below the folder at whose appearance the process is killed; None lets it end.
+        entry: Module to run.
+        arguments: Command-line arguments.
+        variables: Environment variables.
+        killed_at: Path of a file in the run's folder; the process is killed as soon as the file exists. None to let the
+            process end.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Command:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Return the arguments with the folder of the run, unless they name it or the entry point has none."""
+        """Return the arguments, with the folder of the run unless it is already given or the entry point has none."""
         named = any(one.startswith("ckpt=") for one in self.arguments) or not self.entry.startswith("fairlab.")
         return self.arguments if named else (*self.arguments, f"hydra.run.dir={self.name}")
 
@@ -68,15 +69,15 @@ Figures = Callable[[dict[str, Record]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the check.
+    """Part of the check.
 
     Attributes:
         name: Name of the part.
-        title: What it shows.
-        seconds: Time limit.
-        commands: Commands to run, in their order.
-        figures: Function from all records so far, by name, to the figures of the part.
-        alone: Whether nothing else may run beside it, as it is timed.
+        title: Description of the part in the table.
+        seconds: Time limit in seconds.
+        commands: Commands to run, in order.
+        figures: Function that maps the records of all runs so far, by name, to the figures of the part.
+        alone: Whether the part is timed, so that no other part may run at the same time.
     """
 
     name: str
@@ -97,20 +98,20 @@ ONE_SHARD = {
 
 
 def all_parts(made: Path, models: dict[str, Any], peak: float, how: Setting, device: str) -> list[Part]:
-    """Return the parts in the order in which they are run.
+    """Return all parts, in the order in which they are run.
 
     Args:
         made: Folder of models and texts.
         models: Sizes of the models.
-        peak: FLOP/s of the device's matrix products in bfloat16.
+        peak: Speed of bfloat16 matrix products on the device, in FLOP/s.
         how: Amount of work.
-        device: Device that is checked.
+        device: Device to check.
     """
     return [*equality(made, how, device), *evaluation(made), *Timed(made, models, peak, how).parts()]
 
 
 def equality(made: Path, how: Setting, device: str) -> list[Part]:
-    """Return the parts that compare results: with the CPU, in bfloat16, resumed and sharded."""
+    """Return the parts that compare results: CPU and device, float32 and bfloat16, resumed and sharded training."""
     small = model_of(made, "bert_base", "bert_small", 64)
     ccd = ("+experiment=ccd_bert", *small, f"data.path={made}/short.jsonl", *ONE_SET, "data.limit=96", "seed=1")
     text = (f"data.paths=[{made}/running.txt]", "data.limit_characters=60000", "data.batch_size=16")
@@ -246,7 +247,10 @@ class Timed:
         seconds: int = 75,
         variables: Mapping[str, str] | None = None,
     ) -> Part:
-        """Return a part of one training, with its tokens a second, share of the peak and memory beside the plan's."""
+        """Return a part that trains one model.
+
+        Its figures are tokens per second, the share of the peak speed, and memory, as measured and as planned.
+        """
         arguments = (*SHORT, f"trainer.max_steps={self.how.steps}", *arguments)
         command = Command(name, "fairlab.train", arguments, variables or {})
 
@@ -266,7 +270,7 @@ class Timed:
 
 
 def evaluation(made: Path) -> list[Part]:
-    """Return the part that measures a model without training: on the CPU and on the device."""
+    """Return the part that evaluates a model on the CPU and on the device."""
     what = (
         "benchmark=[cced,crows_pairs]",
         "benchmark.cced.sets=[embedded]",
@@ -285,34 +289,35 @@ def evaluation(made: Path) -> list[Part]:
 
 
 def model_of(made: Path, backbone: str, name: str, length: int) -> tuple[str, ...]:
-    """Return the overrides that choose a made model."""
+    """Return the overrides that select a random model."""
     return (f"backbone={backbone}", f"backbone.name={made}/{name}", f"backbone.max_length={length}")
 
 
 def flops(model: Mapping[str, int], length: int, *, adapters: bool) -> float:
-    """Return the FLOPs of training per token, as of Chowdhery et al. 2022 ("PaLM"), appendix B.
+    """Return the FLOPs of training per token, by Chowdhery et al. 2022 ("PaLM"), appendix B.
 
-    6 for every weight that is multiplied, and 12 for every layer, dimension and position of attention; with adapters
-    two thirds of both, as the frozen weights have no gradient. Embeddings and the output layer are not counted.
+    These are 6 per weight of a matrix product, and 12 per layer, dimension and position of attention. With adapters,
+    two thirds of both are counted, because the frozen weights have no gradient. Embeddings and the output layer are not
+    counted.
     """
     whole = 6 * model["multiplied"] + 12 * model["layers"] * model["width"] * length
     return whole * (2 / 3 if adapters else 1)
 
 
 def losses(record: Record) -> list[float]:
-    """Return the training loss of every step."""
+    """Return the training loss of each step."""
     return [row["train/loss"] for row in record.history if "train/loss" in row]
 
 
 def difference(expected: Record, found: Record, bound: str, *, first_step: bool = False) -> dict[str, Any]:
-    """Return the largest relative difference of two runs' losses, that of their readings, and whether both are small.
+    """Return the largest differences between the losses and the readings of two runs, and whether they are small.
 
     Args:
-        expected: Record of the run that is compared with.
-        found: Record of the run that is checked.
-        bound: Name of the bound on losses.
-        first_step: Whether the bound holds for the first step alone. CCD's first gradient is rounding alone, as trained
-            and original embeddings are equal, so its later losses follow the processor.
+        expected: Record of the reference run.
+        found: Record of the run to check.
+        bound: Name of the bound on relative differences between losses.
+        first_step: Whether the bound applies only to the first step. CCD's first gradient consists only of rounding
+            errors, because trained and original embeddings are equal, so its later losses depend on the processor.
     """
     ours, theirs = losses(found), losses(expected)
     assert len(ours) == len(theirs), f"{len(ours)} and {len(theirs)} steps"
@@ -324,12 +329,12 @@ def difference(expected: Record, found: Record, bound: str, *, first_step: bool 
 
 
 def together(**comparisons: dict[str, Any]) -> dict[str, Any]:
-    """Return several comparisons by name, and whether all of them found their runs equal."""
+    """Combine several comparisons by name, and state whether all of them are within their bounds."""
     return {**comparisons, "equal": all(one["equal"] for one in comparisons.values())}
 
 
 def readings_difference(expected: Record, found: Record) -> dict[str, Any]:
-    """Return the largest difference between the readings of two runs; those in per cent of items apart."""
+    """Return the largest difference between the readings of two runs. Percentages of items are reported separately."""
     ours, theirs = found.metrics(), expected.metrics()
     each = {name: abs(ours[name] - theirs[name]) for name in theirs if name in ours}
     assert each, "no reading in common"

@@ -1,7 +1,7 @@
-"""The named baseline of the GPU check: CCD as a plain loop over transformers, without fairlab's trainer and data.
+"""Baseline of the GPU check: CCD as a plain loop over transformers, without fairlab's trainer and data loading.
 
-Every step tokenizes its groups, in random order, and pads them to the longest text. Each version passes the model on
-its own, and the neutral texts pass a frozen copy as well. Autocast is in bfloat16, as in the run it is compared with.
+Each step tokenizes its groups in random order and pads them to the longest text. Each version has a separate forward
+pass, and the neutral texts have another one in a frozen copy of the model. Autocast uses bfloat16, as in fairlab's run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WARM_UP = 5  # steps before the clock starts
 
 
 def main() -> None:
-    """Time the loop on texts of full and of mixed length, and write tokens a second to ``plain.json``."""
+    """Time the loop on texts of full and of mixed length, and write the tokens per second to ``plain.json``."""
     folder, device = Path(sys.argv[1]), sys.argv[2]
     how = gpu_parts.TINY if sys.argv[3] == "tiny" else gpu_parts.FULL
     made = folder / "made"
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def tokens_per_second(model_folder: Path, texts: Path, device: str, how: gpu_parts.Setting) -> float:
-    """Return the tokens, padding excluded, that the loop trains a second."""
+    """Return how many tokens per second the loop trains on, without padding."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
     model = AutoModel.from_pretrained(model_folder, add_pooling_layer=False).to(device).eval()
@@ -60,7 +60,7 @@ def tokens_per_second(model_folder: Path, texts: Path, device: str, how: gpu_par
 
 
 def loss_of(groups: list[Any], model: Any, frozen: Any, tokenizer: Any, device: str, length: int) -> tuple[Any, int]:
-    """Return the mean of CCD's loss over groups, and the number of their tokens."""
+    """Return the mean CCD loss of groups, and the number of their tokens."""
     count = 0
 
     def embed(encoder: Any, texts: list[str]) -> Any:

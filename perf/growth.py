@@ -1,10 +1,11 @@
-"""Time and memory against size: how each part grows, with a fitted exponent.
+"""Time and memory of several systems by input size, with a fitted exponent.
 
     FAIRLAB_DATA=... python perf/growth.py [--system gamma ...] [--write]
 
-Every measurement is a process of its own. Time is processor time, so that other work on the machine counts little;
-memory is the highest resident memory above that of the process before it began. The exponent is the slope of a line
-through the logarithms, over sizes that take at least a fifth of a second more than the smallest: 1 is linear.
+Each measurement runs in its own process. Time is CPU time, so that other programs on the machine have little influence.
+Memory is the peak resident memory, minus the peak before the work started. The exponent is the slope of a regression
+line on a log-log scale, over all sizes that take at least 0.2 s longer than the smallest one. An exponent of 1 means
+linear growth.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from shortcut import LABELS, texts
 
 RESULTS = results("growth")
 FIGURES = RESULTS.parents[1] / "figures"
-WIDE, HIGH = 230, 130  # of a panel
+WIDE, HIGH = 230, 130  # size of a panel
 STYLE = "text{font:11px sans-serif;fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1764ab}.point{fill:#1764ab}"
 WIDTH, NARROW, COMPARED = 384, 32, 5_000
 NAMES = ("Robert", "Mary", "Thomas", "Sarah")
-ABOVE = 0.2  # seconds more than the smallest size that count for the fit
+ABOVE = 0.2  # minimum seconds more than the smallest size for a point to count in the fit
 
 
 def gamma(size: int, folder: Path) -> Callable[[], object]:
-    """Shortcut scores of documents of 20 tokens."""
+    """Prepare the shortcut scores of documents with 20 tokens."""
     from fairlab.metrics.shortcuts import TokenSpace
 
     labels = np.random.default_rng(1).integers(0, LABELS, size)
@@ -44,7 +45,7 @@ def gamma(size: int, folder: Path) -> Callable[[], object]:
 
 
 def db_index(size: int, folder: Path) -> Callable[[], object]:
-    """db-index of entries in six clusters that are given."""
+    """Prepare the db-index of entries in six given clusters."""
     from fairlab.metrics.db_index import db_index as index
 
     rng = np.random.default_rng(0)
@@ -56,7 +57,7 @@ def db_index(size: int, folder: Path) -> Callable[[], object]:
 
 
 def augmentation(size: int, folder: Path) -> Callable[[], object]:
-    """Counterfactual groups by rules without syntax, of sentences, written with manifest and report."""
+    """Prepare counterfactual groups of sentences by rules without syntax, written with manifest and report."""
     from fairlab.augment import command
 
     lines = (f"Her father told {NAMES[k % 4]} that the mill had burnt down, {k}.\n" for k in range(size))
@@ -67,15 +68,15 @@ def augmentation(size: int, folder: Path) -> Callable[[], object]:
 
 
 def pretraining(size: int, folder: Path) -> Callable[[], object]:
-    """Paragraphs of novels prepared for pretraining: perturbed by everybody's words, tokenised, packed, written."""
+    """Prepare the processing of novels for pretraining: perturbation of all people, tokenization and packing."""
     from prepared_corpus import data, write_text
 
-    write_text(folder / "text.txt", size / 1e3)  # a thousand are a megabyte
+    write_text(folder / "text.txt", size / 1e3)  # size is in kilobytes
     return lambda: data(folder / "text.txt", folder / "kept", "everybody")
 
 
 def runs(size: int, folder: Path) -> Callable[[], object]:
-    """Return the table of so many runs."""
+    """Write a number of runs, and prepare the method table over them."""
     import fairlab
     from fairlab.record import Reading, Record
 
@@ -92,7 +93,7 @@ def runs(size: int, folder: Path) -> Callable[[], object]:
 
 
 def report(size: int, folder: Path) -> Callable[[], object]:
-    """Return the report of a run of so many steps that was measured on so many groups."""
+    """Write a run with a number of steps and groups, and prepare its report."""
     from safetensors.numpy import save_file
 
     from fairlab.record import Record
@@ -129,7 +130,7 @@ SYSTEMS: dict[str, tuple[Callable[[int, Path], Callable[[], object]], str, tuple
 
 
 def one(system: str, size: int) -> dict[str, float]:
-    """Processor seconds and memory of one size, in this process."""
+    """Measure CPU time and memory for one size in this process."""
     with tempfile.TemporaryDirectory() as folder:
         work = SYSTEMS[system][0](size, Path(folder))
         before, started = peak_memory(), time.process_time()
@@ -142,7 +143,7 @@ def one(system: str, size: int) -> dict[str, float]:
 
 
 def measure(systems: list[str]) -> dict[str, Any]:
-    """All sizes of some systems, each in a process."""
+    """Measure systems at all sizes, each in its own process."""
     found: dict[str, Any] = {}
     for system in systems:
         rows = []
@@ -157,7 +158,10 @@ def measure(systems: list[str]) -> dict[str, Any]:
 
 
 def exponent(rows: list[dict[str, float]]) -> float | None:
-    """Slope of log time over log size, the smallest size's time taken off; None where fewer than two sizes count."""
+    """Return the slope of log time over log size, or None if fewer than two sizes can be used.
+
+    The size and time of the smallest size are subtracted from all others.
+    """
     smallest = rows[0]
     points = [
         (math.log(row["size"] - smallest["size"]), math.log(row["seconds"] - smallest["seconds"]))
@@ -171,7 +175,7 @@ def exponent(rows: list[dict[str, float]]) -> float | None:
 
 
 def figure(system: str, found: dict[str, Any], file: Path) -> None:
-    """Time and memory against size, both axes logarithmic, drawn as SVG."""
+    """Draw time and memory against size as SVG, with logarithmic axes."""
     picture = Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox="0 0 640 210", role="img")
     SubElement(picture, "title").text = f"{system}: processor time and memory against size"
     SubElement(picture, "style").text = STYLE
@@ -184,7 +188,7 @@ def figure(system: str, found: dict[str, Any], file: Path) -> None:
 
 
 def draw(panel: Element, points: list[tuple[float, float]], title: str) -> None:
-    """One panel: a line with points, and a grid of powers of ten."""
+    """Draw a panel: a line with points, and a grid at powers of ten."""
     logs = np.log10(np.array(points))
     low, high = np.floor(logs.min(axis=0)), np.ceil(logs.max(axis=0) + 1e-9)
     at = (logs - low) / np.maximum(high - low, 1) * (WIDE, HIGH)
@@ -205,12 +209,12 @@ def draw(panel: Element, points: list[tuple[float, float]], title: str) -> None:
 
 
 def label(panel: Element, x: float, y: float, text: str, anchor: str) -> None:
-    """Return the word at a place."""
+    """Add a text label to a panel."""
     SubElement(panel, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}).text = text
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     lines = [
         f"{result['machine']['processor']}; one process each.",
         "",
@@ -230,8 +234,8 @@ def table(result: dict[str, Any]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help="one size, in this process")
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name} and {FIGURES.name}/")
+    parser.add_argument("--one", nargs=2, metavar=("SYSTEM", "SIZE"), help="measure one size in this process")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name} and {FIGURES.name}/")
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(one(arguments.one[0], int(arguments.one[1]))))

@@ -1,4 +1,4 @@
-"""Timing several ways of doing one thing in one run: interleaved repeats, medians, ratios."""
+"""Timing of several ways to do the same work in one run, with interleaved repeats."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ import torch
 
 from fairlab.run.environment import environment
 
-FOLDER = "PERF_RESULTS"  # variable with a folder for figures that are not to replace the committed ones
+FOLDER = "PERF_RESULTS"  # environment variable with a folder for figures that must not replace the committed ones
 
 
 def results(script: str) -> Path:
-    """Return the file of a script's figures: the committed one, unless ``PERF_RESULTS`` names another folder."""
+    """Return the path of a script's figures.
+
+    This is the committed file, or a file in the folder of the environment variable ``PERF_RESULTS`` if it is set.
+    """
     return Path(os.environ.get(FOLDER) or Path(__file__).parent / "results") / f"{script}.json"
 
 
 def machine() -> dict[str, object]:
-    """Processor, threads and the versions that decide speed."""
+    """Return the processor, the number of threads and the versions that affect speed."""
     found = environment()
     return {
         "processor": found["hardware"]["processor"],
@@ -35,7 +38,10 @@ def machine() -> dict[str, object]:
 
 
 def interleaved_seconds(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of every way, taken in turn so that a machine that changes speed changes it for all; one warm-up each."""
+    """Time each way in turn after a warm-up, and return the seconds of each repeat.
+
+    The ways alternate, so that changes in the machine's speed affect all of them.
+    """
     for way in ways.values():
         way()
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -53,7 +59,10 @@ def matmul_peak(
     repeats: int = 7,
     device: str = "cpu",
 ) -> float:
-    """Highest median rate of a square matrix product over several sizes, in FLOP/s; on a GPU also of larger ones."""
+    """Return the highest speed of square matrix products in FLOP/s: the maximum over sizes of the median over repeats.
+
+    On a GPU, larger sizes are measured as well.
+    """
     best, on_gpu = 0.0, torch.device(device).type == "cuda"
     for size in (*sizes, *((8192, 12288) if on_gpu else ())):
         a, b = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
@@ -69,13 +78,13 @@ def matmul_peak(
 
 
 def wait_for(device: str) -> None:
-    """Wait until a device has done what it was given."""
+    """Wait until a device has finished its queued work."""
     if torch.device(device).type == "cuda":
         torch.cuda.synchronize()
 
 
 def peak_memory() -> int:
-    """Highest resident memory of this process so far, in bytes."""
+    """Return the peak resident memory of this process so far, in bytes."""
     status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
 
@@ -87,13 +96,16 @@ def main_of_a_million(
     large: Callable[[int], dict[str, float]],
     table: Callable[[dict], str],
 ) -> None:
-    """Run the command line of a script that measures a ratio: measure, print, and keep if asked."""
+    """Run the command line of a script that measures a ratio and a large input.
+
+    The figures are saved if ``--write`` is given.
+    """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--million", type=int, default=1_000_000, help="size of the large run")
-    parser.add_argument("--write", action="store_true", help=f"write {results.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {results.name}")
     arguments = parser.parse_args()
-    big = large(arguments.million)  # first: the peak of memory is the whole process's
+    big = large(arguments.million)  # must run first, because the peak memory is that of the whole process
     result = measure(arguments.repeats) | {"large": big}
     print(table(result))
     if arguments.write:

@@ -1,8 +1,8 @@
-"""How far scores of CrowS-Pairs and StereoSet move when a model is loaded in bfloat16, and how much faster they come.
+"""Effect of bfloat16 on the scores and the speed of CrowS-Pairs and StereoSet.
 
-Each model is loaded twice, by ``dtype=float32`` and ``dtype=bfloat16`` as ``fairlab.evaluate`` takes them, and scores
-the same items: the log-likelihoods behind the benchmarks, before any rounding. A verdict is which of two sentences or
-words is likelier. Time is processor time.
+Each model is loaded twice, with ``dtype=float32`` and ``dtype=bfloat16`` as in ``fairlab.evaluate``, and scores the
+same items. Scores are the benchmarks' log-likelihoods before any rounding. A verdict states which of two sentences or
+words is more likely. Time is CPU time.
 
     python perf/likelihood_precision.py [--pairs 300] [--examples 600] [--models minilm_mlm smollm2] [--write]
 """
@@ -30,21 +30,21 @@ DTYPES = ("float32", "bfloat16")
 
 
 def sentences(scorer: MaskedLM | CausalLM, pairs: list[CrowsPair]) -> np.ndarray:
-    """Log-likelihoods (N, 2) of the sentences of each pair, the more stereotyping one first."""
+    """Return the log-likelihoods (N, 2) of the sentences of each pair, with the more stereotyping one first."""
     if isinstance(scorer, MaskedLM):
         return np.reshape(our_sentences(scorer, pairs), (-1, 2))
     return scorer.log_likelihoods([text for pair in pairs for text in (pair.more, pair.less)]).sums.reshape(-1, 2)
 
 
 def candidates(scorer: MaskedLM | CausalLM, examples: list[StereoSetItem]) -> np.ndarray:
-    """Return logs of probabilities (N, 3) of the candidates of each example, the stereotype and its opposite first."""
+    """Return the log-probabilities (N, 3) of each example's candidates: stereotype, anti-stereotype, unrelated."""
     if isinstance(scorer, MaskedLM):
         return np.log(word_probabilities(scorer, examples, blank=False))
     return np.log(sentence_probabilities(scorer, examples))
 
 
 def measure(models: list[str], pairs: int, examples: int) -> dict[str, object]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     chosen = {"crows_pairs": drawn_pairs(pairs), "stereoset": drawn_examples(examples)}
     found: dict[str, object] = {}
     for name in models:
@@ -52,20 +52,25 @@ def measure(models: list[str], pairs: int, examples: int) -> dict[str, object]:
         for dtype in DTYPES:
             scorer = likelihood(fairlab.load(name, dtype=dtype))
             for task, score in (("crows_pairs", sentences), ("stereoset", candidates)):
-                score(scorer, chosen[task][:2])  # warm
+                score(scorer, chosen[task][:2])  # warm-up
                 started = time.process_time()
                 scores[task, dtype] = score(scorer, chosen[task])
                 seconds[task, dtype] = time.process_time() - started
         found[name] = {
-            task: apart(*(scores[task, dtype] for dtype in DTYPES))
+            task: compare_scores(*(scores[task, dtype] for dtype in DTYPES))
             | {"ratio": seconds[task, "float32"] / seconds[task, "bfloat16"]}
             for task in chosen
         }
     return {"machine": machine(), "models": found}
 
 
-def apart(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
-    """Differences of scores (N, K) in nats, and the share of items whose first two stand the other way round."""
+def compare_scores(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
+    """Compare exact and rounded scores (N, K).
+
+    Returns:
+        Largest and mean difference in nats, mean difference between the first two exact scores, and proportion of items
+        for which the order of these two scores changes.
+    """
     differences = np.abs(exact - rounded)
     changed = np.sign(exact[:, 0] - exact[:, 1]) != np.sign(rounded[:, 0] - rounded[:, 1])
     return {
@@ -78,7 +83,7 @@ def apart(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_ = result["machine"]
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; differences in nats.",
@@ -97,12 +102,12 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=300)
     parser.add_argument("--examples", type=int, default=600)
     parser.add_argument("--models", nargs="+", default=["minilm_mlm", "smollm2"])
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.models, arguments.pairs, arguments.examples)
     print(table(result))

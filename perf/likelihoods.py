@@ -1,8 +1,9 @@
-"""CrowS-Pairs and StereoSet under a masked LM against a loop of one masked copy per forward pass.
+"""CrowS-Pairs and StereoSet on a masked language model, compared with one forward pass per masked token.
 
-Plain: every token asked about is masked in a copy of its text, the copy run alone, and the log-softmax over the whole
-vocabulary taken. Ours: what the benchmarks do, CrowS-Pairs by ``nangia`` before its rounding, StereoSet's
-intrasentence task by ``nadeem``. The items are drawn from the published ones, the model is ``minilm_mlm``.
+The plain way masks each scored token in a separate copy of the text, runs the copy on its own, and computes the
+log-softmax over the whole vocabulary. fairlab (*ours*) runs the code of the benchmarks: CrowS-Pairs with the protocol
+``nangia`` before rounding, and StereoSet's intrasentence task with ``nadeem``. Items are sampled from the published
+datasets. The model is ``minilm_mlm``.
 
     python perf/likelihoods.py [--pairs 60] [--examples 120] [--repeats 3] [--write]
 """
@@ -39,31 +40,31 @@ TASKS = {"crows_pairs": "CrowS-Pairs", "stereoset": "StereoSet, intrasentence"}
 
 
 def load(name: str = "minilm_mlm") -> Backbone:
-    """Return the model, by its configuration."""
+    """Load a model as configured in ``conf/backbone``."""
     found = OmegaConf.merge(OmegaConf.load(CONF / "minilm.yaml"), OmegaConf.load(CONF / f"{name}.yaml"))
     return load_backbone(**{key: value for key, value in found.items() if key not in ("_target_", "defaults")})
 
 
 def drawn_pairs(count: int) -> list[CrowsPair]:
-    """Return some pairs of CrowS-Pairs."""
+    """Sample pairs from CrowS-Pairs."""
     return random.Random(0).sample(read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv")), count)
 
 
 def drawn_examples(count: int) -> list[StereoSetItem]:
-    """Return some examples of StereoSet's intrasentence task."""
+    """Sample examples from StereoSet's intrasentence task."""
     examples = read_stereoset(locate("stereoset/stereoset.json"))
     return random.Random(0).sample([example for example in examples if example.task == INTRA], count)
 
 
 @torch.no_grad()
 def log_probability(backbone: Backbone, token_ids: list[int], position: int, target: int) -> float:
-    """Of one token in one masked copy."""
+    """Return the log-probability of one token in a masked copy of a text."""
     logits = backbone.model(input_ids=torch.tensor([token_ids])).logits[0, position]
     return torch.log_softmax(logits, dim=-1)[target].item()
 
 
 def shared_tokens(backbone: Backbone, pairs: list[CrowsPair]) -> tuple[list[list[int]], list[list[int]]]:
-    """Token ids of the sentences, and the positions that CrowS-Pairs scores in each."""
+    """Return the token ids of the sentences, and the positions that CrowS-Pairs scores in each sentence."""
     token_ids = backbone.tokenize(text.lower() for pair in pairs for text in (pair.more, pair.less))
     positions = []
     for pair, more, less in zip(pairs, token_ids[::2], token_ids[1::2], strict=True):
@@ -72,7 +73,7 @@ def shared_tokens(backbone: Backbone, pairs: list[CrowsPair]) -> tuple[list[list
 
 
 def plain_sentences(backbone: Backbone, pairs: list[CrowsPair]) -> list[float]:
-    """Pseudo-log-likelihood of the shared tokens of each sentence."""
+    """Compute the pseudo-log-likelihood of each sentence's shared tokens with one pass per token."""
     mask, found = backbone.tokenizer.mask_token_id, []
     for ids, positions in zip(*shared_tokens(backbone, pairs), strict=True):
         copies = [([*ids[:k], mask, *ids[k + 1 :]], k, ids[k]) for k in positions]
@@ -81,12 +82,15 @@ def plain_sentences(backbone: Backbone, pairs: list[CrowsPair]) -> list[float]:
 
 
 def our_sentences(scorer: MaskedLM, pairs: list[CrowsPair]) -> list[float]:
-    """Return the same."""
+    """Compute the pseudo-log-likelihood of each sentence's shared tokens with fairlab."""
     return scorer.pseudo_log_likelihoods(*shared_tokens(scorer.backbone, pairs)).sums.tolist()
 
 
 def plain_words(backbone: Backbone, examples: list[StereoSetItem]) -> list[float]:
-    """Log of the mean probability of the subwords of each word that fills a blank, each given those before it."""
+    """Compute the log of the mean subword probability of each candidate word with one pass per subword.
+
+    Each subword is predicted from the sentence and the preceding subwords.
+    """
     tokenizer, found = backbone.tokenizer, []
     for example in examples:
         for word in example.words:
@@ -101,15 +105,15 @@ def plain_words(backbone: Backbone, examples: list[StereoSetItem]) -> list[float
 
 
 def our_words(scorer: MaskedLM, examples: list[StereoSetItem]) -> list[float]:
-    """Return the same."""
+    """Compute the log of the mean subword probability of each candidate word with fairlab."""
     return np.log(word_probabilities(scorer, examples, blank=False)).ravel().tolist()
 
 
 def measure(backbone: Backbone, pairs: int, examples: int, repeats: int) -> dict[str, object]:
-    """All figures of one run.
+    """Measure and return all figures of the script.
 
     Raises:
-        AssertionError: the two ways differ by more than ``TOLERANCE``.
+        AssertionError: The results of the two ways differ by more than ``TOLERANCE``.
     """
     scorer = MaskedLM(backbone)
     items = {"crows_pairs": drawn_pairs(pairs), "stereoset": drawn_examples(examples)}
@@ -145,14 +149,14 @@ def measure(backbone: Backbone, pairs: int, examples: int, repeats: int) -> dict
 
 
 def flops_of(way: Callable[[], object]) -> int:
-    """FLOP of the matrix products of one pass, attention among them."""
+    """Return the FLOPs of all matrix products in one call, including attention."""
     with FlopCounterMode(display=False) as counter:
         way()
     return int(counter.get_total_flops())
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_ = result["machine"]
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}, transformers "
@@ -174,12 +178,12 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--examples", type=int, default=120)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(load(), arguments.pairs, arguments.examples, arguments.repeats)
     print(table(result))

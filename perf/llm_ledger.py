@@ -1,8 +1,9 @@
-"""What the ledger costs a call, how fast it replays, and how many calls are kept in flight.
+"""Overhead of the ledger per call, speed of replaying calls, and number of concurrent calls.
 
-Plain: httpx2 and a semaphore, replies kept in a list, no ledger, no check of the schema. Ours: fairlab.llm with all of
-it. Both ask the same questions of the same server, a process of its own that answers every call after a fixed delay.
-The overhead is the difference a call, in wall time and in the client's CPU time; client and server share the cores.
+The plain client uses httpx2 and a semaphore, keeps replies in a list, and has neither a ledger nor a schema check.
+fairlab (*ours*) uses all of ``fairlab.llm``. Both send the same requests to the same server, a separate process that
+answers each call after a fixed delay. The overhead is the difference per call, in wall time and in CPU time of the
+client. Client and server share the cores.
 
     python perf/llm_ledger.py [--calls 1280] [--replayed 10000] [--concurrency 64] [--repeats 5] [--write]
 """
@@ -29,7 +30,7 @@ from fairlab.llm.server import Server
 from harness import interleaved_seconds, machine, results
 
 RESULTS = results("llm_ledger")
-DELAY = 0.05  # seconds; a quick answer of a real server
+DELAY = 0.05  # in seconds; a fast response of a real server
 REPLY = json.dumps({"neutral": "They left.", "man": "He left.", "woman": "She left.", "confidence": 0.9})
 KEYS = ["neutral", "man", "woman", "confidence"]
 SCHEMA = {"type": "object", "required": KEYS, "properties": {name: {"type": "string"} for name in KEYS[:3]}}
@@ -37,7 +38,11 @@ PROMPT = "A task with its examples. " * 100  # as long as the prompt of counterf
 
 
 def serve(pipe: Connection) -> None:
-    """Answer every call after the delay; send the port, then, on request, the most calls ever in flight."""
+    """Run a server that answers calls after a delay.
+
+    Args:
+        pipe: Connection to which the server sends its port and, on request, the highest number of concurrent calls.
+    """
     body = {"choices": [{"message": {"content": REPLY}, "finish_reason": "stop"}]}
     body["usage"] = {"prompt_tokens": 700, "completion_tokens": 40}
     content = json.dumps(body).encode()
@@ -68,7 +73,10 @@ def serve(pipe: Connection) -> None:
 
 @contextmanager
 def server():
-    """Address of a server in a process of its own, and a function that stops it and gives its most calls in flight."""
+    """Start a server process, and yield its address and a function that stops it.
+
+    The function returns the highest number of concurrent calls.
+    """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
     process.start()
@@ -84,8 +92,8 @@ def server():
         process.join()
 
 
-def asked(count: int) -> list[Request]:
-    """Different questions with the same long beginning."""
+def make_requests(count: int) -> list[Request]:
+    """Return different requests that share a long prefix."""
     return [
         Request(({"role": "system", "content": PROMPT}, {"role": "user", "content": f"Text {k}."}), schema=SCHEMA)
         for k in range(count)
@@ -93,7 +101,7 @@ def asked(count: int) -> list[Request]:
 
 
 def plain(url: str, requests: list[Request], concurrency: int) -> list[dict]:
-    """Ask without a ledger."""
+    """Send the requests without a ledger."""
 
     async def one(client: httpx2.AsyncClient, slot: asyncio.Semaphore, request: Request) -> dict:
         payload = {"model": "m", "messages": list(request.messages), "max_tokens": 1024, "temperature": 0.0}
@@ -112,9 +120,12 @@ def plain(url: str, requests: list[Request], concurrency: int) -> list[dict]:
 
 
 def writing_seconds(folder: Path, count: int) -> float:
-    """Seconds a call of the ledger's own work: look up, claim, note what was spent, record."""
+    """Return the seconds per call that the ledger needs for its own work.
+
+    This work consists of looking up the call, claiming it, recording its cost and storing the reply.
+    """
     ledger = Ledger(folder / "writing.sqlite")
-    requests = asked(count)
+    requests = make_requests(count)
     reply = Reply(ExchangeOutcome.OK, REPLY, "", 1, 700, 40, DELAY)
     started = time.perf_counter()
     for k, request in enumerate(requests):
@@ -127,9 +138,9 @@ def writing_seconds(folder: Path, count: int) -> float:
 
 
 def replay_seconds(folder: Path, count: int) -> float:
-    """Seconds to open a ledger and answer a number of calls from it, parsing every reply."""
+    """Return the seconds that it takes to open a ledger and to replay calls from it, including parsing of replies."""
     ledger = Ledger(folder / "replay.sqlite")
-    requests = asked(count)
+    requests = make_requests(count)
     recorder = LLM(None, "m", ledger)
     for request in requests:
         ledger.put(
@@ -145,8 +156,8 @@ def replay_seconds(folder: Path, count: int) -> float:
 
 
 def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[str, object]:
-    """All figures of one run."""
-    requests = asked(calls)
+    """Measure and return all figures of the script."""
+    requests = make_requests(calls)
     with tempfile.TemporaryDirectory() as name, server() as (url, most_in_flight):
         folder = Path(name)
         number = iter(range(1000))
@@ -175,7 +186,7 @@ def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[s
             "delay": DELAY,
             "seconds": seconds,
             "overhead_seconds": overhead(seconds, calls),
-            "overhead_cpu_seconds": overhead({name: taken[1:] for name, taken in cpu.items()}, calls),  # less warm-up
+            "overhead_cpu_seconds": overhead({name: taken[1:] for name, taken in cpu.items()}, calls),  # skips warm-up
             "writing_seconds": writing_seconds(folder, calls),
             "replay_seconds": replay_seconds(folder, replayed),
             "most_in_flight": most_in_flight(),
@@ -183,12 +194,12 @@ def measure(calls: int, replayed: int, concurrency: int, repeats: int) -> dict[s
 
 
 def overhead(seconds: dict[str, list[float]], calls: int) -> float:
-    """Median difference of ours to plain, a call."""
+    """Return the median difference between fairlab and the plain client, in seconds per call."""
     return statistics.median((a - b) / calls for a, b in zip(seconds["ours"], seconds["plain"], strict=True))
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, machine = result["settings"], result["machine"]
     medians = {name: statistics.median(seconds) for name, seconds in result["seconds"].items()}
     rows = [
@@ -218,7 +229,7 @@ if __name__ == "__main__":
     parser.add_argument("--replayed", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.calls, arguments.replayed, arguments.concurrency, arguments.repeats)
     print(table(result))

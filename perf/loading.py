@@ -1,9 +1,10 @@
-"""Time of the training process's main thread a step for blocks of running text, and who makes them ahead.
+"""Time that the main thread of training spends on loading blocks of text, with and without prefetching.
 
-Plain: what was done before: every process makes the whole batch on its main thread and keeps its share. Ours: a
-process makes its own share, with masks, in a thread. The step itself is a wait of the time that a device would take, in
-which the main thread holds no lock, as while it waits for a GPU. One machine plays rank 0 of as many ranks as a step
-has shares of 32 blocks: 1 at 32 blocks, 8 at 256, 64 at 2,048.
+In the plain way, each process makes the whole batch on its main thread and keeps its own share. In fairlab, each
+process makes only its own share, including masks, and prefetches it in a thread or in worker processes. A training step
+is simulated by sleeping for as long as a device would take; meanwhile, the main thread holds no lock, as while it waits
+for a GPU. One process acts as rank 0 of all ranks. Each rank has 32 blocks per step: 1 rank for 32 blocks, 8 for 256
+and 64 for 2,048.
 
     python perf/loading.py [--steps 40] [--repeats 5] [--write]
 """
@@ -36,13 +37,13 @@ from likelihoods import load
 from mlm_pretraining import NOVEL, VALUES
 
 RESULTS = results("loading")
-SIZES = {32: 1, 256: 8, 2048: 64}  # blocks of a step and ranks
+SIZES = {32: 1, 256: 8, 2048: 64}  # number of ranks by number of blocks per step
 WORKERS = 2
-STEP = 0.05  # seconds of a device
+STEP = 0.05  # simulated seconds per training step
 
 
 def text(backbone: Backbone, size: int, folder: Path) -> PackedText:
-    """Blocks of 512 tokens of one novel, so many a step."""
+    """Return the data of a novel in blocks of 512 tokens, with ``size`` blocks per step."""
     backbone.max_length = 512
     return PackedText(
         paths=[str(locate(NOVEL))],
@@ -62,7 +63,7 @@ def text(backbone: Backbone, size: int, folder: Path) -> PackedText:
 
 
 def whole_batches(data: PackedText, ranks: int) -> Iterator[TextBatch]:
-    """Plain: the whole batch, of which rank 0 keeps its share."""
+    """Yield batches in the plain way: the whole batch is made, and rank 0 keeps its share."""
     first, last = data.encoder.tokenizer("")["input_ids"]
     room, tokens = data.block - 2, data.tokens["train"]
     for positions in BlockBatches(data.blocks("train"), data.batch_size, epochs=1000, seed=0):
@@ -72,7 +73,7 @@ def whole_batches(data: PackedText, ranks: int) -> Iterator[TextBatch]:
 
 
 def main_thread(batches: Iterator[Any], steps: int) -> float:
-    """Mean seconds that the main thread spends on a batch between steps, after three that fill what is made ahead."""
+    """Return the mean seconds per batch that the main thread spends between steps, after three steps of warm-up."""
     taken = 0.0
     for number in range(steps + 3):
         started = time.perf_counter()
@@ -82,14 +83,14 @@ def main_thread(batches: Iterator[Any], steps: int) -> float:
     return taken / steps
 
 
-def masking(backbone: Backbone) -> MLM:
-    """Return a method that masks."""
+def masking_method(backbone: Backbone) -> MLM:
+    """Return a training method that masks tokens."""
     return MLM(backbone, **VALUES)
 
 
 def measure(backbone: Backbone, steps: int, repeats: int) -> dict[str, object]:
-    """All figures of one run."""
-    method, sizes = masking(backbone), {}
+    """Measure and return all figures of the script."""
+    method, sizes = masking_method(backbone), {}
     with tempfile.TemporaryDirectory() as folder:
         for size, ranks in SIZES.items():
             mlm.ranks = lambda ranks=ranks: ranks  # type: ignore[misc]
@@ -108,7 +109,7 @@ def measure(backbone: Backbone, steps: int, repeats: int) -> dict[str, object]:
 
 
 def ours(data: PackedText) -> dict[str, Callable[[], Iterator[Any]]]:
-    """Ours without anything made ahead, with a thread, and with processes."""
+    """Return fairlab's ways of loading: without prefetching, with a thread, and with worker processes."""
 
     def alone() -> Iterator[Any]:
         made = data.train_dataloader()
@@ -122,7 +123,7 @@ def ours(data: PackedText) -> dict[str, Callable[[], Iterator[Any]]]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     rows = [
         f"| {size} | {SIZES[int(size)]} | {row['plain']:.2f} | {row['share']:.2f} | {row['thread']:.2f} | "
@@ -144,11 +145,11 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     result = measure(load(), arguments.steps, arguments.repeats)

@@ -1,9 +1,9 @@
-"""Tokens per second of masked-language-model pretraining against a plain padded loop.
+"""Throughput of masked-language-model pretraining, compared with a plain loop over padded batches.
 
-Plain: sentences in random batches, padded to the longest, masked, through the whole model with logits at every
-position, in the same precision. Ours: what ``+experiment=fairberta`` trains, blocks without padding and logits at the
-masked positions alone. Both take the same number of text tokens a step, padding and special tokens not counted, from
-the same text, on the embedded masked LM, forward, backward and AdamW.
+The plain loop has random batches of sentences, padded to the longest sentence, and computes logits at all positions, in
+the same precision. fairlab (*ours*) trains as with ``+experiment=fairberta``: on blocks without padding, with logits
+only at masked positions. Both train on the same number of text tokens per step from the same text, not counting padding
+and special tokens. Forward pass, backward pass and AdamW are included. The model is the bundled masked language model.
 
     python perf/mlm_pretraining.py [--tokens 1500] [--steps 3] [--repeats 3] [--write]
 """
@@ -51,7 +51,7 @@ VALUES = {
 
 
 def sentence_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> list[TextBatch]:
-    """Random sentences, so many tokens a batch."""
+    """Return batches of random sentences with at least ``tokens`` tokens each."""
     sentences = [sentence for text in stream_paragraphs(path) for sentence in SENTENCE_END.split(text)]
     random.Random(0).shuffle(sentences)
     rows = iter(backbone.tokenize(sentences[: 40 * steps * tokens // 100]))
@@ -65,7 +65,7 @@ def sentence_batches(backbone: Backbone, tokens: int, steps: int, path: Path) ->
 
 
 def block_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> list[TextBatch]:
-    """Blocks of the same text, as many tokens a batch."""
+    """Return batches of blocks of the same text with about ``tokens`` tokens each."""
     data = PackedText(
         paths=[str(path)],
         field="text",
@@ -75,7 +75,7 @@ def block_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> li
         block=None,
         validation=0.05,
         batch_size=max(1, round(tokens / (backbone.max_length - 2))),
-        limit_characters=max(200_000, 60 * steps * tokens),  # enough to hold some out
+        limit_characters=max(200_000, 60 * steps * tokens),  # enough text to hold some out for validation
         encoder=backbone,
         epochs=1,
         seed=0,
@@ -85,12 +85,12 @@ def block_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> li
 
 
 def text_tokens(batches: list[TextBatch]) -> int:
-    """Tokens of text in batches."""
+    """Return the number of text tokens in batches."""
     return sum(int(batch.attention_mask.sum()) - 2 * len(batch.input_ids) for batch in batches)
 
 
 def plain(model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[TextBatch], backbone: Backbone) -> None:
-    """Take steps of the usual loop."""
+    """Train with the plain loop."""
     tokenizer = backbone.tokenizer
     for number, batch in enumerate(batches):
         shown, chosen = mask_tokens(
@@ -110,7 +110,7 @@ def plain(model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[Text
 
 
 def ours(method: MLM, optimizer: torch.optim.Optimizer, batches: list[TextBatch]) -> None:
-    """Take the method's steps."""
+    """Train with fairlab's method."""
     for number, batch in enumerate(batches):
         with torch.autocast("cpu", torch.bfloat16):
             parts, _ = method.losses(method.masked(batch, "train", number), "train")
@@ -118,7 +118,7 @@ def ours(method: MLM, optimizer: torch.optim.Optimizer, batches: list[TextBatch]
 
 
 def step(loss: torch.Tensor, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Backward and an update."""
+    """Run the backward pass and update the weights."""
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), VALUES["clip"])
     optimizer.step()
@@ -126,7 +126,7 @@ def step(loss: torch.Tensor, model: nn.Module, optimizer: torch.optim.Optimizer)
 
 
 def measure(backbone: Backbone, tokens: int, steps: int, repeats: int, path: Path) -> dict[str, object]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     model = copy.deepcopy(backbone.model).train()
     backbone.model.set_attn_implementation("eager")  # as the method does on a CPU
     method = MLM(backbone, **VALUES)
@@ -154,7 +154,7 @@ def measure(backbone: Backbone, tokens: int, steps: int, repeats: int, path: Pat
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [
@@ -172,12 +172,12 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=1500)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(load(), arguments.tokens, arguments.steps, arguments.repeats, locate(NOVEL))
     print(table(result))

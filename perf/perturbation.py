@@ -1,8 +1,8 @@
-"""Perturbation by rules: two processes against one, and memory against the size of the input.
+"""Rule-based perturbation: speed with two processes relative to one, and memory by input size.
 
-Speed is of `fairlab.augment`'s shards, choosing and rewriting, with start-up excluded: the seconds of a run over all
-rows less those of a run over a quarter of them. Memory is the peak of the command that only chooses
-(`rewriter=none augmentation.mode=lexical`), on generated files of two sizes.
+Speed is that of the shards of ``fairlab.augment`` for choosing words and rewriting. Start-up is excluded: the time for
+a quarter of the rows is subtracted from the time for all rows. Memory is the peak of a command that only chooses words
+(``rewriter=none augmentation.mode=lexical``), on generated files of two sizes.
 
     python perf/perturbation.py [--rows 4000] [--mode syntax] [--repeats 3] [--megabytes 10 1000] [--write]
 """
@@ -42,7 +42,7 @@ PLAIN = ["The rain fell on the roofs all day.", "Ships left the harbour at noon.
 
 
 def texts(seed: int = 0) -> Iterator[str]:
-    """Texts of three sentences without end; every second one is about people."""
+    """Yield an endless series of texts, half of which mention people."""
     rng = random.Random(seed)
     while True:
         if rng.random() < 0.5:
@@ -54,7 +54,7 @@ def texts(seed: int = 0) -> Iterator[str]:
 
 
 def write(path: Path, *, rows: int | None = None, size: int | None = None) -> Path:
-    """JSON lines of so many rows, or of about so many bytes."""
+    """Write JSON lines until a number of rows or an approximate size in bytes is reached."""
     written = 0
     with path.open("w", encoding="utf-8") as file:
         for number, text in enumerate(texts()):
@@ -65,17 +65,17 @@ def write(path: Path, *, rows: int | None = None, size: int | None = None) -> Pa
 
 
 def build(mode: str) -> Perturbation:
-    """Return the perturbation of a worker."""
+    """Create the perturbation for a worker process."""
     return Perturbation(axes=AXES, sampling="uniform", mode=mode)  # type: ignore[arg-type]
 
 
 def build_choosing(mode: str) -> Choosing:
-    """Return the choosing of a worker."""
+    """Create the step that chooses words, for a worker process."""
     return Choosing(build(mode), dict.fromkeys(AXES, 1.0))
 
 
 def perturb(source: Path, folder: Path, mode: str, num_proc: int) -> str:
-    """Choose and rewrite all rows; returns what was made, as one text."""
+    """Choose words in all rows, rewrite the rows, and return the output as one text."""
     rows = 200
     made = list(
         make_shards(
@@ -91,7 +91,7 @@ def perturb(source: Path, folder: Path, mode: str, num_proc: int) -> str:
 
 
 def seconds(source: Path, mode: str, num_proc: int) -> tuple[float, str]:
-    """Time of a run in a new folder, and what it made."""
+    """Return the duration of a run in a new folder, and the output of the run."""
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         made = perturb(source, Path(folder), mode, num_proc)
@@ -99,7 +99,11 @@ def seconds(source: Path, mode: str, num_proc: int) -> tuple[float, str]:
 
 
 def measure(rows: int, mode: str, repeats: int) -> dict[str, object]:
-    """Rows a second with one process and with two, interleaved; both make the same."""
+    """Measure the rows per second with one and with two processes, interleaved.
+
+    Raises:
+        AssertionError: The outputs differ.
+    """
     rates: dict[int, list[float]] = {1: [], 2: []}
     with tempfile.TemporaryDirectory() as folder:
         large, small = (write(Path(folder) / f"{n}.jsonl", rows=n) for n in (rows, rows // 4))
@@ -116,7 +120,7 @@ def measure(rows: int, mode: str, repeats: int) -> dict[str, object]:
 
 
 def peak_megabytes(size: int) -> tuple[float, float]:
-    """Peak resident memory of choosing words in a file of so many bytes, and seconds."""
+    """Return the peak resident memory in MiB, and the seconds, for choosing words in a file of ``size`` bytes."""
     with tempfile.TemporaryDirectory() as folder:
         source = write(Path(folder) / "texts.jsonl", size=size)
         command = [sys.executable, "-m", "fairlab.augment", "+augmentation=perturbation", "rewriter=none"]
@@ -132,7 +136,7 @@ def peak_megabytes(size: int) -> tuple[float, float]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     lines = []
     if "ratio" in result:
         rates = {name: statistics.median(found) for name, found in result["rows_per_second"].items()}
@@ -152,9 +156,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--mode", default="syntax")
-    parser.add_argument("--repeats", type=int, default=3, help="0 leaves speed out")
-    parser.add_argument("--megabytes", type=int, nargs="*", default=[10, 1000], help="sizes of the inputs for memory")
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    parser.add_argument("--repeats", type=int, default=3, help="number of repeats; 0 skips the speed")
+    parser.add_argument(
+        "--megabytes", type=int, nargs="*", default=[10, 1000], help="sizes of the inputs for measuring memory"
+    )
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.rows, arguments.mode, arguments.repeats) if arguments.repeats else {"machine": machine()}
     result["memory"] = {size: peak_megabytes(size * 1_000_000) for size in arguments.megabytes}

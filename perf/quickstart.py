@@ -1,7 +1,7 @@
-"""What the quickstart's seconds go into, and how many of them its arithmetic takes at the processor's measured peak.
+"""Duration of the quickstart by stage, and the share that its matrix products take at the processor's peak speed.
 
-The command of the README's first page is run as it stands, in a process of its own, once in float32 and once in mixed
-precision; seconds by stage are those of its record. Then it runs once more while every matrix product is counted.
+The command from the README's first page runs in a new process, once in float32 and once in mixed precision. The seconds
+per stage come from its record. It then runs once more while all matrix products are counted.
 
     python perf/quickstart.py [--write]
 """
@@ -25,8 +25,8 @@ RESULTS = results("quickstart")
 COMMAND = ["+experiment=ccd_bert"]
 WAYS = {"float32": [], "mixed precision": ["training=mixed"]}
 SHOWN = {"cced/embedded/gap": "CCED's gap", "stsb/dev/spearman": "STS-B, Spearman"}
-FIRST_ITEMS = "items/before/*.safetensors"  # kept as soon as a benchmark has been measured
-UNBUFFERED = os.environ | {"PYTHONUNBUFFERED": "1"}  # else the first line comes with the last
+FIRST_ITEMS = "items/before/*.safetensors"  # written as soon as a benchmark is measured
+UNBUFFERED = os.environ | {"PYTHONUNBUFFERED": "1"}  # otherwise, all lines arrive at the end
 COUNTED = """
 import json, sys
 from torch.utils.flop_counter import FlopCounterMode
@@ -39,7 +39,10 @@ json.dump(counter.get_total_flops(), open(file, "w"))
 
 
 def run(overrides: list[str], folder: Path) -> dict[str, object]:
-    """One run as a user starts it: seconds to its first line, by stage and to its end, and what it measured."""
+    """Run the quickstart as a user does, and return its durations and readings.
+
+    The durations are the seconds until the first line of output, per stage, and in total.
+    """
     command = [sys.executable, "-m", "fairlab.train", *COMMAND, *overrides, f"hydra.run.dir={folder}"]
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=UNBUFFERED) as process:
@@ -66,7 +69,13 @@ def run(overrides: list[str], folder: Path) -> dict[str, object]:
 
 
 def parts(stages: dict[str, float], first_items: float, seconds: float) -> dict[str, float]:
-    """Seconds by what a user would name, of stages in order and of when the first benchmark's items were there."""
+    """Return the seconds of each part that a user would name.
+
+    Args:
+        stages: Seconds of each stage in the record, in order.
+        first_items: Seconds until the items of the first benchmark were stored.
+        seconds: Total seconds of the run.
+    """
     before = [value for name, value in stages.items() if name.startswith("before/")]
     found = {
         "start": first_items - stages["loading"] - before[0],
@@ -80,7 +89,7 @@ def parts(stages: dict[str, float], first_items: float, seconds: float) -> dict[
 
 
 def flops(folder: Path) -> int:
-    """FLOP of all matrix products of one run."""
+    """Return the FLOPs of all matrix products in one run."""
     file = folder / "flops.json"
     command = [sys.executable, "-c", COUNTED, str(file), *COMMAND, f"hydra.run.dir={folder / 'counted'}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -88,7 +97,10 @@ def flops(folder: Path) -> int:
 
 
 def measure() -> dict[str, object]:
-    """All figures: the peak is the higher of two measurements, before the runs and after them."""
+    """Measure and return all figures of the script.
+
+    The peak speed is measured before and after the runs, and the higher value is used.
+    """
     peak = matmul_peak(torch.float32)
     with tempfile.TemporaryDirectory() as name:
         ways = {way: run(overrides, Path(name) / way) for way, overrides in WAYS.items()}
@@ -98,7 +110,7 @@ def measure() -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     machine_, ways = result["machine"], result["ways"]
     least = result["flops"] / machine_["matmul_peak"]
     names = list(next(iter(ways.values()))["parts"])
@@ -119,9 +131,9 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure()
     print(table(result))

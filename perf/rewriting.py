@@ -1,9 +1,10 @@
-"""The rule-based rewriter against AugLy's gender swap and a plain swap of 57 word pairs, on the same sentences.
+"""Rule-based rewriting, compared with AugLy's gender swap and a plain swap of 57 word pairs on the same sentences.
 
-Quality against human counterfactual sentences in the columns of Table 2 of Qian et al. 2022: exact match, BLEU
-(sacrebleu), ROUGE-2 (F, mean), word-level Levenshtein distance; and sentences per second, one core, best of repeats
-interleaved over the systems that run in this process. Sentences: Winogender's held-out groups, man to woman and back,
-and both directions of the 112 CrowS-Pairs. AugLy needs an environment of its own:
+Quality is measured against counterfactual sentences written by people, with the metrics of table 2 of Qian et al. 2022
+("Perturbation Augmentation for Fairer NLP"): exact match, BLEU (sacrebleu), mean ROUGE-2 F-score and word-level
+Levenshtein distance. Speed is sentences per second on one core, as the best of the repeats. Repeats are interleaved
+over the systems that run in this process. The sentences are the held-out groups of Winogender, from man to woman and
+from woman to man, and 112 pairs from CrowS-Pairs in both directions. AugLy needs a separate environment:
 
     python -m venv DIR && DIR/bin/pip install augly==1.0.0 nlpaug==1.1.11
     python perf/rewriting.py --augly DIR/bin/python [--repeats 5] [--write]
@@ -32,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "rewriting"))
 from sets import TOKEN, Rewriting, bias_words, crows, winogender
 
 RESULTS = results("rewriting")
-# Runs in AugLy's environment: sentences in, their rewrites and the best time out.
+# Script for AugLy's environment: reads sentences, and prints their rewrites and the best time.
 AUGLY = """
 import json, sys, time
 import augly.text
@@ -48,7 +49,7 @@ print(json.dumps({"made": made, "seconds": min(seconds)}))
 
 
 def sentences() -> list[Rewriting]:
-    """Return what is rewritten, into what, and which word is selected for the entity mode."""
+    """Return the sentences to rewrite, with the expected rewrites and the words selected for the entity mode."""
     items = []
     for group in winogender()["held out"]:
         for source, target in (("man", "woman"), ("woman", "man")):
@@ -60,7 +61,10 @@ def sentences() -> list[Rewriting]:
 
 
 def plain_swap() -> Callable[[list[str]], list[str]]:
-    """Each of bias-bench's words by its partner in the first pair that lists it, case kept."""
+    """Return a function that swaps the two words of each word pair in bias-bench's list, preserving case.
+
+    For a word in several pairs, the first pair is used.
+    """
     partner: dict[str, str] = {}
     for man, woman in bias_words():
         partner.setdefault(man, woman)
@@ -76,7 +80,7 @@ def plain_swap() -> Callable[[list[str]], list[str]]:
 
 
 def quality(made: list[str], items: list[Rewriting]) -> dict[str, float]:
-    """Return the quality columns of a system."""
+    """Return the quality metrics of a system."""
     expected = [item.expected for item in items]
     scorer = rouge_scorer.RougeScorer(["rouge2"])
     pairs = list(zip(made, expected, strict=True))
@@ -91,7 +95,7 @@ def quality(made: list[str], items: list[Rewriting]) -> dict[str, float]:
 
 
 def measure(augly: str, repeats: int) -> dict[str, object]:
-    """Quality and speed of every system."""
+    """Measure the quality and speed of all systems."""
     items = sentences()
     texts = [item.source for item in items]
     lexicon = load_lexicon("gender")
@@ -133,7 +137,7 @@ def measure(augly: str, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict[str, object]) -> str:
-    """Return the figures as a Markdown table."""
+    """Format the figures as a Markdown table."""
     lines = [
         "| system | exact | BLEU | ROUGE-2 | Levenshtein | sentences/s |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -148,9 +152,9 @@ def table(result: dict[str, object]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--augly", required=True, help="the Python of an environment that has AugLy")
+    parser.add_argument("--augly", required=True, help="path of Python in an environment with AugLy")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="keep the figures in perf/results")
+    parser.add_argument("--write", action="store_true", help="save the figures to perf/results")
     arguments = parser.parse_args()
     result = measure(arguments.augly, arguments.repeats)
     print(table(result))

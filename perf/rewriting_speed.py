@@ -1,8 +1,9 @@
-"""Rule rewriting with syntax against the plain way: parse every sentence with spaCy as it comes, entities and all.
+"""Speed of rule-based rewriting with syntax, compared with a plain way that parses every sentence with spaCy.
 
-Sentences are drawn by chance from sixteen published sources, the same number of each; each is rewritten as a whole to
-one attribute of an axis, or one person of it. Seconds are of the processor, on one thread, medians of interleaved
-repeats. Both ways must give the same texts. The lexical mode parses nothing, so only its own speed is told.
+The plain way uses spaCy in its default configuration, including entity recognition, without fairlab's optimisations.
+Sentences are sampled from sixteen published sources, the same number from each. They are rewritten to one attribute of
+an axis, either as a whole or for one person. Time is CPU time on one thread, as the median of interleaved repeats. Both
+ways must give the same texts. The lexical mode does not parse, so only its own speed is reported.
 
     FAIRLAB_DATA=... python perf/rewriting_speed.py [--each 60] [--repeats 3] [--write]
 """
@@ -42,17 +43,17 @@ TARGETS = {"gender": "woman", "race": "black", "age": "senior"}
 
 
 @cache
-def as_it_comes() -> Any:
-    """Return the model of spaCy with what the rules ask, matrices multiplied as spaCy does."""
+def load_plain_spacy() -> Any:
+    """Load spaCy's model with the components that the rules need, without fairlab's optimisations."""
     name = next(name for name in MODELS if spacy.util.is_package(name))
     return spacy.load(name, exclude=["lemmatizer", "attribute_ruler", "senter"])
 
 
-def plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[str]:
-    """Every text parsed and turned."""
+def rewrite_plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[str]:
+    """Rewrite texts in the plain way, by parsing all of them."""
     choice, made = WholeText(target), []
     views = [read_cased(text) for text in texts]
-    docs = as_it_comes().pipe((unaccented(view.text) for view in views), batch_size=64)
+    docs = load_plain_spacy().pipe((unaccented(view.text) for view in views), batch_size=64)
     for view, doc in zip(views, docs, strict=True):
         text, syntax = view.text, Syntax(doc)
         turned = choice(rewriter.finder.find(text, syntax), text, syntax)
@@ -61,14 +62,14 @@ def plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[s
 
 
 def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], Callable[[], list[str]]]]:
-    """By what is done: number of texts, the plain way, and ours."""
+    """Return, for each task, the number of texts, the plain way and fairlab's way."""
     found: dict[str, tuple[int, Callable[[], list[str]], Callable[[], list[str]]]] = {}
     for axis, target in TARGETS.items():
         rewriter = RuleRewriter(load_lexicon(axis))
         goals = [target] * len(texts)
         found[f"{axis}, whole text to {target}"] = (
             len(texts),
-            lambda one=rewriter, to=target: plainly(one, texts, to),
+            lambda one=rewriter, to=target: rewrite_plainly(one, texts, to),
             lambda one=rewriter, to=goals: one.rewrite_all(texts, to),
         )
     rewriter = RuleRewriter(load_lexicon("gender"))
@@ -78,15 +79,15 @@ def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], 
     found["gender, one person, texts with a word alone"] = (
         len(own),
         lambda: rewriter.rewrite_entities(
-            own, selections, list(as_it_comes().pipe((read_cased(text).text for text in own), batch_size=64))
+            own, selections, list(load_plain_spacy().pipe((read_cased(text).text for text in own), batch_size=64))
         ),
         lambda: rewriter.rewrite_entities(own, selections),
     )
     return found
 
 
-def lexically(texts: Sequence[str]) -> dict[str, Callable[[], list[str]]]:
-    """By what is done, rewriting by neighbouring words."""
+def lexical_ways(texts: Sequence[str]) -> dict[str, Callable[[], list[str]]]:
+    """Return, for each task, a function that rewrites in the lexical mode."""
     rewriters = {axis: RuleRewriter(load_lexicon(axis), mode="lexical") for axis in TARGETS}
     return {
         f"lexical, {axis}, whole text to {target}": partial(rewriters[axis].rewrite_all, texts, [target] * len(texts))
@@ -95,12 +96,12 @@ def lexically(texts: Sequence[str]) -> dict[str, Callable[[], list[str]]]:
 
 
 def measure(each: int, repeats: int) -> dict[str, Any]:
-    """Sentences per second of processor time, both ways, and whether they give the same."""
+    """Measure the texts per second of CPU time for both ways, and check whether the results are equal."""
     texts = [text for source in SOURCES for _, text in random.Random(source).sample(sentences(source), each)]
     load_pipeline()
     found = {}
     for name, (number, plain, ours) in ways(texts).items():
-        equal = plain() == ours()  # and warms both
+        equal = plain() == ours()  # this is also the warm-up
         seconds: dict[str, list[float]] = {"plain": [], "ours": []}
         for _ in range(repeats):
             for way, run in (("plain", plain), ("ours", ours)):
@@ -117,8 +118,8 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
             "equal": equal,
         }
     lexical = {}
-    for name, run in lexically(texts).items():
-        run()  # builds its tables
+    for name, run in lexical_ways(texts).items():
+        run()  # warm-up, which builds lookup tables
         times = []
         for _ in range(max(repeats, 5)):
             started = time.process_time()
@@ -129,7 +130,7 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     rows = [["what", "texts", "plain, texts/s", "ours, texts/s", "times plain", "equal"], ["---"] * 6]
     for name, one in record["ways"].items():
         low, high = one["ratios"]
@@ -144,7 +145,7 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=60, help="sentences of each source")
+    parser.add_argument("--each", type=int, default=60, help="number of sentences per source")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()

@@ -1,9 +1,10 @@
-"""Load on ``fairlab serve``: clients that ask without pause; lost replies, latencies, memory of the server.
+"""Load test of ``fairlab serve``: lost replies, latencies and memory of the server under continuous requests.
 
     python perf/safety_load.py MODEL [--clients 8] [--seconds 60] [--texts 1] [--write]
 
-MODEL is the folder of a run of safety_ensemble, or its exported model. A reply is lost where there is none, or one that
-is neither scores nor 503, which asks to come again. Memory is the server's resident set, taken every second.
+MODEL is the folder of a safety_ensemble run, or the exported model. A reply is lost if it does not arrive, or if it
+contains neither scores nor status 503, which asks the client to retry. Memory is the server's resident set size,
+measured every second.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PERCENTILES = (50, 90, 99, 100)
 
 
 def client(port: int, number: int, texts: int, until: float, said: Counter[str], latencies: list[float]) -> None:
-    """Ask until the time is over; requests hold texts that no other holds, two thirds of which name a group (women)."""
+    """Send requests until the time is over. All texts are different, and two thirds of them name a group (women)."""
     rng = np.random.default_rng(number)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     while time.monotonic() < until:
@@ -53,13 +54,13 @@ def client(port: int, number: int, texts: int, until: float, said: Counter[str],
 
 
 def resident(pid: int) -> float:
-    """MiB of a process in memory."""
+    """Return the resident memory of a process in MiB."""
     found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else float("nan")
 
 
 def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, object]:
-    """Return what became of the requests, and how long they took."""
+    """Start a server, send requests from several clients, and return the outcomes, latencies and memory."""
     before = os.getloadavg()[0]
     command = [sys.executable, "-m", "fairlab.serve", f"model={model}", "port=0"]
     started = time.perf_counter()
@@ -94,7 +95,7 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, latency, memory = result["settings"], result["latency_ms"], result["memory_mib"]
     replies = ", ".join(f"{count:,} {name}" for name, count in sorted(result["replies"].items()))
     return "\n".join(
@@ -114,12 +115,12 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--texts", type=int, default=1, help="texts of a request")
+    parser.add_argument("--texts", type=int, default=1, help="number of texts per request")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     result = load(given.model, given.clients, given.seconds, given.texts)

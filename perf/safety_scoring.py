@@ -1,14 +1,14 @@
-"""Scoring the texts of HateCheck and the madlibs on four sources that need no network, in one process and in two.
+"""Speed of scoring texts from HateCheck and the madlibs with four offline sources, in one process and in two.
 
-Plain: one process. Ours: ``score_batches`` with two, one thread each. Starting and ending them is left out: the
-time is that from the arrival of the first quarter of the scores, when all processes have long been at work, to that of
-the last. Beside the clock stands the time of the processor, which other work on the machine changes less: what two
-processes do in a second of it each, times one process. Sources, models and texts are those of ``safety_sources.py``.
-Apart from that, once: a forest on 100,000 x 34 scores.
+Two processes run ``score_batches`` with one thread each. Their start and end are excluded: the time is measured from
+the first quarter of the scores, when all processes are busy, to the last score. CPU time is reported as well, because
+other programs on the machine affect it less: the scores per second of CPU time of two processes, multiplied by two, are
+compared with those of one process. Sources, models and texts are the same as in ``safety_sources.py``. In addition, a
+random forest is fitted once on 100,000 x 34 scores.
 
     python perf/safety_scoring.py FOLDER [--texts 20000] [--rows 100000] [--repeats 5] [--write]
 
-FOLDER holds the unpacked packages tox_block and toxic_classifier.
+FOLDER contains the unpacked packages tox_block and toxic_classifier.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from harness import machine, results
 from safety_sources import texts_of
 from safety_startup import export
 
-AT_A_TIME = 1_000  # texts in a batch
+AT_A_TIME = 1_000  # number of texts in a batch
 RESULTS = results("safety_scoring")
 WAYS = {"one": 1, "two": 2}
 
 
 def processor_seconds() -> float:
-    """Of this process, and of those it has started that are still there."""
+    """Return the CPU time of this process and of its active child processes."""
     ticks = 0
     for child in multiprocessing.active_children():
         fields = Path(f"/proc/{child.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -50,7 +50,10 @@ def processor_seconds() -> float:
 
 
 def rates(texts: list[str], load: Callable[[], Columns], num_proc: int) -> dict[str, float]:
-    """Texts a second by the clock, and a second of the processor, from the first quarter of the scores to the last."""
+    """Return the texts per second of wall time and of CPU time.
+
+    Both are measured from the first quarter of the scores to the last score.
+    """
     first = len(texts) // 4
     batches = (texts[start : start + AT_A_TIME] for start in range(0, len(texts), AT_A_TIME))
     scored = chain.from_iterable(batch for batch, _ in score_batches(batches, list, load, num_proc=num_proc))
@@ -62,7 +65,7 @@ def rates(texts: list[str], load: Callable[[], Columns], num_proc: int) -> dict[
 
 
 def fit_seconds(rows: int) -> float:
-    """Seconds of fitting a forest of 100 trees on rows x 34 scores, in one thread."""
+    """Return the CPU time for fitting a random forest with 100 trees on (rows, 34) scores, in one thread."""
     from sklearn.ensemble import RandomForestClassifier
 
     rng = np.random.default_rng(0)
@@ -74,7 +77,7 @@ def fit_seconds(rows: int) -> float:
 
 
 def measure(folder: str, count: int, rows: int, repeats: int) -> dict[str, object]:
-    """Texts a second of both ways, their ratios, and the time of a fit."""
+    """Measure the texts per second with one and two processes, their ratios, and the time for fitting a forest."""
     before = os.getloadavg()[0]
     texts = texts_of(count)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in WAYS}
@@ -101,7 +104,7 @@ def measure(folder: str, count: int, rows: int, repeats: int) -> dict[str, objec
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, rate = result["settings"], result["texts_per_second"]
     by_clock, by_processor = (
         f"{statistics.median(some):.2f} ({min(some):.2f} to {max(some):.2f})"
@@ -123,7 +126,7 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--texts", type=int, default=20_000)

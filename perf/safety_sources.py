@@ -1,13 +1,14 @@
-"""Scoring the texts of HateCheck and the madlibs with an ensemble on four sources that need no network.
+"""Speed of scoring texts from HateCheck and the madlibs with an ensemble of four offline sources.
 
-Plain: every text's words after zeros up to 100, all of which torch's LSTM runs through, as Keras does. Ours: the
-columns that ``fairlab score`` writes. Both have the same other sources and models, in one process of one thread, and
-texts in parts of 1,000; the scores of both ways must agree. The models are fitted on random labels of these texts, with
-the numbers of trees, leaves and kernel values of the default. Texts are drawn from both sets; none occurs twice.
+In the plain way, torch's LSTM runs over each text with padding to 100 words, as in Keras. fairlab (*ours*) writes the
+columns as ``fairlab score`` does. All other sources and the models are the same. Both ways use one process with one
+thread, score 1,000 texts at a time, and must give the same scores. The models are fitted on random labels of these
+texts, with the default numbers of trees, leaves and kernel values. Texts are sampled from both datasets without
+duplicates.
 
     python perf/safety_sources.py FOLDER [--texts 10000] [--repeats 3] [--write]
 
-FOLDER holds the unpacked packages tox_block and toxic_classifier.
+FOLDER contains the unpacked packages tox_block and toxic_classifier.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from harness import machine, results
 
 RESULTS = results("safety_sources")
-PART = 1_000  # texts scored at a time
-FITTED = 4_000  # texts that the models are fitted on
+PART = 1_000  # number of texts scored at a time
+FITTED = 4_000  # number of texts on which the models are fitted
 Array = np.ndarray
 
 
 class PlainBiLSTM(BiLSTM):
-    """The same scores by torch's LSTM, running through all words and zeros."""
+    """BiLSTM source computed with torch's LSTM over all words and padding."""
 
     def __init__(self, *, package: str, folder: str | None = None) -> None:
         super().__init__(package=package, folder=folder)
@@ -63,7 +64,7 @@ class PlainBiLSTM(BiLSTM):
         self.lstm.load_state_dict(state)
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, 6) in [0, 1]."""
+        """Return the scores (N, 6), in [0, 1]."""
         ids = [self._ids(text) for text in texts]
         padded = torch.tensor([[0] * (LENGTH - len(one)) + one for one in ids]).reshape(-1, LENGTH)
         (hidden, hidden_bias), (last, last_bias) = (map(torch.from_numpy, layer) for layer in self.network.dense)
@@ -77,19 +78,19 @@ class PlainBiLSTM(BiLSTM):
 
 
 def texts_of(count: int) -> list[str]:
-    """Different texts of both sets, in any order."""
+    """Sample distinct texts from both datasets, in random order."""
     found = dict.fromkeys(text.text for name in ("hatecheck", "bias_madlibs") for text in read_safety(name))
     return random.Random(0).sample(list(found), min(count, len(found)))
 
 
 def sources_of(folder: str, kind: type[BiLSTM]) -> Sources:
-    """Return the four sources."""
+    """Create the four sources."""
     networks = [kind(package=package, folder=folder) for package in ("tox_block", "toxic_classifier")]
     return Sources([Profanity(), Sentiment(), *networks])
 
 
 def ensemble_of(sources: Sources, texts: list[str]) -> Ensemble:
-    """Two harms, each a forest beside a regression, on random labels."""
+    """Fit an ensemble for two harms, with a random forest and a logistic regression each, on random labels."""
     features = sources.score(texts[:FITTED])
     rng, ones, sets = np.random.default_rng(0), np.ones(len(features)), np.arange(len(features)) // 4
     models = {}
@@ -102,15 +103,15 @@ def ensemble_of(sources: Sources, texts: list[str]) -> Ensemble:
     return Ensemble(models, {"features": sources.features, "sources": versions, "harms": harms})
 
 
-def exported(ensemble: Ensemble, sources: Sources) -> Ensemble:
-    """Return the ensemble as it is read back from its folder, which is what scores."""
+def export_and_load(ensemble: Ensemble, sources: Sources) -> Ensemble:
+    """Export an ensemble and load it again, as for scoring."""
     with tempfile.TemporaryDirectory() as place:
         save_ensemble(ensemble.models, sources, Path(place))
         return load_ensemble(Path(place))
 
 
-def timed(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) -> tuple[float, float, Array]:
-    """Wall and CPU seconds, and the scores."""
+def time_scoring(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) -> tuple[float, float, Array]:
+    """Score texts, and return the wall time, the CPU time and the scores."""
     started, busy = time.perf_counter(), time.process_time()
     rows = [row for first in range(0, len(texts), PART) for row in score(texts[first : first + PART])]
     wall, cpu = time.perf_counter() - started, time.process_time() - busy
@@ -118,24 +119,24 @@ def timed(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) 
 
 
 def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
-    """Texts a second of both ways, by the wall's clock and by the processor's, and each source's share."""
+    """Measure the texts per second of both ways in wall time and CPU time, and the time of each source."""
     torch.set_num_threads(1)
     load = os.getloadavg()[0]
     texts = texts_of(count)
     sources = {"plain": sources_of(folder, PlainBiLSTM), "ours": sources_of(folder, BiLSTM)}
-    ensemble = exported(ensemble_of(sources["ours"], texts), sources["ours"])
+    ensemble = export_and_load(ensemble_of(sources["ours"], texts), sources["ours"])
     ways = {name: Columns(ensemble, found) for name, found in sources.items()}
     rates: dict[str, dict[str, list[float]]] = {name: {"wall": [], "cpu": []} for name in ways}
     for way in ways.values():
-        timed(way, texts[:PART])
+        time_scoring(way, texts[:PART])
     for _ in range(repeats):
         scores = {}
         for name, way in ways.items():
-            wall, cpu, scores[name] = timed(way, texts)
+            wall, cpu, scores[name] = time_scoring(way, texts)
             rates[name]["wall"].append(len(texts) / wall)
             rates[name]["cpu"].append(len(texts) / cpu)
         apart = float(np.abs(scores["plain"] - scores["ours"]).mean())
-        if apart > 1e-4:  # a rank may tip over by the last digit of a score
+        if apart > 1e-4:  # single scores can differ, because rounding can change a rank
             raise SystemExit(f"the two ways differ by {apart:.2g} on average")
     return {
         "machine": machine(),
@@ -151,7 +152,7 @@ def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
 
 
 def shares(sources: Sources, ensemble: Ensemble, texts: list[str]) -> dict[str, float]:
-    """Microseconds of the processor for a text, by source and of the models."""
+    """Return the microseconds of CPU time per text, for each source and for the models."""
     found = {}
     for source in sources.sources:
         busy = time.process_time()
@@ -166,7 +167,7 @@ def shares(sources: Sources, ensemble: Ensemble, texts: list[str]) -> dict[str, 
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, rate = result["settings"], result["texts_per_second"]
     ratio, parts = statistics.median(result["ratios"]), result["microseconds"]
     return "\n".join(
@@ -189,7 +190,7 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--texts", type=int, default=10_000)

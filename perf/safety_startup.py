@@ -1,11 +1,11 @@
-"""Starting ``fairlab score``, and the memory it takes, on one source and on five that need no network.
+"""Start-up time and memory of ``fairlab score`` with one source and with five offline sources.
 
-Plain: the same with torch imported, as scoring with recurrent networks would need it that are built in torch. Every run
-is a process of its own that scores one text, in turn; memory is the highest of a process that scores so many texts.
+In the plain way, torch is imported as well, as if the recurrent networks were built with torch. Start-up is measured in
+processes that score a single text, run in turn. Memory is the peak of a process that scores ``--texts`` texts.
 
     python perf/safety_startup.py FOLDER [--texts 10000] [--repeats 5] [--write]
 
-FOLDER holds the unpacked packages tox_block and toxic_classifier.
+FOLDER contains the unpacked packages tox_block and toxic_classifier.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ command()
 
 
 def export(folder: Path, names: list[str], packages: str) -> None:
-    """Make an ensemble on some of the sources, as :func:`safety_sources.ensemble_of` does."""
+    """Export an ensemble with the named sources, fitted by :func:`safety_sources.ensemble_of`."""
     nodes = {name: dict(FIVE[name]) for name in names}
     for name in {"tox_block", "toxic_comment"} & nodes.keys():
         nodes[name]["folder"] = packages
@@ -58,8 +58,8 @@ def export(folder: Path, names: list[str], packages: str) -> None:
     write_sources({name: FIVE[name] for name in names}, folder)
 
 
-def scored(folder: Path, names: list[str], packages: str, texts: list[str], more: str = "") -> dict[str, float]:
-    """Seconds by the clock and of the processor, and the highest memory in bytes, of one ``fairlab score``."""
+def run_score(folder: Path, names: list[str], packages: str, texts: list[str], more: str = "") -> dict[str, float]:
+    """Run ``fairlab score`` once, and return its wall time and CPU time in seconds and its peak memory in bytes."""
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "texts.jsonl"
         file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
@@ -73,7 +73,7 @@ def scored(folder: Path, names: list[str], packages: str, texts: list[str], more
 
 
 def measure(packages: str, count: int, repeats: int) -> dict[str, object]:
-    """Seconds of starting by way, medians, and memory."""
+    """Measure the median start-up time of each way, and its memory."""
     packages = str(Path(packages).resolve())
     before, texts = os.getloadavg()[0], texts_of(count)
     ways = {
@@ -88,10 +88,11 @@ def measure(packages: str, count: int, repeats: int) -> dict[str, object]:
             export(folders[name], names, packages)
         for repeat in range(repeats + 1):
             for name, (names, more) in ways.items():
-                found = scored(folders[name], names, packages, texts[:1], more)
-                seconds[name] += [found] if repeat else []  # the first brings files into memory
+                found = run_score(folders[name], names, packages, texts[:1], more)
+                seconds[name] += [found] if repeat else []  # the first repeat fills the file cache
         memory = {
-            name: scored(folders[name], names, packages, texts, more)["memory"] for name, (names, more) in ways.items()
+            name: run_score(folders[name], names, packages, texts, more)["memory"]
+            for name, (names, more) in ways.items()
         }
     return {
         "machine": machine(),
@@ -110,7 +111,7 @@ def measure(packages: str, count: int, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings = result["settings"]
     rows = [
         f"| {name} | {of['cpu']:.2f} | {of['wall']:.2f} | {of['memory'] / 1e6:,.0f} | "
@@ -135,7 +136,7 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--texts", type=int, default=10_000)

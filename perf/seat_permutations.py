@@ -1,7 +1,8 @@
-"""The permutation test of SEAT and WEAT against a Python loop of shuffles.
+"""Permutation test of SEAT and WEAT, compared with a Python loop of shuffles.
 
-Plain: shuffle the pooled associations as a list, sum the first half, count. Ours: ``weat_p_value``. Both draw 99,999
-splits of 80 + 80 associations, the size of SEAT 6b; the loop draws a twentieth of them and its time is multiplied.
+The plain loop shuffles the pooled associations as a list, sums the first half and counts. fairlab (*ours*) calls
+``weat_p_value``. Both sample 99,999 splits of 80 + 80 associations, the size of SEAT 6b. The loop samples a twentieth
+of them, and its time is scaled up.
 
     python perf/seat_permutations.py [--repeats 5] [--write]
 """
@@ -19,12 +20,12 @@ from fairlab.metrics.permutation_test import SAMPLED_SPLITS, weat_p_value
 from harness import interleaved_seconds, machine, results
 
 RESULTS = results("seat_permutations")
-TARGETS = 80  # on each side
+TARGETS = 80  # number of associations per side
 PART = 20
 
 
 def loop(x: list[float], y: list[float], shuffles: int) -> float:
-    """P-value as one would first write it."""
+    """Compute the p-value with a loop of shuffles."""
     pooled, bound = x + y, sum(x)
     rng = random.Random(0)
     hits = 1
@@ -35,7 +36,7 @@ def loop(x: list[float], y: list[float], shuffles: int) -> float:
 
 
 def measure(repeats: int, shuffles: int = SAMPLED_SPLITS // PART) -> dict[str, object]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(0.2, 1, TARGETS), rng.normal(0, 1, TARGETS)
     p_values: dict[str, float] = {}
@@ -60,7 +61,7 @@ def measure(repeats: int, shuffles: int = SAMPLED_SPLITS // PART) -> dict[str, o
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, machine_, p = result["settings"], result["machine"], result["p_values"]
     cost = result["microseconds_per_split"]
     return "\n".join(
@@ -79,10 +80,10 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(arguments.repeats)
     print(table(result))

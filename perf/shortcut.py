@@ -1,8 +1,9 @@
-"""The shortcut score gamma against all pairs, and of a million documents.
+"""Shortcut score gamma, compared with a loop over all pairs, and measured on a million documents.
 
-Plain: the cosine of every pair of documents of different labels, one by one, of vectors that are given; it takes a part
-of the documents and its time is multiplied. Ours: vectors from token ids, their sums by label, scores. Apart from that,
-once: gamma of a million documents of 20 tokens, from texts to scores, in seconds and in memory.
+The plain loop computes the cosine of each pair of documents with different labels from precomputed vectors. It runs on
+a part of the documents, and its time is scaled up. fairlab (*ours*) computes the sums of vectors by label, and the
+scores. In addition, gamma is computed once for a million documents of 20 tokens, from texts to scores, to measure time
+and memory.
 
     python perf/shortcut.py [--repeats 5] [--million 1000000] [--write]
 """
@@ -20,11 +21,11 @@ from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
 
 RESULTS = results("shortcut")
 DOCUMENTS, TOKENS, WORDS, LABELS = 2_000, 20, 50_000, 2
-PART = 10  # of the documents the plain way takes; its time is multiplied
+PART = 10  # the plain loop runs on every PART-th document, and its time is multiplied
 
 
 def texts(n: int, seed: int = 0) -> Iterator[str]:
-    """Documents of 20 words drawn by Zipf's law, one at a time."""
+    """Yield documents of 20 words, sampled by Zipf's law."""
     rng = np.random.default_rng(seed)
     for start in range(0, n, 10_000):
         ranks = np.minimum(rng.zipf(1.2, size=(min(10_000, n - start), TOKENS)), WORDS)
@@ -33,7 +34,13 @@ def texts(n: int, seed: int = 0) -> Iterator[str]:
 
 
 def quadratic(vectors: np.ndarray, labels: np.ndarray, documents: range) -> np.ndarray:
-    """Gamma of some documents by equation 12 as printed: a cosine for every document of another label."""
+    """Compute gamma by equation 12 of the RAZOR paper, with one cosine per document of another label.
+
+    Args:
+        vectors: Vectors (N, D) of all documents.
+        labels: Label of each document, (N,).
+        documents: Indices of the documents to score.
+    """
     found = []
     for i in documents:
         one, total, count = vectors[i], 0.0, 0
@@ -48,7 +55,7 @@ def quadratic(vectors: np.ndarray, labels: np.ndarray, documents: range) -> np.n
 
 
 def measure(repeats: int, documents: int = DOCUMENTS, part: int = PART) -> dict[str, object]:
-    """Return the ratio to the quadratic form, vectors given to both."""
+    """Measure how many times faster ``TokenSpace.gamma`` is than the loop. Both get precomputed vectors."""
     labels = np.random.default_rng(1).integers(0, LABELS, documents)
     space = TokenSpace(texts(documents), labels.tolist())
     vectors = space.vectors(np.arange(documents))
@@ -73,7 +80,10 @@ def measure(repeats: int, documents: int = DOCUMENTS, part: int = PART) -> dict[
 
 
 def large(n: int) -> dict[str, float]:
-    """Seconds from texts to scores, of one replacement, and the highest memory above that of a tenth of them."""
+    """Measure gamma for n documents: time from texts to scores, time for one replacement, and memory.
+
+    The memory is the peak minus the earlier peak for a tenth of the documents.
+    """
     seconds, cpu_seconds = {}, {}
     for size in (n // 10, n):
         labels = np.random.default_rng(1).integers(0, LABELS, size)
@@ -96,7 +106,7 @@ def large(n: int) -> dict[str, float]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}; {settings['documents']:,} documents of "

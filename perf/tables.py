@@ -1,4 +1,4 @@
-"""Tables of the performance page, and of other pages that show a script's figures."""
+"""Tables of the performance page and of other pages, made from the figures of the scripts."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SCRIPTS = [
     "loading",
     "training_memory",
     "gpu_check",
-]  # whose figures are in results/
+]  # scripts whose figures are in results/
 ELSEWHERE = ("loading", "training_memory", "gpu_check")  # shown on another page
 
 
 def performance(name: str) -> str:
-    """Return the committed figures of a script in perf/, or that there are none."""
+    """Return the table of a script's committed figures, or a sentence if there are none."""
     sys.path.insert(0, str(Path(__file__).parent))
     script = importlib.import_module(name)
     if not script.RESULTS.is_file():

@@ -1,8 +1,9 @@
-"""Memory that a training step takes by the plan's formula, and what processes on a CPU really held.
+"""Memory of a training step as predicted by the plan's formula, compared with the memory of processes on a CPU.
 
-A masked LM of random weights is trained on blocks by ``MLM`` and Lightning's trainer, in one process, in two with whole
-models (DDP), and in two with sharded ones (FSDP). What is compared is what comes on top of the weights: the highest
-resident memory in steps, less the resident memory before the first one.
+A masked language model with random weights is trained on blocks of text with ``MLM`` and Lightning's trainer: in one
+process, in two processes with whole models (DDP), and in two processes with sharded models (FSDP). The comparison
+excludes the weights: it uses the peak resident memory during the steps, minus the resident memory before the first
+step.
 
     python perf/training_memory.py [--layers 8] [--width 512] [--write]
 """
@@ -41,27 +42,27 @@ from mlm_pretraining import NOVEL, VALUES
 RESULTS = results("training_memory")
 BLOCK, BATCH, STEPS = 128, 16, 3
 WHAT = ("none", "full")
-# Freed memory goes back at once, as a device's allocator reuses it; else freed memory would count as used.
+# Return freed memory to the system at once, because it would otherwise count as used.
 FREED = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 WAYS = {"one process": (1, "auto"), "DDP, two processes": (2, "ddp"), "FSDP, two processes": (2, "fsdp")}
 
 
 class Resident(Callback):
-    """Resident memory before the first step, and its peak from then on."""
+    """Callback that measures the resident memory before the first step, and its peak during training."""
 
     def on_train_start(self, *_: Any) -> None:
-        """Give freed memory back, and begin to count."""
+        """Release freed memory, and start the measurement."""
         ctypes.CDLL("libc.so.6").malloc_trim(0)
         _forget_peaks()
         self.before = peak_memory()
 
     def on_train_end(self, *_: Any) -> None:
-        """Read the peak."""
+        """Read the peak memory."""
         self.taken = peak_memory() - self.before
 
 
 def model(layers: int, width: int) -> Backbone:
-    """Return a masked LM of random weights with MiniLM's tokenizer, without dropout."""
+    """Create a masked language model with random weights and MiniLM's tokenizer, without dropout."""
     torch.manual_seed(0)
     heads = width // 64
     config = BertConfig(
@@ -76,8 +77,8 @@ def model(layers: int, width: int) -> Backbone:
     return Backbone(BertForMaskedLM(config), load().tokenizer, pooling="mean", max_length=BLOCK, normalize=False)
 
 
-def warm() -> None:
-    """Take a step of a small model, so that memory taken once by libraries is not counted."""
+def warm_up() -> None:
+    """Train a small model for one step, so that the libraries' one-time allocations are not counted."""
     small = model(1, 64).model
     optimizer = torch.optim.AdamW(small.parameters(), fused=True)
     ids = torch.zeros((2, 8), dtype=torch.long)
@@ -86,8 +87,8 @@ def warm() -> None:
 
 
 def train(folder: Path, layers: int, width: int, strategy: str, recompute: str) -> None:
-    """Take some steps, whose memory rank 0 writes."""
-    warm()
+    """Train for a few steps, and write the memory of rank 0 to a file."""
+    warm_up()
     backbone = model(layers, width)
     data = PackedText(
         paths=[str(locate(NOVEL))],
@@ -125,7 +126,7 @@ def train(folder: Path, layers: int, width: int, strategy: str, recompute: str) 
 
 
 def planned(layers: int, width: int, processes: int, strategy: str, recompute: str) -> int:
-    """Bytes on top of the weights, by the formula."""
+    """Return the predicted memory in addition to the weights, in bytes."""
     backbone = model(layers, width)
     embeddings = backbone.model.get_input_embeddings().weight.numel() + width * (BLOCK + 2)
     count = sum(one.numel() for one in backbone.model.parameters())
@@ -145,7 +146,7 @@ def planned(layers: int, width: int, processes: int, strategy: str, recompute: s
 
 
 def measure(layers: int, width: int) -> dict[str, Any]:
-    """All figures of one run."""
+    """Measure and return all figures of the script."""
     found = []
     for name, (processes, strategy) in WAYS.items():
         for recompute in WHAT:
@@ -159,7 +160,7 @@ def measure(layers: int, width: int) -> dict[str, Any]:
 
 
 def table(result: dict) -> str:
-    """Return the figures as Markdown."""
+    """Format the figures as Markdown."""
     settings = result["settings"]
     rows = [
         f"| {one['way']} | {one['recompute']} | {one['planned'] / 1e6:.0f} | {one['taken'] / 1e6:.0f} | "
@@ -179,11 +180,11 @@ def table(result: dict) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where asked."""
+    """Run the measurement, print the figures, and save them if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--width", type=int, default=512)
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"save the figures to {RESULTS.name}")
     arguments = parser.parse_args()
     if not FREED.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | FREED)

@@ -1,10 +1,11 @@
-"""Five hundred pairs whose claims RAZOR rewrote, with the claims as they were and as they are: for figure 3.
+"""Sample of 500 pairs with claims rewritten by RAZOR, in their original and rewritten form, for figure 3.
 
     python experiments/razor/figure_3.py MADE OUT
 
-MADE is an output of ``fairlab.augment +augmentation=razor`` of the study's pairs. OUT gets ``original/train.jsonl``
-and ``rewritten/train.jsonl``, the same pairs in the same order, of which none is among those that the study holds out,
-and a ``record.json`` with how often "no" and "not" stand in a hundred claims of either.
+MADE is an output of ``fairlab.augment +augmentation=razor`` for the study's pairs. The script writes
+``original/train.jsonl`` and ``rewritten/train.jsonl`` to the folder OUT, with the same pairs in the same order and
+without the study's held-out pairs. It also writes ``record.json`` with the number of occurrences of "no" and "not" per
+100 claims in each file.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from fairlab.types import Row
 
 COUNT = 500
 SEED = 42
-WORDS = ("no", "not")  # counted in the paper
+WORDS = ("no", "not")  # words counted in the paper
 
 
-def drawn(made: Path) -> list[Row]:
-    """Rewritten rows drawn at random, in the order of the data."""
+def sample_rows(made: Path) -> list[Row]:
+    """Sample rewritten rows, and return them in the order of the data."""
     rows = [one for one in dataset_rows(str(made), FIELDS) if isinstance(one, Row) and one.extra["rewritten"]]
     kept = [one for one in rows if not held_out(one.fields[0], SHARE)]
     places = sorted(random.Random(SEED).sample(range(len(kept)), COUNT))
@@ -41,25 +42,25 @@ def drawn(made: Path) -> list[Row]:
 
 
 def original(row: Row) -> str:
-    """Return the claim of a rewritten row as it was."""
+    """Return the original claim of a rewritten row."""
     fields = split_fields(row.extra["source_text"], row.fields)
-    assert fields is not None  # the rounds wrote it from as many fields
+    assert fields is not None  # RAZOR keeps the number of fields
     return fields[1]
 
 
 def counts(claims: list[str]) -> list[float]:
-    """How often the counted words stand in each of some claims, a hundredfold."""
+    """Return, for each claim, the number of counted words times 100."""
     found = (Counter(surface_tokens(claim)) for claim in claims)
     return [100.0 * sum(one[word] for word in WORDS) for one in found]
 
 
 def main() -> None:
-    """Write the pairs, count, and write the record."""
+    """Write the pairs and the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("made", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
-    rows = drawn(arguments.made)
+    rows = sample_rows(arguments.made)
     record = record_in(arguments.out, "experiments/razor/figure_3.py")
     claims = {
         "original": [original(one) for one in rows],

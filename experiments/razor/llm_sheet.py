@@ -1,12 +1,12 @@
-"""A sheet of claims that a language model rewrote, drawn from all that it offered, with what checks say of them.
+"""Annotation sheet of claims rewritten by a language model, with the objections of automatic checks.
 
     python experiments/razor/llm_sheet.py OUT PAIRS NAME=RUN ...
 
-PAIRS is the file that was rewritten, ``drawn.jsonl`` of ``pairs.py``. Each RUN is an output of ``fairlab.augment
-+augmentation=razor`` of these pairs, by the same rewriter with one rewrite a claim, under another check, of that NAME.
-OUT gets ``sheet.csv`` with a row for each of 100 rewrites drawn at random: the pair's number, its label, a hash of the
-rewrite, the words of the claim before and after, and what each check objects to; and ``texts.jsonl``, with evidence,
-claim and rewrite, to be read.
+PAIRS is the file that was rewritten: ``drawn.jsonl`` of ``pairs.py``. Each RUN is an output of ``fairlab.augment
++augmentation=razor`` for these pairs, with the same rewriter, one rewrite per claim and the check called NAME. The
+script samples 100 of all proposed rewrites and writes two files to OUT. ``sheet.csv`` has a row for each rewrite: the
+number of the pair, its label, a hash of the rewrite, the number of words before and after, and the objection of each
+check. ``texts.jsonl`` contains the evidence, the claim and the rewrite, for the annotator.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ READ = 100
 SEED = 42
 
 
-def offered(run: Path) -> dict[int, tuple[str, str]]:
-    """By place the rewrite that was offered for a pair, and what the check objects to, empty where it lets it pass."""
+def proposed_rewrites(run: Path) -> dict[int, tuple[str, str]]:
+    """Return, by index of the pair, the proposed rewrite and the check's objection; no objection is an empty text."""
     found = {}
     for file in sorted((run / "rounds").glob("round-*.json")):
         for place, one in json.loads(file.read_text(encoding="utf-8"))["tried"].items():
@@ -43,9 +43,9 @@ def offered(run: Path) -> dict[int, tuple[str, str]]:
 
 
 def main(out: Path, pairs: Path, runs: dict[str, Path]) -> None:
-    """Draw, and write both files."""
+    """Sample rewrites, and write both files."""
     rows = [one for one in dataset_rows(str(pairs), FIELDS) if isinstance(one, Row)]
-    by_check = {name: offered(run) for name, run in runs.items()}
+    by_check = {name: proposed_rewrites(run) for name, run in runs.items()}
     first = next(iter(by_check.values()))
     places = sorted(random.Random(SEED).sample(sorted(first), READ))
     sheet, texts = io.StringIO(), []

@@ -1,12 +1,12 @@
-"""How well a small causal LM tells exchanges that read naturally from those that do not.
+"""Ability of a small causal language model to distinguish natural from unnatural word exchanges.
 
     python experiments/razor/naturalness.py SYMMETRIC OUT
 
-SYMMETRIC is an output of ``augmentation=symmetric`` of the study's claims, without a language model: the data that
-``symmetric_sheet.csv`` was drawn from. For each row of that sheet SmolLM2 gives the most that the exchange raises the
-negative log-likelihood of a token in a text. OUT gets a ``record.json`` with the area under the ROC curve of that for
-what the sheet calls unnatural, and the share of natural rows among those at or below the default of
-``augmentation.rise``.
+SYMMETRIC is an output of ``augmentation=symmetric`` for the study's claims, made without a language model, from which
+``symmetric_sheet.csv`` was sampled. For each row of the sheet, SmolLM2 computes the rise: the largest increase in the
+negative log-likelihood of any token due to the exchange. The script writes ``record.json`` to OUT with two readings:
+the area under the ROC curve of the rise for detecting rows annotated as unnatural, and the share of natural rows among
+those whose rise is at most the default of ``augmentation.rise``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from fairlab.types import Row
 RISE = inspect.signature(Symmetric).parameters["rise"].default
 
 
-def raised(symmetric: Path, ids: list[str]) -> np.ndarray:
-    """Most that the exchange of each row raises the negative log-likelihood of a token, in nats, (N,)."""
+def compute_rises(symmetric: Path, ids: list[str]) -> np.ndarray:
+    """Return the rise (N,) of each row in nats: the largest increase in a token's negative log-likelihood."""
     read = dataset_rows(str(symmetric), ["gold_evidence", "text"])
     fields = {row.id: row.fields for row in read if isinstance(row, Row)}
     both = [zip(fields[f"{name.rsplit('-', 1)[0]}-0"], fields[name], strict=True) for name in ids]
@@ -42,7 +42,7 @@ def raised(symmetric: Path, ids: list[str]) -> np.ndarray:
 
 
 def readings(odd: np.ndarray, rise: np.ndarray) -> list[Reading]:
-    """Return the area under the ROC curve, and how many of those at or below the default read naturally."""
+    """Return the area under the ROC curve, and the share of natural rows among those with a rise up to the default."""
     resampled = np.random.default_rng(0).integers(0, len(odd), (2000, len(odd)))
     bounds = percentile_interval(np.array([roc_auc_score(odd[some], rise[some]) for some in resampled]))
     area, natural = float(roc_auc_score(odd, rise)), ~odd[rise <= RISE]
@@ -55,7 +55,7 @@ def readings(odd: np.ndarray, rise: np.ndarray) -> list[Reading]:
 
 
 def main() -> None:
-    """Measure, write the record and print it."""
+    """Measure, and write and print the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("symmetric", type=Path)
     parser.add_argument("out", type=Path)
@@ -63,7 +63,7 @@ def main() -> None:
     record = record_in(arguments.out, "experiments/razor/naturalness.py")
     sheet = read_sheet("symmetric_sheet")
     odd = np.array([row["natural"] == "no" for row in sheet])
-    record.readings = readings(odd, raised(arguments.symmetric, [row["id"] for row in sheet]))
+    record.readings = readings(odd, compute_rises(arguments.symmetric, [row["id"] for row in sheet]))
     save(record, {})
 
 

@@ -1,9 +1,10 @@
-"""The words and word pairs that give a label away in each data set of an X-ray, found in that data set itself.
+"""Words and word pairs that are most strongly associated with each label in each dataset.
 
     python experiments/razor/ngrams.py RUN OUT
 
-RUN is a run of ``benchmark=shortcuts``; OUT, a file of comma-separated values, gets the strongest eight of every data
-set and label, by local mutual information: the share of their occurrences with the label, and how many there are.
+RUN is a run of ``benchmark=shortcuts``. The script writes the CSV file OUT with the eight n-grams of each dataset and
+label that have the highest local mutual information in this dataset: the share of their occurrences that have the
+label, and the number of occurrences.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from safetensors.numpy import load_file
 STRONGEST = 8
 
 
-def strongest(file: Path) -> list[list[str]]:
-    """Rows of a data set: label, n-gram, share in per cent, occurrences; strongest first in every label."""
+def strongest_ngrams(file: Path) -> list[list[str]]:
+    """Return the rows of a dataset: label, n-gram, share in per cent and occurrences, strongest n-grams first."""
     found: dict[str, list[tuple[float, str, float, int]]] = {}
     for name, values in load_file(file).items():
         if name.startswith("lmi/"):
@@ -33,7 +34,7 @@ def strongest(file: Path) -> list[list[str]]:
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the CSV file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("out", type=Path)
@@ -42,7 +43,7 @@ def main() -> None:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["data", "label", "ngram", "share", "occurrences"])
         for file in sorted((arguments.run / "items").glob("*/shortcuts.safetensors")):
-            writer.writerows([file.parent.name, *row] for row in strongest(file))
+            writer.writerows([file.parent.name, *row] for row in strongest_ngrams(file))
 
 
 if __name__ == "__main__":

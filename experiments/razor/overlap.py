@@ -1,10 +1,10 @@
-"""How far one rule gets that reads no sense: supported, where the evidence holds every name and number of the claim.
+"""Accuracy of a rule that ignores meaning: a claim is supported if the evidence has all its names and numbers.
 
     python experiments/razor/overlap.py PAIRS OUT
 
-PAIRS is the output of ``pairs.py``, with what augmentations made of its pairs in folders below it. OUT gets a
-``record.json`` with the accuracy of the rule on every one of them and on the sets of the study. Names are words with a
-capital, the first word of a claim included.
+PAIRS is the output folder of ``pairs.py``, and augmentations of its pairs are in subfolders. The script writes
+``record.json`` to OUT with the accuracy of the rule on each of these datasets and on the study's test sets. Names are
+capitalised words, including the first word of a claim.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ Pair = tuple[str, str, str]  # evidence, claim, label
 
 
 def holds_all(evidence: str, claim: str) -> bool:
-    """Whether the evidence holds every name and number of the claim, in whichever case."""
+    """Return whether the evidence contains all names and numbers of the claim, ignoring case."""
     held = {word.casefold() for word in WORD.findall(evidence)}
     return all(word.casefold() in held for word in WORD.findall(claim) if word[0].isupper() or word[0].isdigit())
 
 
 def reading(name: str, pairs: list[Pair]) -> Reading:
-    """Accuracy of the rule in per cent."""
+    """Return the accuracy of the rule on a dataset, in per cent."""
     right = [100.0 * (holds_all(evidence, claim) == (label == "SUPPORTS")) for evidence, claim, label in pairs]
     low, high = percentile_interval(mean_draws(right))
     return Reading("overlap", name, "accuracy", float(np.mean(right)), "%", 50.0, len(right), low, high, phase="data")
 
 
 def main() -> None:
-    """Measure, write the record and print it."""
+    """Measure, and write and print the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("out", type=Path)

@@ -1,11 +1,11 @@
-"""What each method of the study changes against training on the original pairs, on the same test examples.
+"""Effect of each method of the study relative to training on the original pairs, on the same test examples.
 
     python experiments/razor/paired.py RUNS OUT
 
-RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=razor table=study``. OUT gets a ``record.json`` with
-the mean difference over seeds of each method and test set, the run of a seed less that of the original pairs of the
-same seed and encoder and as many steps. Its interval and p-value resample seeds and examples, all seeds by the same
-examples.
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=razor table=study``. The script writes
+``record.json`` to OUT with the mean difference over seeds for each method and test set. Each run is compared with the
+run on the original pairs that has the same seed, encoder and number of steps. Intervals and p-values resample seeds and
+examples, with the same examples for all seeds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SETS = {
 
 
 def comparisons(method: str, reference: str, runs: Path, seeds: list[int]) -> list[Comparison]:
-    """Return the differences of one method to the original pairs on every test set."""
+    """Return the differences between a method and the original pairs on all test sets."""
     return [
         compared(
             *(right(runs / name, seeds, task, split) for name in (method, reference)),
@@ -37,7 +37,7 @@ def comparisons(method: str, reference: str, runs: Path, seeds: list[int]) -> li
 
 
 def main() -> None:
-    """Compare, write the record and print it."""
+    """Compare the methods, and write and print the record."""
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "experiments/razor/paired.py")
     seeds, references = {}, {}

@@ -1,11 +1,11 @@
-"""The pairs that the runs of the study train on, for the X-ray, and those that they hold out.
+"""Training and held-out pairs of the study, written to files for the X-ray and for augmentation.
 
     python experiments/razor/pairs.py OUT
 
-OUT gets ``held_out.jsonl``, ``original.jsonl`` (all other pairs), ``crossaug.jsonl`` (those, each followed by what
-CrossAug by rules makes of it) and ``drawn.jsonl`` (120 short ones of each label, for a language model to rewrite), with
-the columns of FoolMeTwice. What an augmentation leaves of ``original.jsonl`` has seen no pair held out, neither text
-nor label.
+The script writes four files to OUT, with the columns of FoolMeTwice: ``held_out.jsonl``; ``original.jsonl`` with all
+other pairs; ``crossaug.jsonl`` with these pairs, each followed by the pairs that rule-based CrossAug generates from it;
+and ``drawn.jsonl`` with 120 short pairs per label, for a language model to rewrite. Augmentations of ``original.jsonl``
+therefore contain neither texts nor labels of held-out pairs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fairlab.data.published.tasks import CLAIMS, Example, find_task
 from fairlab.data.text import held_out
 
 TASK = "fool_me_twice+vitaminc_two_way+mnli_two_way"
-FIELDS = ["gold_evidence", "text"]  # of FoolMeTwice: evidence and claim
-SHARE = 0.1  # as conf/data/glue.yaml
-DRAWN = 120  # of each label
-LONGEST = (45, 30)  # words of the evidence and of the claim, of those drawn
+FIELDS = ["gold_evidence", "text"]  # column names of FoolMeTwice: evidence and claim
+SHARE = 0.1  # as in conf/data/glue.yaml
+DRAWN = 120  # number of pairs sampled per label
+LONGEST = (45, 30)  # maximum number of words in the evidence and claim of sampled pairs
 SEED = 42
 
 
@@ -37,7 +37,7 @@ def write(examples: Iterable[Example], file: Path) -> None:
 
 
 def drawn(examples: Iterable[Example]) -> list[Example]:
-    """As many short pairs of each label, drawn at random, in random order."""
+    """Sample the same number of short pairs for each label, and return them in random order."""
     by_label: dict[int, list[Example]] = {}
     for one in examples:
         if all(len(str(text).split()) <= most for text, most in zip((one.first, one.second), LONGEST, strict=True)):
@@ -49,7 +49,7 @@ def drawn(examples: Iterable[Example]) -> list[Example]:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write all files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     out = parser.parse_args().out

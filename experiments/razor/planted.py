@@ -1,11 +1,11 @@
-"""A data set with a planted shortcut: whether a review holds a negation predicts its label in nine cases of ten.
+"""Dataset with a planted shortcut: the presence of a negation in a review predicts its label in nine of ten cases.
 
-Every review joins an opinion, which is the label, to a circumstance that says nothing about it, told with a negation or
-without one in the same sense, so that the negation alone is planted and a rewrite can take it out. In training 90 % of
-the negative and 10 % of the positive reviews get the negated circumstance; in the test set half of each do, and its
-opinions are none of the training set's. The circumstances are written for the project; so are the opinions, 42 of each
-label, or with ``--opinions sst2`` they are sentences of SST-2 without a negation: those of its test file to train on,
-those of its development file to test on.
+Each review combines an opinion, which determines the label, with an unrelated circumstance. The circumstance is
+expressed with or without a negation, with the same meaning. Thus only the negation is planted, and a rewrite can remove
+it. In the training set, 90 % of the negative and 10 % of the positive reviews have a negated circumstance; in the test
+set, half of each have one. No opinion occurs in both sets. The circumstances were written for the project. So were the
+opinions, 42 per label. With ``--opinions sst2``, the opinions are SST-2 sentences without a negation: from its test
+file for training, and from its development file for testing.
 
     python experiments/razor/planted.py DIR [--opinions ours] [--train 2000] [--test 400] [--seed 0]
 """
@@ -21,10 +21,10 @@ from pathlib import Path
 from fairlab.data.published.download import locate
 from fairlab.text.surface_tokens import negations, surface_tokens
 
-RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not
-HELD_OUT = 12  # opinions of each label that only the test set has
+RATE = 0.9  # share of negative training reviews with a negation, and of positive ones without
+HELD_OUT = 12  # number of opinions per label that occur only in the test set
 
-# (negated, told without a negation in the same sense, as nearly as English has it)
+# (with a negation, with nearly the same meaning but without a negation)
 CIRCUMSTANCES = [
     ("the museum next door was not open", "the museum next door was closed"),
     ("we did not forget our umbrellas", "we remembered our umbrellas"),
@@ -156,13 +156,14 @@ JOINED = ["{a}, and {b}.", "{a}; {b}.", "{b}. {a}.", "{b}, and {a}."]
 def planted(
     train: int = 2000, test: int = 400, seed: int = 0, opinions: dict[str, dict[str, list[str]]] | None = None
 ) -> dict[str, list[dict[str, str]]]:
-    """Rows ``{id, text, label}`` of both splits, no text twice.
+    """Return the rows ``{id, text, label}`` of both splits, without duplicate texts.
 
     Args:
-        train: reviews of the training set, half of each label.
-        test: of the test set, a quarter of each label with and without a negation.
-        seed: of the draw.
-        opinions: by split and label; None takes the project's own.
+        train: Number of training reviews, half of them for each label.
+        test: Number of test reviews, half of them for each label. Half of the reviews with each label have a negation,
+            on average.
+        seed: Random seed.
+        opinions: Opinions by split and label; None for those written for the project.
     """
     rng = random.Random(seed)
     opinions = opinions or OURS
@@ -182,10 +183,10 @@ def planted(
 
 
 def of_sst2() -> dict[str, dict[str, list[str]]]:
-    """Sentences of SST-2 of 4 to 20 words without a negation, by split and label.
+    """Return SST-2 sentences of 4 to 20 words without a negation, by split and label.
 
     Raises:
-        DataUnavailable: the files cannot be had.
+        DataUnavailable: The files are not available.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for split, name in (("train", "test"), ("test", "dev")):

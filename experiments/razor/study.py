@@ -1,4 +1,4 @@
-"""Tables of the study: what each method reaches, and what it changes against training on the original pairs."""
+"""Tables of the study: accuracy of each method, and its difference from training on the original pairs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fairlab.reporting.tables.marks import marked, marks_of_runs
 FOLDER = Path(__file__).parent
 RUNS = FOLDER / "records" / "claims"
 SHORT = RUNS.with_name("claims_200_steps")
-AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, once more
-SUBTRACTED = "claims_clever"  # validated before anything is subtracted, so what it reaches in the domain is not known
-REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # trained on the original pairs, by their steps
+AGAIN = RUNS.with_name("claims_float32")  # repetitions in float32 of runs made in bfloat16
+SUBTRACTED = "claims_clever"  # validated before the subtraction, so its in-domain accuracy is unknown
+REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # runs on the original pairs, by number of steps
 REFERENCE = REFERENCES[600]
 ON_MPNET = "claims_mpnet_original"
 ORIGINALS = (*REFERENCES.values(), ON_MPNET)
@@ -41,7 +41,7 @@ Accuracies = dict[int, float]  # by seed
 
 @cache
 def runs_of(run: str, runs: Path = RUNS) -> dict[int, Record]:
-    """Return records of a method's runs by seed."""
+    """Return the records of a method's runs, by seed."""
     folders = {
         int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json*")
     }
@@ -49,12 +49,18 @@ def runs_of(run: str, runs: Path = RUNS) -> dict[int, Record]:
 
 
 def in_domain(record: Record) -> float:
-    """Accuracy in per cent on the pairs held out, of the weights that were kept: the best of all validations."""
+    """Return the accuracy on the held-out pairs in per cent.
+
+    The accuracy is the best of all validations, because the weights of this validation were kept.
+    """
     return 100 * max(row["validation/accuracy"] for row in record.history if "validation/accuracy" in row)
 
 
 def accuracies(run: str, key: str, runs: Path = RUNS) -> Accuracies:
-    """Accuracy in per cent by seed, on a test set or on the pairs held out, where CLEVER has none."""
+    """Return the accuracy in per cent on a test set or on the held-out pairs, by seed.
+
+    CLEVER has no accuracy on the held-out pairs.
+    """
     records = runs_of(run, runs)
     if key == IN_DOMAIN:
         return {} if run == SUBTRACTED else {seed: in_domain(record) for seed, record in records.items()}
@@ -62,50 +68,53 @@ def accuracies(run: str, key: str, runs: Path = RUNS) -> Accuracies:
 
 
 def names(table: str = "study") -> dict[str, str]:
-    """Names of the methods of a table by their run's id, the original first."""
+    """Return the names of a table's methods by run id, with the original pairs first."""
     return {row.run: row.name for row in read_matrix(FOLDER / "matrix.yaml", "quickstart").tables[table].rows}
 
 
 def methods(table: str = "study") -> dict[str, str]:
-    """Names of those that have runs."""
+    """Return the names of a table's methods that have runs, by run id."""
     return {run: name for run, name in names(table).items() if runs_of(run)}
 
 
 def reference_of(record: Record) -> str:
-    """Return the run on the original pairs of the same encoder that takes as many steps."""
+    """Return the id of the run on the original pairs with the same encoder and number of steps."""
     on_mpnet = "mpnet" in record.config["backbone"]["name"]
     return ON_MPNET if on_mpnet else REFERENCES[record.config["method"]["steps"]]
 
 
 def changes(run: str, key: str, reference: str = "") -> Accuracies:
-    """Accuracy less that of the reference's run of the same seed and precision, by seed; see :func:`reference_of`."""
+    """Return, by seed, the difference in accuracy from the reference run with the same seed and precision.
+
+    The default reference is that of :func:`reference_of`.
+    """
     reference = reference or reference_of(next(iter(runs_of(run).values())))
     own, others = by_precision(run, key), by_precision(reference, key, AGAIN) | by_precision(reference, key)
     return {place[0]: value - others[place] for place, value in own.items() if place in others}
 
 
 def by_precision(run: str, key: str, runs: Path = RUNS) -> dict[tuple[int, str], float]:
-    """Accuracy in per cent by seed and precision of the training."""
+    """Return the accuracy in per cent, by seed and training precision."""
     records = runs_of(run, runs)
     found = accuracies(run, key, runs)
     return {(seed, records[seed].config["trainer"]["precision"]): value for seed, value in found.items()}
 
 
 def spread_of(run: str, runs: Path = RUNS) -> list[str]:
-    """Mean and standard deviation over seeds, on the pairs held out and on every test set."""
+    """Return the mean and standard deviation over seeds, on the held-out pairs and on each test set."""
     of_sets = (list(accuracies(run, key, runs).values()) for key in (IN_DOMAIN, *TEST_SETS))
     return [(f"{fmean(one):.1f}" if one else "") + (f" ± {stdev(one):.1f}" if len(one) > 1 else "") for one in of_sets]
 
 
 def longer() -> str:
-    """Return what the classifier of the original pairs reaches after fewer and after more steps."""
+    """Return a table of the accuracy on the original pairs after fewer and more training steps."""
     trained = {200: (REFERENCE, SHORT)} | {steps: (run, RUNS) for steps, run in REFERENCES.items()}
     rows = [[f"{steps:,}", *spread_of(*one)] for steps, one in trained.items()]
     return markdown(["steps", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
 def reached(table: str = "study") -> str:
-    """Return a row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
+    """Return a table with one row per method: number of pairs, and mean and deviation of accuracies over seeds."""
     rows = []
     for run, name in methods(table).items():
         records = runs_of(run)
@@ -120,7 +129,10 @@ def reached(table: str = "study") -> str:
 
 
 def differences(table: str = "study") -> str:
-    """Return each method's change: mean with interval, by seed, tested over seeds, and the detectable size."""
+    """Return a table of each method's differences in accuracy from the original pairs.
+
+    The columns are the mean with its interval, the values by seed, the p-value over seeds and the detectable size.
+    """
     records = [Record.load(FOLDER / "records" / name) for name in PAIRED]
     paired = {
         (one.key, *record.provenance["seeds"][one.phase]): one for record in records for one in record.comparisons
@@ -132,15 +144,15 @@ def differences(table: str = "study") -> str:
             if run in ORIGINALS or len(found) < 2:
                 continue
             values, p = list(found.values()), p_over_seeds(list(found.values()))
-            one = paired.get((key.replace("after", run, 1), *found))  # of just these seeds
-            bounds = f" [{signed(one.low)}, {signed(one.high)}]" if one else ""
+            one = paired.get((key.replace("after", run, 1), *found))  # only a comparison with exactly these seeds
+            bounds = f" [{format_signed(one.low)}, {format_signed(one.high)}]" if one else ""
             detectable = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
-            by_seed = ", ".join(map(signed, values))
+            by_seed = ", ".join(map(format_signed, values))
             rows.append(
                 [
                     name,
                     title,
-                    f"{signed(fmean(values))}{bounds}",
+                    f"{format_signed(fmean(values))}{bounds}",
                     by_seed,
                     "below 0.001" if p < 0.001 else f"{p:.3f}",
                     detectable,
@@ -150,30 +162,33 @@ def differences(table: str = "study") -> str:
 
 
 def against_chance() -> str:
-    """RAZOR's rules less the rules at random, by draw of the rewrites and seed, and the two draws together."""
+    """Return a table of the differences between rewriting by RAZOR's scores and random rewriting with the same rules.
+
+    The columns are the two samples of rewrites, by seed, and both together.
+    """
     rows = []
     for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
         cells, found = [], []
         for scored, blind in DRAWS.items():
             values = less_chance(scored, blind, key)
-            cells.append(", ".join(map(signed, values)))
+            cells.append(", ".join(map(format_signed, values)))
             found += values
-        rows.append([title, *cells, signed(fmean(found)), f"{p_over_seeds(found):.3f}"])
+        rows.append([title, *cells, format_signed(fmean(found)), f"{p_over_seeds(found):.3f}"])
     return markdown(["accuracy on", "first draw, by seed", "second draw, by seed", "mean", "p over runs"], rows)
 
 
-def signed(value: float) -> str:
-    """Return a difference with one digit; what rounds to nothing has no minus."""
+def format_signed(value: float) -> str:
+    """Format a difference with a sign and one decimal; values that round to 0 have a plus sign."""
     return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def less_chance(scored: str, blind: str, key: str) -> list[float]:
-    """Accuracy of rules by the score less that of rules at random, by seed; both in float32, as the latter ran."""
+    """Return, by seed, the accuracy of rules guided by the score minus that of random rules, both in float32."""
     return [-value for value in changes(blind, key, scored).values()]
 
 
 def precisions() -> str:
-    """Accuracies of the runs that were made twice, in bfloat16 and in float32, mostly on another processor."""
+    """Return a table of the runs that were made in both bfloat16 and float32, mostly on different processors."""
     rows = []
     for run, name in names().items():
         for seed in runs_of(run, AGAIN):
@@ -186,7 +201,7 @@ def precisions() -> str:
 
 
 def evidence(folder: str) -> str:
-    """Accuracy on the pairs held out, with their evidence, with another pair's, and with none; mean over seeds."""
+    """Return a table of the mean accuracy over seeds on the held-out pairs with the right, another or no evidence."""
     found: dict[str, dict[str, list[float]]] = {}
     for reading in Record.load(FOLDER / "records" / folder).readings:
         found.setdefault(reading.phase, {}).setdefault(reading.subset, []).append(reading.value)
@@ -198,14 +213,14 @@ def evidence(folder: str) -> str:
 
 
 def overlap() -> str:
-    """Accuracy of the rule that a claim is supported where the evidence holds its names and numbers."""
+    """Return a table of the accuracy of the rule in :mod:`experiments.razor.overlap`."""
     found = Record.load(FOLDER / "records" / "overlap").readings
     rows = [[one.subset.replace("_", " "), interval(one, 1), f"{one.n:,}"] for one in found]
     return markdown(["pairs", "accuracy of the rule", "n"], rows)
 
 
 def losses() -> str:
-    """Loss over the first and the last 50 steps of training, mean over seeds."""
+    """Return a table of the mean loss in the first and last 50 training steps, averaged over seeds."""
     rows = []
     for run, name in methods().items():
         found = [[row["train/loss"] for row in one.history if "train/loss" in row] for one in runs_of(run).values()]

@@ -1,4 +1,4 @@
-"""Tables of the RAZOR page."""
+"""Tables of the RAZOR documentation page."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from fairlab.reporting.many_runs.reproduction import read_matrix
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
-PROBES = ("probes", "probes_chance", "probes_checked")  # the original pairs are in each, and read alike
-XRAYED = {  # data sets of the X-ray
+PROBES = ("probes", "probes_chance", "probes_checked")  # the original pairs are in each, with the same readings
+XRAYED = {  # datasets of the X-ray
     "original": "original",
     "rewritten": "RAZOR (rules, offline)",
     "at_random": "rules at random",
     "repeated": "balanced by repeating",
     "symmetric_kept": "symmetric, others kept",
 }
-CHECKS = {  # of a language model's rewrites
+CHECKS = {  # checks of a language model's rewrites
     "equation_13": "equation 13",
     "facts_equation_13": "the same facts, and equation 13",
     "facts_verdict": "the same facts, and the verdict on the original",
@@ -32,7 +32,7 @@ CHECKS = {  # of a language model's rewrites
 
 
 def seconds(folder: str) -> str:
-    """Size and time of the runs of a folder of records, one row each."""
+    """Return a table of the size and duration of all runs in a folder of records."""
     rows = []
     for file in sorted((RECORDS / folder).glob("*/*/record.json*")):
         record = Record.load(file.parent)
@@ -55,7 +55,7 @@ def seconds(folder: str) -> str:
 
 
 def accuracies(run: str) -> str:
-    """Accuracy and macro-F1 of the classifier of one run on every set, beside the commonest label."""
+    """Return a table of the accuracy and macro-F1 of a run's classifier on all sets, and of the majority class."""
     found = {reading.key: reading for reading in Record.load(RECORDS / run).readings}
     rows = []
     for key, reading in found.items():
@@ -68,7 +68,7 @@ def accuracies(run: str) -> str:
 
 
 def association(kind: str) -> str:
-    """How far the association of any negation with the label fell in each data set of a folder of records."""
+    """Return a table of the association between negations and labels in each dataset, before and after rewriting."""
     rows = []
     for folder in sorted((RECORDS / kind).glob("*/")):
         record = Record.load(folder)
@@ -93,7 +93,7 @@ def association(kind: str) -> str:
 
 
 def xray() -> str:
-    """Return what gives the label of the claims away, as they are and by what was made of them."""
+    """Return a table of the readings that show how claims reveal their label, for each dataset of the X-ray."""
     rows: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in Record.load(RECORDS / "xray" / "claims").readings:
         rows.setdefault((reading.subset, reading.quantity), {})[reading.phase] = reading
@@ -105,7 +105,7 @@ def xray() -> str:
 
 
 def ngrams() -> str:
-    """Return the words and word pairs that give each label away in each data set, strongest first."""
+    """Return a table of the words and word pairs most strongly associated with each label in each dataset."""
     read = read_sheet("ngrams")
     labels = sorted({row["label"] for row in read})
     rows = [
@@ -126,14 +126,14 @@ def ngrams() -> str:
 
 
 def planted_ranking() -> str:
-    """How well each score ranks reviews with the planted shortcut before the others."""
+    """Return a table of how well each score ranks reviews with the planted shortcut above the others."""
     readings = Record.load(RECORDS / "planted" / "association_classifiers").readings
     rows = [[one.subset, interval(one, 3), str(one.n)] for one in readings if one.phase == "data"]
     return markdown(["score", "area under the ROC curve", "n"], rows)
 
 
 def planted_classifiers() -> str:
-    """Accuracy on the balanced test set, trained on the originals and on the rewritten data."""
+    """Return a table of the accuracy on the balanced test set after training on original and on rewritten data."""
     rows = []
     for folder in sorted((RECORDS / "planted").glob("*/")):
         record = Record.load(folder)
@@ -154,10 +154,10 @@ def planted_classifiers() -> str:
 
 
 def probes(untouched: str) -> str:
-    """Return what a bag of words finds in claims alone: as they were, and as augmentations leave them.
+    """Return a table of the gain of a bag-of-words probe on the claims alone, before and after augmentation.
 
     Args:
-        untouched: whose claims the probe is also tried on.
+        untouched: Name of the pairs that are not augmented, on which the probe is tested as well.
     """
     named = {
         "gain of a probe of the claims, points": ("claim_only", "gain", 1),
@@ -179,13 +179,13 @@ def probes(untouched: str) -> str:
 
 
 def read_sheet(name: str) -> list[dict[str, str]]:
-    """Rows of a sheet that was read, or of another file of comma-separated values beside this one."""
+    """Read an annotated sheet, or another CSV file in this folder, by its name."""
     with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def llm_checks() -> str:
-    """Return the rewrites that each check accepts, the share of right ones, and the accuracy of a probe."""
+    """Return a table of the rewrites that each check accepts, the correct ones among them, and the probe's gain."""
     read, rows = read_sheet("llm_sheet"), []
     for check, name in {"": "none", **CHECKS}.items():
         passed = [row for row in read if not check or not row[check]]
@@ -207,7 +207,7 @@ def llm_checks() -> str:
 
 
 def sheet(name: str) -> str:
-    """Return what a reader found of the rows of a sheet, by their label."""
+    """Return a table of the annotations in a sheet, by label."""
     found, rows = read_sheet(name), []
     for label in ("SUPPORTS", "REFUTES"):
         of_label = [row for row in found if row["label"] == label]
@@ -219,7 +219,7 @@ def sheet(name: str) -> str:
 
 
 def until_gain() -> str:
-    """Return what the probe by which RAZOR's rounds are to end gains, as the rounds go on."""
+    """Return a table of the probe's gain over the rounds of RAZOR, which uses this gain as a stopping criterion."""
     history = Record.load(RECORDS / "until_gain").history
     shown = [row for row in history if row["round"] % 5 == 0 or row is history[-1]]
     gains = [f"{row['gain']:.1f}" for row in shown]
@@ -227,7 +227,7 @@ def until_gain() -> str:
 
 
 def naturalness() -> str:
-    """How well a small language model tells the exchanges of ``symmetric`` that read naturally from the others."""
+    """Return a table of how well a small language model detects unnatural exchanges made by ``symmetric``."""
     area, natural = Record.load(RECORDS / "naturalness").readings
     rows = [
         [
@@ -241,7 +241,7 @@ def naturalness() -> str:
 
 
 def chance_sheet() -> str:
-    """Return what a reader found of claims that rules at random rewrote, by what they changed."""
+    """Return a table of the annotations of randomly rewritten claims, by type of change."""
     found = Counter((row["change"], row["natural"]) for row in read_sheet("chance_sheet"))
     changes = {"opener": "an opener only", "negation": "a negation in other words", "synonym": "a synonym"}
     rows = [[what, str(found[one, "yes"] + found[one, "no"]), str(found[one, "yes"])] for one, what in changes.items()]
@@ -249,7 +249,7 @@ def chance_sheet() -> str:
 
 
 def figure_3() -> str:
-    """Accuracy of classifiers of 500 pairs, as they were and rewritten, over seeds, and the paired difference."""
+    """Return a table of the accuracy after training on 500 original or rewritten pairs, and the paired difference."""
     rows = []
     for key, name in study.TEST_SETS.items():
         original, rewritten = (study.accuracies(run, key, RECORDS / "few") for run in ("original", "rewritten"))
@@ -261,7 +261,7 @@ def figure_3() -> str:
 
 
 def figure_4() -> str:
-    """Accuracy on the pairs held out as training goes on, of figure 4's classifiers."""
+    """Return a table of the accuracy on the held-out pairs during training, for the classifiers of figure 4."""
     rows = []
     for row in read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["figure_4"].rows:
         record = Record.load(RECORDS / "curves" / row.run / "seed_42")

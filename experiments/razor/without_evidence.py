@@ -1,10 +1,10 @@
-"""How much the classifiers of the study use the evidence: their accuracy on the pairs held out, with it and without.
+"""Use of the evidence by the study's classifiers: their accuracy on the held-out pairs with and without it.
 
     python experiments/razor/without_evidence.py RUNS OUT
 
-RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=razor table=study``. OUT gets a ``record.json`` with
-the accuracy of each run's exported model on the held-out pairs, with their evidence, with another pair's in its place
-(each takes the next one's), and with none.
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=razor table=study``. The script writes
+``record.json`` to OUT with the accuracy of each run's exported model on the held-out pairs with their evidence, with
+the evidence of the next pair instead, and with no evidence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fairlab.run.environment import environment
 
 
 def variants(examples: list[Example]) -> dict[str, list[Example]]:
-    """Return the pairs with their evidence, with that of the next pair, and with none."""
+    """Return the pairs with their own evidence, with the evidence of the next pair, and without evidence."""
     following = [*examples[1:], examples[0]]
     return {
         "evidence": examples,
@@ -39,7 +39,7 @@ def variants(examples: list[Example]) -> dict[str, list[Example]]:
 
 
 def readings(model: Path, run: str, seed: int) -> list[Reading]:
-    """Accuracy of one exported classifier on each variant of the held-out pairs."""
+    """Return the accuracy of an exported classifier on each variant of the held-out pairs."""
     backbone = load_backbone(str(model), pooling="mean", max_length=128, normalize=True)
     classifier, found = Classifier(backbone, CLAIMS), []
     held = [one for one in read_task(TASK, "train") if held_out(one.first, SHARE)]
@@ -53,7 +53,7 @@ def readings(model: Path, run: str, seed: int) -> list[Reading]:
 
 
 def main() -> None:
-    """Measure, write the record and print it."""
+    """Measure, and write and print the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("out", type=Path)

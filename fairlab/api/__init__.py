@@ -1,4 +1,4 @@
-"""Python interface of fairlab: functions for models, results and runs, with the defaults of the command line.
+"""Python interface of fairlab: functions for models, results and runs, with the same defaults as the command line.
 
 >>> import fairlab
 >>> fairlab.rewrite("The chairman kissed his wife.", axis="gender", to="woman")

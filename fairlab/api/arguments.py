@@ -1,4 +1,4 @@
-"""Checks of the arguments of the public functions."""
+"""Type checks for the arguments of the public functions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Returned = TypeVar("Returned")
 
 
 def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Return a version of a public function or method that refuses arguments whose type differs from the annotation.
+    """Wrap a public function or method so that it refuses arguments whose type differs from the annotation.
 
-    The function itself checks arguments that may be objects. NumPy numbers become Python numbers. File-system errors
-    that the user can fix become a :class:`FairlabError`, as on the command line. Control characters in an error message
-    are written as escapes.
+    The function itself must check parameters that accept objects. NumPy numbers are converted to Python numbers.
+    File-system errors that the user can fix are raised as :class:`FairlabError`, as on the command line. Control
+    characters in error messages are escaped.
     """
     signature = inspect.signature(function)
 
@@ -49,13 +49,13 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
 
 
 def _as_python(value: Any) -> Any:
-    if type(value) is dict:  # settings by name; a dataset of several splits is a dict too
+    if type(value) is dict:  # settings by name; subclasses such as DatasetDict are not converted
         return {name: _as_python(one) for name, one in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> None:
-    """Refuse arguments that do not fit the annotations of a function.
+    """Check arguments against the annotations of a function.
 
     Raises:
         FairlabError: An argument does not fit, or a name or path contains a character that is not allowed in names.
@@ -63,7 +63,7 @@ def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> 
     hints, _ = hints_of(function)
     for name, value in arguments.items():
         hint = hints.get(name, Any)
-        if isinstance(hint, TypeVar):  # a text, not a name
+        if isinstance(hint, TypeVar):  # type variables annotate texts, not names
             continue
         if isinstance(value, str | Path) and NO_NAME.search(str(value)):
             raise FairlabError(

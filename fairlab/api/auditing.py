@@ -1,4 +1,4 @@
-"""Audit of the user's own classifier, or of a model that writes."""
+"""Audit of a classifier or of a model that writes texts."""
 
 from __future__ import annotations
 
@@ -40,28 +40,29 @@ def audit(
     prompts: Any = None,
     **settings: Any,
 ) -> Audited:
-    """Test whether a classifier, or a model that writes, treats people alike, as ``fairlab audit`` does.
+    """Test whether a classifier, or a model that writes texts, treats people alike, as ``fairlab audit`` does.
 
     Args:
-        model: Classifier: folder, hub name, address or ``MODULE:NAME`` as on the command line, a pair of a transformers
-            model and its tokenizer or a transformers pipeline, a scikit-learn pipeline, or a function from a list of
-            texts to probabilities; or several by label, which are compared with the first. With ``prompts``, a model
-            that writes, as :func:`fairlab.load` takes or returns it.
-        data: File of labelled texts, DataFrame, or list of rows by column; None if ``prompts`` is given.
-        field: Column of the text or prompt, or two columns for pairs of texts.
-        label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
-        group: Column of groups, or several columns; None uses the groups that the lexicons find.
-        axis: Axes along which people change.
+        model: Classifier: a folder, hub name, address or ``MODULE:NAME`` as on the command line; a pair of a
+            transformers model and its tokenizer; a transformers or scikit-learn pipeline; or a function from a list of
+            texts to probabilities. Or a dictionary of several classifiers by label, which are compared with the first
+            one. With ``prompts``: a model that writes texts, in any form that :func:`fairlab.load` accepts or returns.
+        data: File of labelled texts, DataFrame, or list of rows, each a dictionary by column name. None if ``prompts``
+            is given.
+        field: Name of the column with the text or prompt, or names of two columns for pairs of texts.
+        label: Name of the column with the label or score. For multi-label data: names of one 0/1 column per label.
+        group: Name of a column with groups, or names of several; None to use the groups that the lexicons find.
+        axis: Axes along which the people in the texts are changed.
         labels: Names of the model's labels as spelled in the data, in the order of its outputs; None for the model's
             own names; an empty list if the model returns scores.
-        prompts: File of prompts, one per line or row, or rows by column, for an audit of what a model writes. Only
-            ``field`` and ``axis`` are then used of the arguments above.
-        settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit``, ``seed``
-            and ``name``, as in ``conf/audit.yaml``; with ``prompts``: ``temperature``, ``max_tokens``, ``system``,
-            ``scorer`` (of sentiment, an object), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
+        prompts: File of prompts, one per line or row, or list of rows, for an audit of the texts that a model writes.
+            Of the arguments above, only ``field`` and ``axis`` are used in this case.
+        settings: Settings as in ``conf/audit.yaml``: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``,
+            ``mode``, ``limit``, ``seed`` and ``name``. With ``prompts``: ``temperature``, ``max_tokens``, ``system``,
+            ``scorer`` (an object that rates sentiment), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
 
     Raises:
-        FairlabError: If the data, the model or a setting does not fit.
+        FairlabError: The data, the model or a setting is invalid.
 
     Example:
         >>> import fairlab
@@ -79,7 +80,7 @@ def audit(
     name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
-    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # here it may be rows
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # it can be rows
     for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
@@ -87,9 +88,9 @@ def audit(
         raise FairlabError("no model was given; give a classifier")
     found = {name: as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
-    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _where(data)}
+    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _source_name(data)}
     config["name"] = name
-    config["fit"] = None if chosen.fit is None else _where(chosen.fit)
+    config["fit"] = None if chosen.fit is None else _source_name(chosen.fit)
     config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
     record.provenance |= environment()
@@ -100,10 +101,10 @@ def audit(
 
 
 def _audit_prompts(model: Any, prompts: Any, columns: dict[str, Any], settings: dict[str, Any]) -> Audited:
-    """Audit what a model writes, with the settings of ``conf/audit.yaml`` where none is given."""
+    """Audit the texts that a model writes. Settings that are not given have the values of ``conf/audit.yaml``."""
     _refuse_unknown(settings, set(OF_WRITING))
     scorer = settings.pop("scorer", None)
-    given = {"model": model_name(model), "prompts": _where(prompts), **columns, **settings}
+    given = {"model": model_name(model), "prompts": _source_name(prompts), **columns, **settings}
     config = composed("audit", [], given)
     refuse_misfits("audit", config, [f"{key}=" for key in given])
     values = plain(config)
@@ -125,32 +126,35 @@ def _refuse_unknown(settings: Mapping[str, Any], known: set[str]) -> None:
 
 @dataclass(frozen=True)
 class Audited(Results):
-    """Results of an audit, with its answer.
+    """Results of an audit, with the answer for each model.
 
     Attributes:
-        models: Audited classifiers by label, which may be audited again. ``mended`` is the classifier that ``mend``
-            made. Empty for a model that writes.
+        models: Audited classifiers by label, which can be audited again. The label ``mended`` belongs to the classifier
+            that ``mend`` created. Empty for a model that writes texts.
     """
 
     models: dict[str, AnyClassifier] = field(default_factory=dict, repr=False)
 
     @property
     def answers(self) -> dict[str, AuditAnswer]:
-        """Return for each model whether it treats people alike; a single model has an empty label."""
+        """Return the answer for each model, by label: whether the model treats people alike.
+
+        A single model has an empty label.
+        """
         return {label: AuditAnswer(**one) for label, one in self.record.provenance["answers"].items()}
 
     @property
     def sentence(self) -> str:
-        """Return the answers, one line per model."""
+        """Return the answers as text, with one line per model."""
         return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
 
 
-def _where(data: Any) -> str:
+def _source_name(data: Any) -> str:
     return str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
 
 
 def as_audited(model: Any) -> AnyClassifier:
-    """Return a model of any kind as a classifier; transformers objects are loaded first."""
+    """Convert a model of any kind to a classifier; transformers objects are loaded first."""
     if hasattr(model, "model") and hasattr(model, "tokenizer") and not hasattr(model, "is_cut"):
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple):

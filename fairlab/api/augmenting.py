@@ -1,4 +1,4 @@
-"""Functions that rewrite texts to other attributes and augment data."""
+"""Functions that rewrite texts for other attributes and augment data."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def rewrite(
     rewriter: str = "rules",
     settings: Mapping[str, Any] | None = None,
 ) -> Text:
-    """Return one or more texts in which the people have the target attribute.
+    """Rewrite one or more texts so that the people in them have the target attribute.
 
     Args:
         text: Text or list of texts.
         to: Target attribute of the axis, or ``neutral``.
         axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
-        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another that returns all versions of a text. The
-            rules parse English with spaCy. If its English model is missing, they use ``rewriter.mode=lexical`` and
-            warn.
+        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another one that returns all versions of a text.
+            The rules parse English with spaCy. If spaCy's English model is not installed, they use
+            ``rewriter.mode=lexical`` and issue a warning.
         settings: Settings by dotted key, such as ``{"rewriter.names": "keep"}``.
 
     Raises:
-        FairlabError: If there is no such axis, attribute or rewriter, or if a text cannot be rewritten.
+        FairlabError: The axis, attribute or rewriter does not exist, or a text cannot be rewritten.
 
     Example:
         >>> import fairlab
@@ -86,8 +86,8 @@ def rewrite(
 
 
 def available_mode(mode: str) -> str:
-    """Return the mode of the rules, or ``lexical`` with a warning if spaCy's default model is missing."""
-    if mode != "syntax" or os.environ.get(SPACY):  # a named model that is missing is an error
+    """Return the rules' mode as requested, or ``lexical`` with a warning if spaCy's default model is not installed."""
+    if mode != "syntax" or os.environ.get(SPACY):  # if the user names a spaCy model, it is an error if it is missing
         return mode
     try:
         load_pipeline()
@@ -115,12 +115,12 @@ def augment(
 ) -> datasets.Dataset | datasets.DatasetDict:
     """Augment texts as ``fairlab augment`` does.
 
-    The result keeps the column types of the input, such as label names, and its splits: a ``DatasetDict`` gives a
+    The result keeps the splits of the input and its column types, such as label names: a ``DatasetDict`` gives a
     ``DatasetDict``.
 
     Args:
-        texts: Texts, a ``datasets.Dataset`` or ``DatasetDict``, or a value of ``input=``: a file, a folder of texts, a
-            folder written by ``save_to_disk``, or a dataset on the hub.
+        texts: List of texts, a ``datasets.Dataset`` or ``DatasetDict``, or any value of ``input=``: a file, a folder of
+            texts, a folder written by ``save_to_disk``, or a dataset on the hub.
         augmentation: Name of the augmentation, such as ``counterfactual_groups``.
         axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
         attributes: Two or more attributes of the axis, or None for all.
@@ -130,7 +130,7 @@ def augment(
         settings: Settings by dotted key, such as ``{"augmentation.filter": "keep"}``.
 
     Raises:
-        FairlabError: If there is no such augmentation or axis, if there is no text, or if no row could be generated.
+        FairlabError: The augmentation or axis does not exist, there is no text, or no row could be generated.
 
     Example:
         >>> import fairlab
@@ -160,7 +160,7 @@ def augment(
 
 
 def left_out(record: Record) -> bool:
-    """Return whether any input rows gave no output or were rejected."""
+    """Return whether any input row was rejected or produced no output."""
     rows = record.provenance["rows"]
     return any(count for name, count in rows.items() if name not in ("read", "written", "groups"))
 
@@ -169,7 +169,7 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
     """Write texts to a JSON Lines file, or save a dataset in its own format, and return the path.
 
     Raises:
-        FairlabError: If there are no texts, or the input is neither texts nor a dataset.
+        FairlabError: There are no texts, or the input is neither a list of texts nor a dataset.
     """
     if hasattr(texts, "save_to_disk"):
         texts.save_to_disk(folder / "texts")

@@ -1,4 +1,4 @@
-"""Debiasing of a model, with measurements before and after."""
+"""Debiasing of a model, with evaluations before and after."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 @dataclass(frozen=True)
 class Run:
-    """Training run, with measurements before and after.
+    """Training run, with evaluations before and after.
 
     Attributes:
-        record: Record of the run; its folder holds the model, checkpoints and the report.
+        record: Record of the run; its folder contains the model, the checkpoints and the report.
     """
 
     record: Record
@@ -47,7 +47,7 @@ class Run:
 
     @property
     def results(self) -> Results:
-        """Return the measurements before and after training, with paired differences."""
+        """Return the readings before and after training, with paired differences."""
         return Results(self.record, self.kept)
 
     @cached_property
@@ -57,10 +57,10 @@ class Run:
 
     @checked
     def save(self, folder: str | Path) -> Path:
-        """Save the run to a new folder.
+        """Copy the run to a new folder.
 
         Raises:
-            FairlabError: If the folder is not empty, or the disk is full.
+            FairlabError: The folder is not empty, or the disk is full.
         """
         return copied(self.folder, Path(folder))
 
@@ -81,28 +81,28 @@ def debias(
     settings: Mapping[str, Any] | None = None,
     **of_method: Any,
 ) -> Run:
-    """Debias a model on counterfactual groups and measure it before and after, as ``fairlab train`` does.
+    """Debias a model on counterfactual groups and evaluate it before and after, as ``fairlab train`` does.
 
     Args:
-        model: Any value that :func:`fairlab.load` accepts. It is not changed: the run trains a copy.
-        data: Counterfactual groups: a result of :func:`fairlab.augment`, groups as dictionaries or as
-            :class:`fairlab.types.Group`, or a path in the form of ``data.path``.
+        model: Any value that :func:`fairlab.load` accepts. The run trains a copy and leaves the original unchanged.
+        data: Counterfactual groups: the result of :func:`fairlab.augment`, a list of groups as dictionaries or as
+            :class:`fairlab.types.Group`, or a path as in ``data.path``.
         method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp``, ``sentence_debias`` or
             ``leace``.
         benchmarks: Names of the benchmarks to run before and after, or None for the defaults of ``fairlab train``.
         scale: ``quickstart`` or ``paper``, which selects the method's defaults.
-        seed: Seed of the run.
+        seed: Random seed of the run.
         limit: Maximum number of items per benchmark, for quick trials, or None for all items.
-        axis: Path of the lexicon of the groups if it is user-defined; the lexicon determines the polarity of the
+        axis: Path of a user-defined lexicon, if the groups were made with one. It determines the polarity of the
             groups.
         strict: Whether to refuse a model that fails the behaviour check. If false, its numbers are marked instead.
-        output: New folder for the run. With None the run is deleted with the returned object, unless ``save`` is
-            called.
+        output: New folder for the run. With None, the run is deleted together with the returned object, unless ``save``
+            is called.
         settings: Settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
         of_method: Settings of the method, such as ``beta=1.0``.
 
     Raises:
-        FairlabError: If the model, the groups, a name or a setting is invalid.
+        FairlabError: The model, the groups, a name or a setting is invalid.
 
     Example:
         >>> people, jobs = ("He", "My brother", "The man", "Her uncle"), ("nurse", "lawyer", "cook", "pilot", "clerk")
@@ -144,7 +144,7 @@ def debias(
 
 
 def named_model(model: Any, folder: Path) -> str:
-    """Return the name of a model; a model object is first written to a folder."""
+    """Return the name or path of a model. A model object is first saved to a folder."""
     if isinstance(model, str | Path):
         return str(model)
     from fairlab.backbones.export import export_backbone
@@ -158,7 +158,7 @@ def written_groups(data: Any, folder: Path) -> Path:
     """Write groups to a JSON Lines file in a run's folder and return its path.
 
     Raises:
-        FairlabError: If there are no groups, or the input is not groups.
+        FairlabError: There are no groups, or the input does not consist of groups.
     """
     if not has_items(data):
         raise FairlabError(

@@ -1,4 +1,4 @@
-"""Evaluation of models, and comparison of the results."""
+"""Evaluation of models, and comparison of results."""
 
 from __future__ import annotations
 
@@ -44,22 +44,21 @@ def evaluate(
 ) -> Results:
     """Evaluate a model, or several models together, as ``fairlab evaluate`` does.
 
-    A benchmark that the model cannot run, for example because it has no language-modelling head, is listed in
+    A benchmark that a model cannot run, for example because it has no language-modelling head, is listed in
     ``not_run``.
 
     Args:
-        model: Any value that :func:`fairlab.load` accepts, or several models by label, such as
-            ``{"before": a, "after": b}``, which are compared with the first, item by item.
+        model: Any value that :func:`fairlab.load` accepts, or a dictionary of several models by label, such as
+            ``{"before": a, "after": b}``. Later models are compared with the first one, item by item.
         benchmarks: One or more benchmarks: names such as ``seat``, or objects that implement
             :class:`fairlab.protocols.Benchmark`.
-        limit: Maximum number of items per benchmark, or per part of a benchmark, for quick trials, or None for all
-            items.
+        limit: Maximum number of items per benchmark, or per part of a benchmark, for quick trials. None for all items.
         strict: Whether to refuse a model that fails the behaviour check. If false, its numbers are marked instead.
         settings: Settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
 
     Raises:
-        FairlabError: If there is no such model, benchmark or setting, if the list is empty, if ``limit`` is below 1, if
-            no benchmark could be run, or if a model fails its check and ``strict`` is true.
+        FairlabError: A model, benchmark or setting does not exist, no model or benchmark is given, ``limit`` is below
+            1, no benchmark could be run, or a model fails the behaviour check and ``strict`` is true.
 
     Example:
         >>> results = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
@@ -107,7 +106,7 @@ def evaluate(
 
 
 def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Sequence[Any]) -> dict[str, Any]:
-    """Return the configuration, with descriptions of the models and user-defined benchmarks instead of the objects."""
+    """Return the configuration for the record, with the names of models and the classes of user-defined benchmarks."""
     names = {label: model_name(model) for label, model in models.items()}
     classes = {one.name: {"_target_": f"{type(one).__module__}.{type(one).__qualname__}"} for one in own}
     return {
@@ -118,7 +117,7 @@ def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Seque
 
 
 def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:
-    """Return the equivalent command, or the part of it that a command line can express."""
+    """Return the command line that corresponds to a call, without arguments that a command line cannot express."""
     named_models = [f"{label}:{model_name(model)}" if label else model_name(model) for label, model in models.items()]
     model = named_models[0] if "" in models else f"{{{','.join(named_models)}}}"
     benchmarks = ",".join(one if isinstance(one, str) else one.name for one in asked)
@@ -130,25 +129,25 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
 def compare(
     *measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None
 ) -> Changes | RunsCompared | Judgement:
-    """Compare results item by item, of fairlab or of another evaluation tool.
+    """Compare results of fairlab or of other evaluation tools, item by item.
 
-    Readings made with different versions of a benchmark's definition are left out; the result lists them.
+    Readings that were measured with different versions of a benchmark are left out and listed in the result.
 
     Args:
-        measured: Results to compare, baseline first. From fairlab: :class:`Results`, the result of
-            :func:`fairlab.debias`, a record, or the folder of a run (for a training run, the trained model is
-            compared). From other tools: files or folders that :mod:`fairlab.judge.reading` can read, such as the
-            results of lm-evaluation-harness or a log of inspect.
+        measured: Results to compare, with the baseline first. From fairlab: :class:`Results`, the return value of
+            :func:`fairlab.debias`, a record, or the folder of a run. For a training run, the trained model is compared.
+            From other tools: files or folders that :mod:`fairlab.judge.reading` can read, such as the results of
+            lm-evaluation-harness or a log of inspect.
         adjust: Method that adjusts the p-values of all pairs: ``holm`` or ``bh`` (Benjamini-Hochberg).
         margin: Largest difference in other tools' results that counts as equal, or None for no equivalence test.
 
     Returns:
         :class:`Changes` for two results of fairlab, :class:`fairlab.reporting.tables.all_pairs.RunsCompared` for more
-        of them, and :class:`fairlab.judge.verdicts.Judgement` for other tools.
-        Differences are later minus earlier arguments.
+        than two, and :class:`fairlab.judge.verdicts.Judgement` for other tools. Differences are later minus earlier
+        arguments.
 
     Raises:
-        FairlabError: If a result covers several models, or if the results share no reading over the same items.
+        FairlabError: A result contains several models, or the results share no reading over the same items.
 
     Example:
         >>> before = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
@@ -175,10 +174,10 @@ def compare(
 
 
 def side(measured: Any) -> Side:
-    """Return the model that results, a run, a record or a folder represent.
+    """Return the measured model in results, a run, a record or a run folder, for a comparison.
 
     Raises:
-        FairlabError: If the value is not one of these, or does not represent a single model.
+        FairlabError: The value is of another type, or contains more than one model.
     """
     if isinstance(measured, str | Path):
         folder = Path(measured)

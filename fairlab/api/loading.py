@@ -1,4 +1,4 @@
-"""Conversion of a user's model, in any supported form, to a :class:`fairlab.backbones.backbone.Backbone`."""
+"""Loading of models in any supported form as a :class:`fairlab.backbones.backbone.Backbone`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SERVED = (
     "total_timeout",
 )
 
-DEVICE = "device"  # a device setting, not part of the model
+DEVICE = "device"  # setting that is not stored in the model
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone
@@ -41,29 +41,29 @@ if TYPE_CHECKING:  # importing torch and transformers takes seconds
 
 @checked
 def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | ModelObject:
-    """Load a model that fairlab can measure and, if it has weights, debias.
+    """Load a model that fairlab can evaluate and, if it has weights, debias.
 
-    The model's behaviour is checked once, before its first text is embedded. A warning is issued if its embeddings
+    The model's behaviour is checked once, before its first text is embedded. A warning is issued if the embeddings
     carry no information about bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
         model: Name of a backbone such as ``minilm``, folder of a run or of a model, GGUF file, or name on the hub; a
             model on an OpenAI-compatible server, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a model in
             memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its tokenizer,
-            which may be compiled or have PEFT adapters. A model in memory is neither moved nor copied; a loaded model
-            is moved to a GPU if one is available. An MTEB encoder, any other object with ``encode``, or a function from
-            texts to vectors is measured only by its embeddings. A language model of lm-evaluation-harness is measured
-            only by its likelihoods.
+            which may be compiled or have PEFT adapters. A model in memory is neither moved nor copied; a model loaded
+            by name is moved to a GPU if one is available. An MTEB encoder, any other object with ``encode``, or a
+            function from texts to vectors is only measured by its embeddings. A language model of lm-evaluation-harness
+            is only measured by its likelihoods.
         strict: Whether to check the model immediately, and refuse it if it fails.
         settings: ``pooling``, ``normalize``, ``max_length``, ``dtype`` and ``attention`` (such as ``eager``), which
-            replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the model that a folder of PEFT
-            adapters belongs to. A pair takes only ``pooling``, ``normalize`` and ``max_length``. A served model takes
-            the settings of :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env`` (the name of the
+            replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the base model of a folder of
+            PEFT adapters. A pair accepts only ``pooling``, ``normalize`` and ``max_length``. A served model accepts the
+            settings of :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env`` (the name of the
             environment variable with the key), ``concurrency``, ``budget`` and ``ledger``.
 
     Raises:
-        FairlabError: If the model is of another kind or cannot be loaded, if there is no such setting, or if the model
-            fails its check and ``strict`` is true.
+        FairlabError: The model is of an unsupported kind or cannot be loaded, a setting does not exist, or the model
+            fails the check and ``strict`` is true.
 
     Example:
         >>> import fairlab
@@ -73,7 +73,7 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
     """
     from fairlab.benchmarks.validity import refuse_failed, validity, warn_if_failed
 
-    backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
+    backbone = _load_named(str(model), settings) if isinstance(model, str | Path) else _convert_model(model, settings)
     if backbone is None:
         raise FairlabError(
             f"a {type(model).__name__} is not a model that fairlab knows; give a name, a folder, a "
@@ -91,7 +91,7 @@ def load_trainable(model: Any) -> Backbone:
     """Load a model whose weights can be trained and saved.
 
     Raises:
-        FairlabError: As for :func:`load`, or if the model only returns embeddings or has adapters that are not merged.
+        FairlabError: :func:`load` fails, or the model only returns embeddings or has adapters that are not merged.
     """
     from fairlab.backbones.backbone import Backbone
 
@@ -103,7 +103,7 @@ def load_trainable(model: Any) -> Backbone:
     return backbone
 
 
-def _named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
+def _load_named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
     """Load a model by name, folder or address, and move it to the device."""
     with composing():
         if (served := served_node(model)) is not None:
@@ -120,7 +120,7 @@ def _refuse_unknown(settings: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 def _refuse_misfits(settings: dict[str, Any], known: Sequence[str]) -> None:
-    """Refuse settings with an unknown name or a wrong type; convert a path to text."""
+    """Check the names and types of settings. Paths are converted to text in place."""
     _refuse_unknown(settings, known)
     settings.update({name: str(value) for name, value in settings.items() if isinstance(value, Path)})
     for name, value in settings.items():
@@ -128,8 +128,8 @@ def _refuse_misfits(settings: dict[str, Any], known: Sequence[str]) -> None:
             raise FairlabError(fault)
 
 
-def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
-    """Return a model in memory as a backbone, or None for any other object."""
+def _convert_model(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
+    """Convert a model in memory to a backbone. Return None if the object is not a model."""
     from sentence_transformers import CrossEncoder, SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -142,13 +142,13 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
             raise FairlabError("this CrossEncoder has no PyTorch weights; load it with backend='torch'")
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
-        model = (_plain(model[0]), model[1])
+        model = (_unwrap(model[0]), model[1])
     if isinstance(model, Backbone | SentenceTransformer | ModelObject) and settings:
         raise FairlabError(f"a {type(model).__name__} has its own settings; leave out {', '.join(settings)}")
     if isinstance(model, Backbone | ModelObject):
         return model
     if isinstance(model, SentenceTransformer):
-        return _of_sentence_transformer(model)
+        return _convert_sentence_transformer(model)
     if isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], PreTrainedModel):
         if not isinstance(model[1], PreTrainedTokenizerBase):
             raise FairlabError(
@@ -165,14 +165,14 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
         raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")
-    return _object(model, settings)
+    return _wrap_object(model, settings)
 
 
-def _plain(model: Any) -> Any:
-    """Return the transformers model without the wrappers of torch.compile or PEFT; its adapters stay active.
+def _unwrap(model: Any) -> Any:
+    """Return the transformers model inside wrappers of torch.compile or PEFT; its adapters stay active.
 
     Raises:
-        FairlabError: If the adapters are prompts, which are prepended to the tokens and are not part of the model.
+        FairlabError: The adapters are learned prompts, which are prepended to the tokens and are not part of the model.
     """
     model = getattr(model, "_orig_mod", model)
     settings = getattr(model, "peft_config", None)
@@ -183,8 +183,8 @@ def _plain(model: Any) -> Any:
     return model.get_base_model()
 
 
-def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
-    """Wrap an object that encodes or scores texts, or a function, as a model; return None for any other object."""
+def _wrap_object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
+    """Wrap an object that encodes or scores texts, or a function, as a model. Return None for any other object."""
     from fairlab.backbones.foreign_objects import (
         HarnessScorer,
         is_harness_model,
@@ -212,16 +212,16 @@ def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
 
 
 def _object_name(model: Any) -> str:
-    """Return the name of an encoding object."""
+    """Return a name for an object that encodes texts."""
     own = getattr(model, "__name__", "")
     return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
-def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
+def _convert_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
     """Convert a SentenceTransformer with all its modules, its prompt and its maximum length.
 
-    If it is not a PyTorch transformer with pooling (for example an ONNX or OpenVINO backend, or static embeddings), it
-    is measured as an object with ``encode``.
+    Models other than PyTorch transformers with pooling (for example ONNX or OpenVINO backends, or static embeddings)
+    are wrapped as objects with ``encode``.
     """
     from transformers import PreTrainedModel
 
@@ -229,9 +229,9 @@ def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
     from fairlab.backbones.sentence_pipeline import SentencePipeline, is_pooled_transformer
 
     first = sentence[0]
-    transformer = _plain(getattr(first, "model", None))
+    transformer = _unwrap(getattr(first, "model", None))
     if not isinstance(transformer, PreTrainedModel) or not is_pooled_transformer(sentence):
-        model = _object(sentence, {})
+        model = _wrap_object(sentence, {})
         assert model is not None
         return model
     return Backbone(
@@ -245,11 +245,11 @@ def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
 
 
 def loaded_with_facts(model: Any, config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Load a model, and return it with the name and hash of its weights, which the record stores.
+    """Load a model, and return it with the name and hash of its weights for the record.
 
     Args:
-        model: Model as :func:`load` takes it.
-        config: Configuration of ``fairlab.evaluate``; its settings for the model and the server (``llm``) are used.
+        model: Any value that :func:`load` accepts.
+        config: Configuration of ``fairlab.evaluate``, whose settings for the model and the server (``llm``) are used.
     """
     given = {name: config[name] for name in (*SETTINGS, DEVICE) if config[name] is not None}
     if isinstance(model, str | Path):
@@ -264,14 +264,18 @@ def loaded_with_facts(model: Any, config: Mapping[str, Any]) -> tuple[Any, dict[
 
 
 def model_name(model: Any) -> str:
-    """Return the name or folder of a model for the record, or the type of an object and the source of its weights."""
+    """Return the name under which a record lists a model.
+
+    Returns:
+        Name or folder of the model; for an object, its type and the source of its weights.
+    """
     if isinstance(model, str | Path):
         return str(model)
     from fairlab.backbones.model_object import ModelObject
 
     if isinstance(model, ModelObject):
         return model.name
-    whole = _plain(model[0]) if isinstance(model, tuple) else model
+    whole = _unwrap(model[0]) if isinstance(model, tuple) else model
     weights = getattr(whole, "model", None) or (whole[0].model if hasattr(whole, "max_seq_length") else whole)
     source = getattr(weights, "name_or_path", "")
     return f"{type(whole).__name__} object{f' of {source}' if source else ''}"

@@ -1,4 +1,4 @@
-"""Debiasing of a model with a limit on its loss of utility."""
+"""Debiasing of a model with a limit on the loss of utility."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Mended:
 
     @property
     def sentence(self) -> str:
-        """Return the answer."""
+        """Return the answer as one sentence."""
         return self.outcome.sentence
 
     def __str__(self) -> str:
@@ -53,13 +53,13 @@ class Mended:
 
     @cached_property
     def results(self) -> Results:
-        """Return the readings that confirm the chosen method, or those used for the choice if no method was chosen."""
+        """Return the readings of the confirmation or, if no method was selected, the readings for the selection."""
         places = [self.folder / PROVEN, self.folder / CHOSEN, *sorted((self.folder / TRIED).glob("*"))]
         return Results(Record.load(next(place for place in places if place.is_dir())), self.kept)
 
     @cached_property
     def model(self) -> Any:
-        """Return the debiased model: an encoder, or a classifier that :func:`fairlab.audit` takes.
+        """Return the debiased model: an encoder, or a classifier that :func:`fairlab.audit` accepts.
 
         Raises:
             FairlabError: No method was successful.
@@ -74,10 +74,10 @@ class Mended:
 
     @checked
     def save(self, folder: str | Path) -> Path:
-        """Save everything to a new folder.
+        """Copy the model, the report and all records to a new folder.
 
         Raises:
-            FairlabError: If the folder is not empty, or the disk is full.
+            FairlabError: The folder is not empty, or the disk is full.
         """
         return copied(self.folder, Path(folder))
 
@@ -86,23 +86,25 @@ class Mended:
 def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any = None, **settings: Any) -> Mended:
     """Debias a model without losing more utility than allowed, as ``fairlab mend`` does.
 
-    All methods that fit the model are tried. One is chosen by readings that no table reports, and is then confirmed on
-    the headline benchmarks. Each step compares it with the original model: at least one reading must become fairer
-    beyond chance, none may become less fair beyond chance, and the 95 % interval of the change in utility must be above
-    the limit ``keep``.
+    All methods that fit the model are tried. One is selected on readings that no table reports, and is then confirmed
+    on the headline benchmarks. Both steps compare the debiased model with the original: at least one reading must
+    become significantly fairer, none may become significantly less fair, and the 95 % interval of the change in utility
+    must be above the limit ``keep``.
 
     Args:
-        model: Encoder, as :func:`fairlab.debias` takes it; with ``data`` a classifier, as :func:`fairlab.audit` does.
-        axis: Axis of people; of a classifier one or several.
-        keep: Smallest change of utility that counts as kept: ``stsb:-0.5`` for encoders, ``accuracy:-2`` for
-            classifiers, which are the defaults.
-        data: Labelled rows of a classifier, a third of which proves; None for an encoder.
-        settings: ``methods``, ``scale``, ``seed``, ``limit``, ``name``, ``output`` (a new folder, or that of a killed
-            mending to resume; None keeps everything as long as the returned object); of an encoder also ``groups`` and
-            ``benchmarks``; of a classifier ``field``, ``label``, ``group``, ``labels`` and ``mode``.
+        model: Encoder, as accepted by :func:`fairlab.debias`; with ``data``, a classifier, as accepted by
+            :func:`fairlab.audit`.
+        axis: Demographic axis, such as ``gender``. A classifier accepts a list of several axes.
+        keep: Largest accepted loss of utility, as ``NAME:CHANGE``. The default is ``stsb:-0.5`` for
+            encoders and ``accuracy:-2`` for classifiers.
+        data: Labelled rows for a classifier, of which a third is held out for confirmation; None for an encoder.
+        settings: ``methods``, ``scale``, ``seed``, ``limit``, ``name`` and ``output`` (a new folder, or the folder of
+            an interrupted run to resume; with None, all files are deleted together with the returned object). For
+            encoders also ``groups`` and ``benchmarks``; for classifiers also ``field``, ``label``, ``group``,
+            ``labels`` and ``mode``.
 
     Raises:
-        FairlabError: If the model, the data or a setting does not fit, or no method fits the model.
+        FairlabError: The model, the data or a setting is invalid, or no method fits the model.
 
     Example:
         >>> rows = [{"text": f"{('He', 'She')[k % 2]} came on day {k}.", "label": k % 2} for k in range(400)]

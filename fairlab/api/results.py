@@ -1,4 +1,4 @@
-"""Results of measurements, for inspection, printing and saving."""
+"""Results of an evaluation, for inspection, printing and saving."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # importing pandas takes a second
 
 @dataclass(frozen=True)
 class Results:
-    """Readings with intervals, paired comparisons, notes, and skipped benchmarks with the reasons.
+    """Readings with intervals, paired comparisons and notes, and the benchmarks that were skipped, with reasons.
 
     Attributes:
         record: Complete record, including the configuration and provenance.
@@ -45,12 +45,12 @@ class Results:
 
     @property
     def readings(self) -> list[Reading]:
-        """Return all measured numbers, with their intervals."""
+        """Return all readings, with their intervals."""
         return self.record.readings
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """Return paired differences between the models of this measurement."""
+        """Return the paired differences between the models that were evaluated together."""
         return self.record.comparisons
 
     @property
@@ -60,12 +60,12 @@ class Results:
 
     @property
     def notes(self) -> list[Note]:
-        """Return notes needed to interpret the numbers."""
+        """Return the notes that are needed to interpret the readings."""
         return self.record.notes
 
     @checked
     def __getitem__(self, key: str) -> float:
-        """Return the value of a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
+        """Return the reading with a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
         values = self.record.metrics()
         if key not in values:
             raise FairlabError(f"there is no reading {key}; there are: {', '.join(values)}")
@@ -75,12 +75,18 @@ class Results:
         return "\n".join(summary_lines(self.record))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per reading: model, benchmark, subset, quantity, value, interval bounds, unit, ideal, n."""
+        """Return a table with one row per reading.
+
+        The columns are model, benchmark, subset, quantity, value, interval bounds, unit, ideal value and n.
+        """
         return long_form([self.record])[list(READING)].rename(columns={"phase": "model"})
 
     @checked
     def items(self) -> pandas.DataFrame:
-        """Return one row per item: benchmark, id, group and texts if available, and scores by name and model."""
+        """Return a table with one row per item.
+
+        The columns are benchmark, id, group and texts if available, and one column per score and model.
+        """
         from fairlab.reporting.view.items import items_of
 
         return frame_of([row for found in items_of(self.record) for row in _rows_of(found)])
@@ -106,10 +112,10 @@ class Results:
 
     @checked
     def report(self, path: str | Path) -> Path:
-        """Write the report, a single HTML file that opens offline.
+        """Write the report to a single HTML file that can be opened offline.
 
         Raises:
-            FairlabError: If the folder of the results is gone, or the file cannot be written.
+            FairlabError: The folder of the results no longer exists, or the file cannot be written.
         """
         from fairlab.reporting.report import write_report
 
@@ -127,12 +133,12 @@ class Results:
         """Write the results to a new folder in the format of another tool, and return the paths of the files.
 
         Args:
-            form: ``csv`` (scores of items), ``eee`` (Every Eval Ever), ``eval_results`` (the hub), ``lm_eval`` or
-                ``mteb``.
-            folder: New folder, with one subfolder per model if there are several.
+            form: Name of the format: ``csv`` (scores of items), ``eee`` (Every Eval Ever), ``eval_results`` (the hub),
+                ``lm_eval`` or ``mteb``.
+            folder: New folder; several models are written to one subfolder each.
 
         Raises:
-            FairlabError: If there is no such format, nothing to write, or the folder is not empty.
+            FairlabError: The format does not exist, there is nothing to write, or the folder is not empty.
         """
         from fairlab.reporting.exports.exporting import export_results
 
@@ -140,10 +146,10 @@ class Results:
 
     @checked
     def save(self, folder: str | Path) -> Path:
-        """Save everything to a new folder, as ``fairlab evaluate`` does: record, report and per-item values.
+        """Save the record, the report and the per-item values to a new folder, as ``fairlab evaluate`` does.
 
         Raises:
-            FairlabError: If the folder is not empty, the folder of the results is gone, or the disk is full.
+            FairlabError: The new folder is not empty, the folder of the results no longer exists, or the disk is full.
         """
         from fairlab.reporting.report import write_report
 
@@ -154,7 +160,7 @@ class Results:
 
 
 def _rows_of(found: ScoredItems) -> Iterator[dict[str, Any]]:
-    """Yield the items of a benchmark as rows."""
+    """Yield one row per item of a benchmark."""
     for k, name in enumerate(found.ids):
         texts = {f"text {place}": text for place, text in enumerate(found.texts[k] if found.texts else (), start=1)}
         scores = {
@@ -172,10 +178,10 @@ def _refuse_gone(folder: Path) -> None:
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """Copy a run folder to a new location, atomically, and return its path.
+    """Copy a run folder to a new location atomically, and return the new path.
 
     Raises:
-        FairlabError: If the new location already exists and is not empty, or the disk is full.
+        FairlabError: The new location is a folder that is not empty, or the disk is full.
     """
     _refuse_gone(source)
     refuse_used(folder)
@@ -192,13 +198,13 @@ def _value(record: Record, reading: Reading) -> str:
 
 @dataclass(frozen=True)
 class Changes:
-    """Differences between two models, paired item by item, later minus earlier.
+    """Differences between two models, paired item by item: later minus earlier model.
 
     Attributes:
-        comparisons: One difference per reading that both models have, with interval and p-value; headline readings also
-            have the p-value adjusted by Holm's method.
-        left_out: One sentence for each benchmark that the two models ran with different versions of its definition.
-        warnings: One sentence for each run whose headline readings have warnings, such as that it did not train.
+        comparisons: One difference per reading that both models have, with interval and p-value. Headline readings also
+            have a p-value adjusted by Holm's method.
+        left_out: One sentence per benchmark that was run in different versions on the two models.
+        warnings: One sentence per run whose headline readings have warnings, for example because it did not train.
     """
 
     comparisons: Sequence[Comparison]
@@ -206,17 +212,20 @@ class Changes:
     warnings: Sequence[str] = ()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per difference."""
+        """Return a table with one row per difference."""
         return frame_of([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
-        """Return the differences of headline readings in GitHub Markdown, then omitted benchmarks and warnings."""
+        """Return a GitHub Markdown table of the differences in headline readings.
+
+        Omitted benchmarks and warnings follow the table.
+        """
         more = [f"Left out: {reason}." for reason in self.left_out] + [f"Warning: {one}." for one in self.warnings]
         return "\n\n".join([markdown(*self._table()), *more])
 
     @checked
     def to_latex(self, caption: str = "") -> str:
-        """Return the differences of headline readings in LaTeX with the booktabs package."""
+        """Return a LaTeX table (booktabs package) of the differences in headline readings."""
         return latex(*self._table(), caption=caption, note="In brackets: 95 % intervals. p: adjusted by Holm's method.")
 
     def __str__(self) -> str:

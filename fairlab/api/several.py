@@ -1,4 +1,4 @@
-"""Collections of runs: all runs below a folder."""
+"""Collections of runs, read from all subfolders of a folder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class Runs:
         return "\n".join(f"{k}  {name}  {self.records[k].status}" for k, name in enumerate(names))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""
+        """Return a table with one row per run and reading.
+
+        The columns are those of :mod:`fairlab.reporting.tables.long_form`.
+        """
         return long_form(self.records)
 
     @checked
@@ -62,9 +65,10 @@ class Runs:
 
     @checked
     def table(self, readings: Sequence[str] | None = None) -> MethodTable:
-        """Return a table of methods by readings, with deviations over seeds; a best value beyond chance is marked.
+        """Return a table of methods by readings, with standard deviations over seeds.
 
-        Runs that differ only in their seed count as one method; a run of several models gives one row per model.
+        Runs that differ only in their seed count as one method. A run with several models gives one row per model. The
+        best value of a reading is marked if it is significantly better.
 
         Args:
             readings: Keys of readings such as ``seat/average/absolute_effect_size``, or None for all headline readings.
@@ -79,12 +83,12 @@ class Runs:
         """Compare two of the runs, paired item by item.
 
         Args:
-            before: Number or folder of the baseline run. Of a training run, the trained model is used.
+            before: Number or folder of the baseline run. For a training run, the trained model is compared.
             after: Number or folder of the other run.
         """
-        return compare(self._chosen(before), self._chosen(after))
+        return compare(self._selected_run(before), self._selected_run(after))
 
-    def _chosen(self, run: int | str | Path) -> Any:
+    def _selected_run(self, run: int | str | Path) -> Any:
         if isinstance(run, int) and not -len(self) <= run < len(self):
             raise self._no_run(run)
         return self.records[run] if isinstance(run, int) else run
@@ -95,13 +99,13 @@ class Runs:
 
 @checked
 def runs(folder: str | Path = "outputs") -> Runs:
-    """Return all runs below a folder; if it contains no fairlab runs, return the runs of other tools in it.
+    """Return all runs in a folder and its subfolders. If there are no fairlab runs, return the runs of other tools.
 
     Args:
-        folder: Folder of runs, or files and folders that :mod:`fairlab.judge.reading` can read.
+        folder: Folder of fairlab runs, or a file or folder that :mod:`fairlab.judge.reading` can read.
 
     Raises:
-        FairlabError: If the folder does not exist, contains no run, or a file is damaged.
+        FairlabError: The folder does not exist or contains no run, or a file is damaged.
 
     Example:
         >>> folder = fairlab.evaluate("minilm", "cced", limit=20).save("results/minilm")  # doctest: +SKIP

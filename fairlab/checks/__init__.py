@@ -1,1 +1,1 @@
-"""Checks of input from outside, and protection of output, before any other code relies on it."""
+"""Validation of external input, and protection of output, before other code uses it."""

@@ -1,4 +1,4 @@
-"""Conversations formatted with a tokenizer's chat template, which is a program by the model's author."""
+"""Formatting of conversations with a tokenizer's chat template, which is untrusted code from the model's author."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.types import FairlabError
 
-SECONDS = 5.0  # maximum time that a template may take for a conversation
+SECONDS = 5.0  # maximum time for formatting a conversation
 
 
 def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer: bool) -> str:
-    """Return messages in the chat format of a tokenizer that has a template.
+    """Format messages with the chat template of a tokenizer.
 
     Args:
-        tokenizer: Tokenizer of transformers.
+        tokenizer: Transformers tokenizer that has a chat template.
         messages: Messages, each with ``role`` and ``content``.
-        answer: Whether the beginning of the assistant's answer is appended.
+        answer: Whether to append the beginning of the assistant's answer.
 
     Raises:
         FairlabError: The template fails or takes too long.

@@ -1,4 +1,4 @@
-"""Escapes that make data texts harmless for display in a terminal and in spreadsheet cells."""
+"""Escaping of text from data files, so that it is safe to show in terminals and spreadsheets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # importing pandas takes a second
     import pandas
 
-# Control characters (of Latin-1 too) except line feed and tabulator; marks that change the writing direction.
+# Control characters (including Latin-1) except line feed and tab; characters that change the writing direction.
 HARMFUL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of a cell that is read as a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of cells that are treated as formulas
 QUOTE = "'"
 
 
 def printable(text: str) -> str:
-    r"""Return a text that is safe to show in a terminal, with control characters as escapes.
+    r"""Escape the control characters of a text, so that it is safe to show in a terminal.
 
     Example:
         >>> print(printable("a\x1b[2Jb"))
@@ -28,30 +28,30 @@ def printable(text: str) -> str:
 
 
 def print_escaped(*lines: object, error: bool = False) -> None:
-    """Print lines with control characters as escapes; the only way in which the package writes to a terminal.
+    """Print lines with escaped control characters. All terminal output of the package uses this function.
 
     Args:
-        lines: Lines, or texts of several lines.
-        error: Whether the lines go to the standard error instead of the standard output.
+        lines: Texts of one or more lines.
+        error: Whether to print to standard error instead of standard output.
     """
     for line in lines:
         print(printable(str(line)), file=sys.stderr if error else sys.stdout, flush=True)
 
 
 def utf8(value: Any) -> Any:
-    r"""Return a text in which half a surrogate pair, which UTF-8 cannot hold, is written as ``\ud800``.
+    r"""Return a text with unpaired surrogates, which UTF-8 cannot encode, written as escapes such as ``\ud800``.
 
-    Any other value is returned unchanged.
+    Values other than texts are returned unchanged.
     """
     return value.encode("utf-8", errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pandas.DataFrame:
-    """Return rows as a DataFrame whose texts and column names are UTF-8, as Arrow requires.
+    """Return rows as a DataFrame whose texts and column names are valid UTF-8, as Arrow requires.
 
     Args:
-        rows: Rows by column.
-        columns: Names of the columns, or None for the rows' keys.
+        rows: Rows, each a mapping from column name to value.
+        columns: Names of the columns, or None to use the keys of the rows.
     """
     import pandas
 
@@ -60,10 +60,10 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = 
 
 
 def csv_cell(text: str) -> str:
-    """Return a text as a cell that no spreadsheet executes: a text that looks like a formula gets a quote in front.
+    """Prefix a text that looks like a formula with a quote, so that no spreadsheet program executes it.
 
-    A text that begins with quotes and then such a character gets one more quote, so that :func:`csv_text` restores
-    every text exactly. Full-width signs count as well, because some programs treat them as plain ones.
+    If quotes precede the formula sign, one more quote is added, so that :func:`csv_text` restores every text exactly.
+    Full-width signs count as well, because some programs treat them like the ordinary ones.
 
     Source: https://owasp.org/www-community/attacks/CSV_Injection
 
@@ -75,7 +75,7 @@ def csv_cell(text: str) -> str:
 
 
 def csv_text(cell: str) -> str:
-    """Return the text of a cell that :func:`csv_cell` made.
+    """Return the original text of a cell that :func:`csv_cell` returned.
 
     Example:
         >>> [csv_text(csv_cell(text)) for text in ("=1+1", "'=1", "'s")]

@@ -1,7 +1,7 @@
-"""Readers for JSON and YAML of unknown origin, with size limits and schema checks.
+"""Readers for untrusted JSON, YAML and safetensors files, with size limits and schema checks.
 
-Such a file is treated as text and numbers: no part of it is imported, interpolated or run. A file of another form
-causes an error of one sentence that names the file, the key and the expected form.
+The content is only parsed: nothing in it is imported, interpolated or executed. A file that does not have the expected
+form causes an error of one sentence, which names the file, the key and the expected form.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from fairlab.files import MOST_BYTES, read_bounded
 from fairlab.types import FairlabError
 
 MERGE = "tag:yaml.org,2002:merge"
-MOST_YAML = 1 << 20  # bytes; reading them takes some three seconds
-MOST_NODES = 1_000_000  # of a YAML file with every alias written out
+MOST_YAML = 1 << 20  # maximum size in bytes; parsing takes about three seconds
+MOST_NODES = 1_000_000  # maximum number of values in a YAML file after its aliases are expanded
 
 
 def read_json(file: Path, most: int = MOST_BYTES) -> Any:
-    """Return the content of a JSON file.
+    """Read a JSON file.
+
+    Args:
+        file: Path of the file.
+        most: Maximum size in bytes.
 
     Raises:
         FairlabError: The file is missing, is larger than ``most`` bytes, is not JSON, or is nested too deeply.
@@ -34,15 +38,15 @@ def read_json(file: Path, most: int = MOST_BYTES) -> Any:
         return from_json(text)
     except ValueError as error:
         raise FairlabError(
-            f"{file} cannot be read as JSON ({_said(error)}); replace it with a complete copy"
+            f"{file} cannot be read as JSON ({_error_text(error)}); replace it with a complete copy"
         ) from error
 
 
 def read_object(file: Path) -> dict[str, Any]:
-    """Return the content of a JSON file that must be an object.
+    """Read a JSON file that contains an object.
 
     Raises:
-        FairlabError: The content is not an object, or an error of :func:`read_json` occurs.
+        FairlabError: The content is not an object, or :func:`read_json` fails.
     """
     content = read_json(file)
     if not isinstance(content, dict):
@@ -53,10 +57,10 @@ def read_object(file: Path) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without objects, in which no mapping has a key twice."""
+    """YAML loader that builds no Python objects and accepts no duplicate keys."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a repeated key, because YAML would silently use the last value."""
+        """Build a mapping, and refuse duplicate keys, because YAML would silently use the last value."""
         written = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
         if repeated := [key for key, count in Counter(written).items() if count > 1]:
             raise yaml.YAMLError(f"the key {repeated[0]!a} occurs more than once, {node.start_mark}")
@@ -64,29 +68,29 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_yaml(file: Path) -> Any:
-    """Return the content of a YAML file in UTF-8; see :func:`parse_yaml`.
+    """Read a YAML file in UTF-8 with :func:`parse_yaml`.
 
     Raises:
-        FairlabError: The file is missing or too large, or an error of :func:`parse_yaml` occurs.
+        FairlabError: The file is missing or too large, or :func:`parse_yaml` fails.
     """
     return parse_yaml(read_bounded(file), file)
 
 
 def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
-    """Return the value of a YAML text; tags of Python objects are not read.
+    """Parse a YAML text that contains one value. Tags of Python objects are refused.
 
     Args:
-        text: Text of one value.
+        text: YAML text.
         file: File to name in error messages.
-        otherwise: Beginning of the sentence about a text that is not YAML.
+        otherwise: First words of the error message if the text is not YAML.
 
     Raises:
-        FairlabError: The text is longer than :data:`MOST_YAML`, is not YAML, has a key twice in one mapping, is nested
+        FairlabError: The text is longer than :data:`MOST_YAML`, is not YAML, has duplicate keys in a mapping, is nested
             too deeply, or its aliases expand to more than :data:`MOST_NODES` values.
     """
     refuse_long_yaml(len(text), file)
     try:
-        loader = _Loader(text)  # also checks for control characters
+        loader = _Loader(text)  # also refuses control characters
         node = loader.get_single_node()
         if node is None:
             return None
@@ -95,15 +99,15 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     except RecursionError as error:
         raise FairlabError(f"{file} {otherwise} that can be read: it is nested too deeply; flatten it") from error
     except (yaml.YAMLError, ValueError, ArithmeticError) as error:
-        raise FairlabError(f"{file} {otherwise}: {_said(error)}; fix it") from error
+        raise FairlabError(f"{file} {otherwise}: {_error_text(error)}; fix it") from error
 
 
 def refuse_long_yaml(length: int, file: Path) -> None:
-    """Raise for a YAML text that would take too long to read.
+    """Refuse a YAML text that would take too long to parse.
 
     Args:
         length: Length of the text in bytes or characters.
-        file: File that the message names.
+        file: File to name in error messages.
 
     Raises:
         FairlabError: The length exceeds :data:`MOST_YAML`.
@@ -117,24 +121,24 @@ def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
 
     Args:
         file: File to name in error messages.
-        content: Content of the file, or a part of it.
-        form: Annotation that the content has to fit, such as a ``TypedDict``; see :mod:`fairlab.checks.values`.
+        content: Content of the file, or a part of the content.
+        form: Type annotation that serves as the schema, such as a ``TypedDict``; see :mod:`fairlab.checks.values`.
         key: Dotted key of the part, or an empty text for the whole content.
 
     Raises:
-        FairlabError: The content does not fit; the message describes the first fault.
+        FairlabError: The content does not fit; the message describes the first mismatch.
     """
     for fault in faults(key, content, form, nodes=False):
         raise FairlabError(f"{file}: {fault.lstrip()}")
 
 
 def _refuse_too_large(file: Path, root: yaml.Node) -> None:
-    """Refuse a tree that becomes too large, too deep or endless when its aliases are written out."""
+    """Refuse a YAML tree that is too large, too deep or infinite after its aliases are expanded."""
     known: dict[int, tuple[int, int]] = {}
 
     def size_and_height(node: yaml.Node, depth: int) -> tuple[int, int]:
         _, height = known.get(id(node), (0, 0))
-        if depth + height > DEEPEST:  # also true of an alias inside its own anchor
+        if depth + height > DEEPEST:  # this is also true if an alias is inside its own anchor
             raise FairlabError(f"{file} is nested more than {DEEPEST} levels deep; flatten it")
         if not height:
             parts: list[yaml.Node] = []
@@ -152,12 +156,12 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
         )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
 def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a safetensors file by name.
+    """Read the arrays of a safetensors file, by name.
 
     Raises:
         FairlabError: The file is missing or damaged.
@@ -170,4 +174,4 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
     try:
         return load_file(file)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:  # numpy lacks bfloat16
-        raise FairlabError(f"{file} is damaged ({_said(error)}); replace it with a complete copy") from error
+        raise FairlabError(f"{file} is damaged ({_error_text(error)}); replace it with a complete copy") from error

@@ -1,7 +1,7 @@
-"""Check of a GGUF file's header: all counts and lengths that it declares must fit into the file.
+"""Check that the counts and lengths declared in the header of a GGUF file fit into the file.
 
-The package ``gguf`` believes every number. A list of 2**60 entries, for example, would be read beyond the end of the
-file until the memory is full. Format: versions 2 and 3 of the GGUF specification of ggml.
+The package ``gguf`` trusts these numbers: with a declared list of 2**60 entries, for example, it would read beyond the
+end of the file until the memory is full. Supported are versions 2 and 3 of ggml's GGUF specification.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from pathlib import Path
 
 from fairlab.types import FairlabError
 
-NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # format of struct, by type
+NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # struct formats by type
 INTEGERS = {kind for kind, written in NUMBERS.items() if written not in "f?d"}
-TEXT, LIST = 8, 9  # the other types of values
-MOST_VALUES = 4_000_000  # in a header; a vocabulary of 262,144 tokens with its merges takes 1.3 million
+TEXT, LIST = 8, 9  # types of values that are not numbers
+MOST_VALUES = 4_000_000  # a vocabulary of 262,144 tokens with its merges takes 1.3 million
 MOST_TENSORS, MOST_DIMENSIONS = 100_000, 8
-LONGEST_NAME = (1 << 16) - 1  # bytes, as the specification says
+LONGEST_NAME = (1 << 16) - 1  # in bytes, by the specification
 WEIGHTS_PER_BYTE = 8  # no format stores a weight in less than one bit
-FIRST = 8  # bytes of signature and version
-LAYERS, SIZES = ".block_count", ("_length", "_count", "_size")  # ends of keys
-MOST_POSITIONS = 1 << 24  # rotary ones have no weights
+FIRST = 8  # number of bytes of signature and version
+LAYERS, SIZES = ".block_count", ("_length", "_count", "_size")  # suffixes of keys
+MOST_POSITIONS = 1 << 24  # rotary positions have no weights, so their number is not limited by the file
 
 
 class _Damaged(Exception):
-    """Declaration that does not fit into the file; its message is a part of a sentence."""
+    """Error for a declaration that does not fit into the file. Its message is the second half of a sentence."""
 
 
 class _Header:
-    """Cursor in the header of a file.
+    """Cursor in a file's header.
 
     Args:
         content: Content of the file.
-        order: Byte order, ``<`` or ``>``, as :mod:`struct` writes it.
+        order: Byte order in the notation of :mod:`struct`: ``<`` or ``>``.
     """
 
     def __init__(self, content: mmap.mmap, order: str) -> None:
@@ -42,16 +42,16 @@ class _Header:
         self.values = 0
 
     def number(self, kind: str) -> int:
-        """Read a number in a format of :mod:`struct`, such as ``I`` for four bytes and ``Q`` for eight."""
+        """Read a number in a format of :mod:`struct`, such as ``I`` (four bytes) or ``Q`` (eight bytes)."""
         start = self.place
         self.skip(struct.calcsize(self.order + kind))
         return int(struct.unpack_from(self.order + kind, self.content, start)[0])
 
     def skip(self, count: int) -> None:
-        """Move forward by a number of bytes.
+        """Move the cursor forward by a number of bytes.
 
         Raises:
-            _Damaged: The file ends before.
+            _Damaged: The file ends earlier.
         """
         if count > len(self.content) - self.place:
             raise _Damaged("declares more than the file contains")
@@ -66,7 +66,7 @@ class _Header:
         return self.content[self.place - length : self.place].decode("utf-8", errors="replace")
 
     def values_of(self, kind: int, count: int) -> None:
-        """Skip values of one type.
+        """Skip a number of values of one type.
 
         Raises:
             _Damaged: The type is unknown, lists are nested, or there are too many values.
@@ -83,7 +83,7 @@ class _Header:
             self.skip(self.number("Q"))
 
     def tensor(self) -> int:
-        """Skip the description of a tensor, and return its number of weights."""
+        """Skip the description of a tensor, and return the declared number of weights."""
         self.name()
         dimensions = self.number("I")
         if dimensions > MOST_DIMENSIONS:
@@ -91,15 +91,15 @@ class _Header:
         weights = 1
         for _ in range(dimensions):
             weights *= self.number("Q")
-        self.skip(4 + 8)  # the type of the weights, and their place
+        self.skip(4 + 8)  # type and offset of the weights
         return weights
 
 
 def check_header(file: Path) -> None:
-    """Raise for a GGUF file whose header declares more than the file holds.
+    """Refuse a GGUF file whose header declares more than the file contains.
 
     Raises:
-        FairlabError: A length or count exceeds the file or the limits of this module.
+        FairlabError: A length or count exceeds the size of the file or the limits of this module.
     """
     try:
         if file.stat().st_size < FIRST:
@@ -111,12 +111,12 @@ def check_header(file: Path) -> None:
 
 
 def _walk(content: mmap.mmap) -> None:
-    """Read a header from its beginning to its end.
+    """Read the whole header.
 
     Raises:
-        _Damaged: It declares too much.
+        _Damaged: The header declares more than the file can contain.
     """
-    swapped = struct.unpack_from("<I", content, FIRST - 4)[0] & 0xFFFF == 0  # the version is a small number
+    swapped = struct.unpack_from("<I", content, FIRST - 4)[0] & 0xFFFF == 0  # because versions are small numbers
     header = _Header(content, ">" if swapped else "<")
     tensors, keys = header.number("Q"), header.number("Q")
     if tensors > MOST_TENSORS or keys > MOST_VALUES:

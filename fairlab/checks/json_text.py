@@ -1,4 +1,4 @@
-"""Parser for JSON of unknown origin."""
+"""Parser for untrusted JSON."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-DEEPEST = 100  # maximum depth of nested brackets; deeper values cannot always be written again
+DEEPEST = 100  # maximum nesting depth; deeper values cannot always be serialised again
 
 
 def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
-    """Return the value of a JSON text.
+    """Parse a JSON text that contains one value.
 
     Args:
-        text: JSON text of one value.
-        parse_constant: Function for ``NaN`` and ``Infinity``, as in the standard library.
+        text: JSON text.
+        parse_constant: Function that converts ``NaN`` and ``Infinity``, as in :func:`json.loads`.
 
     Raises:
-        ValueError: The text is not JSON, has a key twice in one object, contains an integer of thousands of digits, or
-            is nested too deeply.
+        ValueError: The text is not JSON, has duplicate keys in an object, contains an integer with thousands of digits,
+            or is nested too deeply.
     """
     try:
-        value = json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique)
+        value = json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique_object)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
@@ -36,8 +36,8 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; refuse a repeated key, whose earlier values a parser would lose silently."""
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a JSON object, and refuse duplicate keys, of which a parser would silently keep only the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)

@@ -1,4 +1,4 @@
-"""Progress: bars with the time left on a terminal, else a line per step on stderr."""
+"""Progress display: a bar with the remaining time on a terminal, otherwise one line per step on stderr."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MINUTE = 60
 
 
 def with_progress(items: Sequence[T], title: str) -> Iterable[T]:
-    """Return the items, with a progress bar if there is a title and a terminal."""
+    """Return the items for iteration, with a progress bar if there is a title and stderr is a terminal."""
     return track(items, title, disable=not title or not sys.stderr.isatty(), transient=True)
 
 
 @contextmanager
 def telling_steps() -> Iterator[None]:
-    """Print progress lines on stderr, as commands do; calls of the library print none by default."""
+    """Print progress lines on stderr within the context, as commands do. Library calls print none by default."""
     token = TELLING.set(True)
     try:
         yield
@@ -34,13 +34,14 @@ def telling_steps() -> Iterator[None]:
 
 
 def steps(names: Sequence[str], of: str = "") -> Iterator[str]:
-    """Yield names of steps, and print a line with the time left after each; on a terminal, show a bar instead.
+    """Yield the names of steps, and print a line with the remaining time after each step is done.
 
-    Nothing is printed before the first step is done, so that bad input produces only the error message.
+    Lines are printed only within :func:`telling_steps`, and not on a terminal. Before the first step is done, nothing
+    is printed, so that invalid input produces only the error message.
 
     Args:
         names: Names of the steps.
-        of: Label to print before each step, such as the model's; empty for none.
+        of: Label to print before each step, such as the name of the model; empty for no label.
     """
     started = time.monotonic()
     for number, name in enumerate(names, 1):
@@ -51,12 +52,15 @@ def steps(names: Sequence[str], of: str = "") -> Iterator[str]:
 
 
 def time_left(passed: float, done: int, steps: int) -> str:
-    """Return the time left in words, with a leading comma; empty before the first step is done, and after the last.
+    """Return the remaining time in words, with a leading comma.
 
     Args:
-        passed: Seconds since the first step began.
-        done: Number of steps done.
-        steps: Number of all steps.
+        passed: Seconds since the first step started.
+        done: Number of completed steps.
+        steps: Total number of steps.
+
+    Returns:
+        Text, empty before the first step and after the last step is done.
 
     Example:
         >>> time_left(90.0, 1, 3), time_left(5.0, 2, 4), time_left(0.0, 0, 4)

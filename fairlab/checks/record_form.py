@@ -1,4 +1,4 @@
-"""Types of the record values that code reads by name, because a record from outside may hold anything."""
+"""Types of the values in a record that code reads by key, because a record from elsewhere can contain anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairlab.types import Seed
 Number = float | None
 Node = dict[str, Any]
 CONFIG: dict[str, Any] = {
-    "backbone": Node | str | None,  # a name alone in records of experiments
+    "backbone": Node | str | None,  # records of experiments contain only a name
     **dict.fromkeys(("method", "data", "scale", "trainer", "augmentation", "rewriter", "llm"), Node | None),
     **dict.fromkeys(("benchmark", "logger", "source"), dict[str, Node | None] | None),
     "seed": Seed | None,
@@ -22,7 +22,7 @@ PROVENANCE: dict[str, Any] = {
     "stages": dict[str, dict[str, Number]],
     **dict.fromkeys(("wall_seconds", "processor_seconds"), Number),
 }
-WITHIN: dict[str, Any] = {  # a key of one of the above with a key within it
+WITHIN: dict[str, Any] = {  # values at nested keys
     "config.backbone.name": str | None,
     "config.method._target_": str,
     "config.scale.name": str,
@@ -34,10 +34,13 @@ WITHIN: dict[str, Any] = {  # a key of one of the above with a key within it
 
 
 def record_fault(content: Mapping[str, Any]) -> str:
-    """Return the first fault in the types of a record's values, in one sentence, or an empty string.
+    """Return one sentence about the first value of a record that has a wrong type.
 
     Args:
-        content: Parts ``config``, ``provenance`` and ``history`` of a record; each can be absent.
+        content: Parts ``config``, ``provenance`` and ``history`` of a record; any part can be missing.
+
+    Returns:
+        Sentence, or an empty string if all types are right.
     """
     for part, kinds in (("config", CONFIG), ("provenance", PROVENANCE)):
         values = content.get(part, {})
@@ -55,7 +58,7 @@ def record_fault(content: Mapping[str, Any]) -> str:
 
 
 def _history_fault(history: Any) -> str:
-    """Return the first fault in the rows of a training history, which may be very long."""
+    """Return one sentence about the first invalid row of a training history, or an empty string."""
     for number, row in enumerate(history):
         if not isinstance(row, dict) or not all(isinstance(value, int | float | None) for value in row.values()):
             return f"history[{number}] must be numbers by name, not {str(row)[:80]}"

@@ -1,4 +1,4 @@
-"""Redaction of the environment's secrets in all written output."""
+"""Redaction of secrets from environment variables in all written output."""
 
 from __future__ import annotations
 
@@ -15,66 +15,68 @@ SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
     re.IGNORECASE,
 )
-SHORTEST, LONG = 6, 12  # characters of a secret; a shorter one than LONG is only blanked as a whole word
+SHORTEST, LONG = 6, 12  # minimum length of a secret, and minimum length for redaction inside words
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
-# Password before the host of an address, and setting for the name of a variable.
+# Password in a URL, and setting that should contain the name of an environment variable.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
 MISPLACED = re.compile(r"((?<!\w)\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
-HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # in any position
+HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # redacted anywhere
 NOTHING = ("null", "None", "~")
 
 
 def redacted(content: Any) -> Any:
-    """Return plain containers with secrets blanked in strings only, so that numbers stay numbers."""
-    return _redacted(content, _secrets())
+    """Redact secrets in the strings of nested containers. Numbers are not changed."""
+    return _redact(content, _secrets())
 
 
-def _redacted(content: Any, secrets: dict[str, str]) -> Any:
+def _redact(content: Any, secrets: dict[str, str]) -> Any:
     match content:
         case dict():
-            return {_redacted(key, secrets): _of_key(key, _redacted(value, secrets)) for key, value in content.items()}
+            return {
+                _redact(key, secrets): _redact_setting(key, _redact(value, secrets)) for key, value in content.items()
+            }
         case list() | tuple():
-            return [_redacted(item, secrets) for item in content]
+            return [_redact(item, secrets) for item in content]
         case str():
-            return secrets.get(content) or _blanked(content, secrets)
+            return secrets.get(content) or _redact_text(content, secrets)
     return content
 
 
-def _of_key(key: Any, value: Any) -> Any:
-    """Return a setting's value, blanked if it is a key instead of the name of its variable."""
+def _redact_setting(key: Any, value: Any) -> Any:
+    """Return the value of a setting, redacted if it is an API key where the name of an environment variable belongs."""
     misplaced = str(key).endswith("_env") and isinstance(value, str) and not is_variable_name(value)
     return f"<{key}>" if misplaced else value
 
 
 def without_secrets(text: str) -> str:
-    """Return ``text`` with secrets blanked in every spelling.
+    """Redact secrets in a text, in every spelling.
 
-    Secrets are the values of environment variables named like keys, tokens or passwords, passwords in addresses, and
-    keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, as are
-    numbers of fewer than :data:`LONG` characters, because they occur in any text by chance.
+    Secrets are values of environment variables whose names indicate keys, tokens or passwords, passwords in addresses,
+    and keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, as
+    are numbers of fewer than :data:`LONG` digits, because they occur in any text by chance.
     """
-    return _blanked(text, _secrets())
+    return _redact_text(text, _secrets())
 
 
-def _blanked(text: str, secrets: dict[str, str]) -> str:
-    pattern, spelled = _finder(tuple(secrets.items()))
+def _redact_text(text: str, secrets: dict[str, str]) -> str:
+    pattern, spelled = _secret_pattern(tuple(secrets.items()))
     text = pattern.sub(lambda found: spelled[found[0]], text) if spelled else text
     text = HUB_TOKEN.sub("<token>", IN_ADDRESS.sub(r"\1<password>@", text))
-    return MISPLACED.sub(_misplaced, text)
+    return MISPLACED.sub(_redact_misplaced, text)
 
 
-def _misplaced(found: re.Match[str]) -> str:
+def _redact_misplaced(found: re.Match[str]) -> str:
     named = found[2] in NOTHING or is_variable_name(found[2])
     return found[0] if named else f"{found[1]}<key>"
 
 
 def is_variable_name(name: str) -> bool:
-    """Return whether a text is the name of an environment variable that could hold a key, rather than a key itself."""
+    """Return whether a text is the name of an environment variable that could hold a key, instead of a key."""
     return name in os.environ or (VARIABLE.fullmatch(name) is not None and SECRET_NAME.search(name) is not None)
 
 
 def _secrets() -> dict[str, str]:
-    """Return the replacement for each secret of the environment."""
+    """Return the secrets in the environment, each with its replacement."""
     found: dict[str, str] = {}
     for name, value in os.environ.items():
         if SECRET_NAME.search(name):
@@ -84,13 +86,13 @@ def _secrets() -> dict[str, str]:
 
 
 def _spellings(value: str) -> set[str]:
-    """Return the spellings of a text in JSON, YAML, HTML, addresses, shells and sentences."""
+    """Return the ways in which a text is spelled in JSON, YAML, HTML, URLs, shell commands and sentences."""
     plain = {value, " ".join(value.split())}
     escaped = {json.dumps(way, ensure_ascii=ascii)[1:-1] for way in plain for ascii in (True, False)}
     quoted = {way.replace("'", "''") for way in plain} | {shlex.quote(way)[1:-1] for way in plain if "'" in way}
     written = plain | escaped | quoted | {repr(way)[1:-1] for way in plain}
     shown = {html.escape(way) for way in written}
-    shown |= {way.replace("&#x27;", "&#39;").replace("&quot;", "&#34;") for way in shown}  # as templates escape
+    shown |= {way.replace("&#x27;", "&#39;").replace("&quot;", "&#34;") for way in shown}  # as in Jinja
     return (
         written
         | shown
@@ -100,10 +102,10 @@ def _spellings(value: str) -> set[str]:
 
 
 @cache
-def _finder(secrets: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, str]]:
-    """Return a pattern for every spelling of a secret, and the replacements.
+def _secret_pattern(secrets: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return a pattern that matches every spelling of every secret, and the replacement for each spelling.
 
-    Longer spellings come first, and short ones match as whole words only.
+    Longer spellings come first, and short ones match only as whole words.
     """
     long = {value: name for value, name in secrets if len(value) >= LONG or not value.isdecimal()}
     spelled = {way: name for value, name in long.items() for way in _spellings(value)}

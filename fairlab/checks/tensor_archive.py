@@ -1,11 +1,13 @@
-"""Check of a ``torch.save`` file of unknown origin, before torch reads it.
+"""Check of an untrusted ``torch.save`` file before torch reads it.
 
-Torch reads such a file with ``weights_only=True`` and therefore runs none of its code. It still builds tensors of any
+Torch reads such a file with ``weights_only=True``, so it runs none of the file's code. But it builds tensors of any
 declared size: sparse tensors, tensors that repeat one stored number, and tensors without storage. The check reads the
-description of the tensors with substitutes for all classes and compares every tensor with the bytes stored for it.
+description of the tensors with substitutes for all classes, and compares the size of every tensor with the number of
+bytes stored for it.
 
-Before torch 1.6, such a file was not an archive but a series of pickles (a mark, a version, facts about the machine,
-the description and the keys of the arrays) in front of the arrays. Many published models still have that form.
+Before torch 1.6, such a file was not a ZIP archive. It contained a series of pickles (a magic number, a version, facts
+about the machine, the description of the tensors and the keys of the arrays), followed by the arrays. Many published
+models still have this format.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from typing import IO, Any
 
 from fairlab.types import FairlabError
 
-MOST_DESCRIPTION = 64 << 20  # bytes of the description of the tensors
+MOST_DESCRIPTION = 64 << 20  # maximum size in bytes of the description of the tensors
 DESCRIPTION = "data.pkl"
-BEFORE_DESCRIPTION = 3  # pickles of the older form: mark, version, machine
-MARK = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # first bytes of the older form
+BEFORE_DESCRIPTION = 3  # pickles in the old format before the description: magic number, version, machine
+MARK = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # first bytes of a file in the old format
 BUILDERS = {"_rebuild_tensor_v2", "_rebuild_parameter"}  # functions that build dense tensors from stored numbers
-BYTES = {  # per number, by type of storage
+BYTES = {  # bytes per element, by type of storage
     **dict.fromkeys(("UntypedStorage", "ByteStorage", "CharStorage", "BoolStorage"), 1),
     **dict.fromkeys(("HalfStorage", "BFloat16Storage", "ShortStorage"), 2),
     **dict.fromkeys(("FloatStorage", "IntStorage"), 4),
@@ -34,20 +36,20 @@ BYTES = {  # per number, by type of storage
 
 
 def check_tensor_archive(file: Path) -> None:
-    """Refuse a file of ``torch.save`` that declares more than it stores.
+    """Refuse a ``torch.save`` file that declares more than it stores.
 
     Raises:
-        FairlabError: The file is not an archive of ``torch.save``, it is compressed, or one of its tensors is sparse or
+        FairlabError: The file was not written by ``torch.save``, is compressed, or contains a tensor that is sparse or
             has more numbers than are stored for it.
     """
     described_names(file)
 
 
 def described_names(file: Path) -> list[str]:
-    """Return the keys of the outermost dictionary of a file of ``torch.save``, after :func:`check_tensor_archive`.
+    """Check a ``torch.save`` file, and return the keys of its outermost dictionary.
 
     Raises:
-        FairlabError: See :func:`check_tensor_archive`.
+        FairlabError: As for :func:`check_tensor_archive`.
     """
     try:
         with file.open("rb") as opened:
@@ -63,7 +65,7 @@ def described_names(file: Path) -> list[str]:
 
 
 def _read_archive(file: Path) -> Any:
-    """Return the description in an archive, with a substitute for every tensor."""
+    """Return the object stored in a ZIP archive, with a substitute for every tensor."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         stored = sum(member.file_size for member in members)
@@ -80,7 +82,7 @@ def _read_archive(file: Path) -> Any:
 
 
 def _read_older(opened: IO[bytes], file: Path) -> Any:
-    """Return the description in a file of the older form, with a substitute for every tensor."""
+    """Return the object stored in a file of the old format, with a substitute for every tensor."""
     opened.seek(0)
     for _ in range(BEFORE_DESCRIPTION):
         _Described(opened, {}, file).load()
@@ -94,7 +96,7 @@ def _read_older(opened: IO[bytes], file: Path) -> Any:
 
 
 class _Substitute(dict[Any, Any]):
-    """Object of any class; accepts whatever a description passes to it and does nothing."""
+    """Substitute for an object of any class, which accepts all calls of the unpickler and does nothing."""
 
     def __new__(cls, *_: Any, **__: Any) -> _Substitute:
         return super().__new__(cls)
@@ -118,11 +120,11 @@ class _Substitute(dict[Any, Any]):
 
 
 class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates memory that the file only declares
-    """Reader of a description that builds no tensor and imports nothing.
+    """Unpickler that builds no tensor and imports nothing.
 
     Args:
-        content: Opened file at the pickled description.
-        sizes: Bytes of each stored array by its key.
+        content: File opened at the start of the pickle.
+        sizes: Size in bytes of each stored array, by key.
         file: File to name in error messages.
     """
 
@@ -140,7 +142,7 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
         return type(name, (_Substitute,), {})
 
     def persistent_load(self, pid: Any) -> Any:
-        """Return the key and the bytes per number of a stored array."""
+        """Return the key of a stored array and the number of bytes per element."""
         _, kind, key, *_ = pid
         return key, BYTES[kind.__name__]
 
@@ -155,10 +157,10 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
 
 
 class _DeclaredSizes(_Described):
-    """Reader of a description of the older form, which declares the sizes of its arrays itself."""
+    """Unpickler for the old format, in which the pickle itself declares the sizes of the arrays."""
 
     def persistent_load(self, pid: Any) -> Any:
-        """Return the key and the bytes per number of an array, whose declared size is kept in ``sizes``."""
+        """Return the key of an array and the number of bytes per element, and add the declared size to ``sizes``."""
         what, kind, key, _, count, *view = pid
         if what != "storage" or (view and view[0] is not None) or not isinstance(count, int) or count < 0:
             raise FairlabError(f"{self.file} shares its arrays, which is not supported; save it again with torch.save")

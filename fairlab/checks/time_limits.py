@@ -1,4 +1,4 @@
-"""Time limit for foreign code, in any thread."""
+"""Time limit for third-party code, in any thread."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from contextlib import contextmanager
 
 
 class TooSlow(Exception):
-    """Error of code that exceeded its time limit."""
+    """Exception for code that exceeded its time limit."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`TooSlow` in the block if it exceeds the limit, at the thread's next Python step.
+    """Raise :class:`TooSlow` in a ``with`` block that exceeds the time limit.
 
-    A signal would only reach the main thread, and a separate process would need copies of all loaded objects. A single
-    call of compiled code is not interrupted; the limit takes effect when it returns.
+    The exception is raised at the thread's next Python instruction. A single call of compiled code is not interrupted;
+    the exception follows when the call returns. A signal would reach only the main thread, and a separate process would
+    need copies of all loaded objects.
 
     Args:
-        seconds: Maximum time inside the block.
+        seconds: Maximum duration of the block.
     """
     thread, lock, over = ctypes.c_ulong(threading.get_ident()), threading.Lock(), False
 

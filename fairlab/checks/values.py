@@ -1,7 +1,7 @@
 """Checks of configuration values against the annotations of the classes and functions that receive them.
 
-The signature of a class is the only definition of its arguments. A value that does not fit is reported here in one
-sentence, before any object is built.
+The signature of a class is the only definition of its arguments. A value that does not fit is reported in one sentence
+before any object is built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from fairlab.types import Bounds, FairlabError
 
 TARGET = "_target_"
-PARTIAL = "_partial_"  # true if a node is called later, with arguments not known yet
+PARTIAL = "_partial_"  # true if a node is called later with further arguments
 WORDS = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -28,23 +28,23 @@ WORDS = {
     bool: ("true or false", "true or false"),
     NoneType: ("null", "null"),
 }
-SHOWN = 80  # characters of a value
+SHOWN = 80  # maximum number of characters shown of a value
 Text = str | Literal[""]  # a text that may be empty
 
 
 class Node:
-    """Annotation of an object that a configuration names by its ``_target_``."""
+    """Annotation for an object that a configuration specifies by ``_target_``."""
 
 
 class Unread:
-    """Placeholder for an annotation whose names are imported for type checkers only; any value fits it."""
+    """Placeholder for an annotation that uses names imported only for type checkers. Any value fits it."""
 
 
 def target_of(node: Mapping[str, Any], key: str = "") -> Any:
-    """Return the class or function that a node names.
+    """Import the class or function that a configuration node specifies.
 
     Raises:
-        FairlabError: The name cannot be imported.
+        FairlabError: The target cannot be imported, or is not callable.
     """
     name, place = node[TARGET], f"{key}.{TARGET}" if key else TARGET
     try:
@@ -58,11 +58,11 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
 
 
 def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one sentence for each of a node's values that does not fit its target's signature.
+    """Yield one sentence for each value of a configuration node that does not fit the signature of the node's target.
 
     Args:
         key: Dotted key of the node; empty if it has no key.
-        node: Node in plain containers.
+        node: Node as plain containers.
 
     Raises:
         FairlabError: The target does not exist.
@@ -82,9 +82,9 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
-    """Return the parameter annotations of a class or function by name, and whether it takes other arguments too.
+    """Return the annotations of a callable's parameters, and whether it accepts other keyword arguments.
 
-    An annotation whose names are imported for type checkers only is ``Unread``.
+    An annotation that uses names imported only for type checkers is replaced by :class:`Unread`.
     """
     written_in: Any = target
     function = inspect.unwrap(written_in.__init__ if inspect.isclass(target) else target)
@@ -92,7 +92,7 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     takes_any = False
     try:
         parameters = inspect.signature(target).parameters.values()
-    except ValueError:  # for a function not written in Python
+    except ValueError:  # functions not written in Python can lack a signature
         return {}, True
     for parameter in parameters:
         takes_any |= parameter.kind is parameter.VAR_KEYWORD
@@ -110,14 +110,14 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
 
 
 def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]:
-    """Yield the reasons why a value does not fit an annotation, each a sentence that names the key.
+    """Yield one sentence, which names the key, for each reason why a value does not fit an annotation.
 
     Args:
         key: Dotted key of the value.
-        value: Value in plain containers.
-        hint: Annotation that the value has to fit.
-        nodes: Whether a mapping with a ``_target_`` is a node, whose target is imported; False for file content, which
-            imports no code.
+        value: Value as plain containers.
+        hint: Annotation that the value must fit.
+        nodes: Whether a mapping with ``_target_`` is a node whose target is imported. False for the content of files,
+            which must not import code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and takes_objects(hint):
@@ -137,8 +137,8 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
     elif _is_mapping(hint) and isinstance(value, Mapping):
         for name, one in value.items():
             if not nodes and arguments and arguments[0] is str and not isinstance(name, str):
-                yield f"{_below(key, name)} must be a text; put quotes around {shown(name)}"
-            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1], nodes)
+                yield f"{_nested_key(key, name)} must be a text; put quotes around {shown(name)}"
+            yield from faults(_nested_key(key, name), one, (arguments or (Any, Any))[1], nodes)
     elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         kinds = list(arguments or [Any])
         if origin is tuple and kinds[-1] is not Ellipsis and len(kinds) != len(value):
@@ -149,12 +149,16 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
             yield from faults(f"{key}[{number}]", one, kind, nodes)
     elif hint in (Any, object, Unread):
         yield from _faults_inside(key, value) if nodes else ()
-    elif not _is(value, hint):
+    elif not _has_plain_type(value, hint):
         yield _sentence(key, value, hint)
 
 
 def _faults_of_union(key: str, value: Any, hint: Any, nodes: bool) -> Iterator[str]:
-    """Yield the inner faults of the one alternative with the value's form, or else a sentence on all alternatives."""
+    """Yield the faults for a union type.
+
+    If exactly one alternative has the same form as the value (list or mapping), its faults are yielded. Otherwise, one
+    sentence lists all alternatives.
+    """
     tried = [(one, list(faults(key, value, one, nodes))) for one in get_args(hint)]
     if any(not found for _, found in tried):
         return
@@ -170,10 +174,10 @@ def _same_form(value: Any, hint: Any) -> bool:
 def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) -> Iterator[str]:
     hints = get_type_hints(hint, include_extras=True)
     for name in sorted(hint.__required_keys__ - set(value)):
-        yield f"{_below(key, name)} has no value; give {described(hints[name])}"
+        yield f"{_nested_key(key, name)} has no value; give {described(hints[name])}"
     for name, one in value.items():
         if name in hints:
-            yield from faults(_below(key, name), one, hints[name], nodes)
+            yield from faults(_nested_key(key, name), one, hints[name], nodes)
         else:
             within = f" in {key}" if key else ""
             near = nearest_known(name, hints)
@@ -181,21 +185,21 @@ def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) 
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
-    """Yield the faults of the nodes within a value that may be anything."""
+    """Yield the faults of the nodes inside a value of any type."""
     parts: Any = ()
     if isinstance(value, Mapping):
-        parts = ((_below(key, name), one) for name, one in value.items())
+        parts = ((_nested_key(key, name), one) for name, one in value.items())
     elif isinstance(value, list):
         parts = ((f"{key}[{number}]", one) for number, one in enumerate(value))
     for place, one in parts:
         yield from faults(place, one, Any)
 
 
-def _is(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a plain type; a number must be finite."""
+def _has_plain_type(value: Any, hint: Any) -> bool:
+    """Return whether a value has a plain type. Numbers must also be finite."""
     if get_origin(hint) is Literal:
         return any(type(value) is type(one) and value == one for one in get_args(hint))
-    if isinstance(value, int) and abs(value) > sys.maxsize:  # more than 64 bits, which arrays do not hold
+    if isinstance(value, int) and abs(value) > sys.maxsize:  # needs more than 64 bits, which arrays cannot store
         return False
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
@@ -217,7 +221,7 @@ def _in_bounds(value: Any, hint: Any) -> bool:
 
 
 def described(hint: Any) -> str:
-    """Describe in words the values that fit an annotation."""
+    """Describe in words which values fit an annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
@@ -225,9 +229,9 @@ def described(hint: Any) -> str:
             ranges = [_length(one) for one in arguments[1:] if isinstance(one, Bounds)]
         return " ".join([described(arguments[0]), *ranges])
     if origin is Literal:
-        return _or([shown(one) for one in arguments])
+        return _join_with_or([shown(one) for one in arguments])
     if origin in (Union, UnionType):
-        return _or([described(one) for one in arguments if one is not Any])
+        return _join_with_or([described(one) for one in arguments if one is not Any])
     if _is_list(hint):
         plural = WORDS.get(arguments[0], ("", ""))[1] if arguments else ""
         return f"a list of {plural}" if plural else "a list"
@@ -251,13 +255,16 @@ def _length(bounds: Bounds) -> str:
     return "that is not empty" if math.isinf(bounds.high) else f"that holds {bounds.low:g} to {bounds.high:,.0f}"
 
 
-def _or(words: Sequence[str]) -> str:
+def _join_with_or(words: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(words))
     return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
 
 
 def has_items(value: Any) -> bool:
-    """Return whether a value can be iterated; an array without dimensions cannot, although it has the method."""
+    """Return whether a value can be iterated.
+
+    An array without dimensions cannot, although it has ``__iter__``.
+    """
     try:
         iter(value)
     except TypeError:
@@ -266,7 +273,7 @@ def has_items(value: Any) -> bool:
 
 
 def nearest_known(name: str, known: Iterable[str]) -> str:
-    """Return words that name the known name most similar to a wrong one, or an empty string if no name is similar.
+    """Suggest the known name that is most similar to a wrong one, or return an empty string if none is similar.
 
     Example:
         >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
@@ -277,7 +284,7 @@ def nearest_known(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value in command-line form, on one line, truncated if long."""
+    """Format a value as on the command line, on one line, truncated to :data:`SHOWN` characters."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split()) or "an empty text"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
@@ -287,7 +294,7 @@ def _sentence(key: str, value: Any, hint: Any) -> str:
     return f"{key or 'the content'} must be {described(hint)}, not {shown(value)}"
 
 
-def _below(key: str, name: Any) -> str:
+def _nested_key(key: str, name: Any) -> str:
     return f"{key}.{name}" if key else str(name)
 
 
@@ -302,7 +309,7 @@ def _is_mapping(hint: Any) -> bool:
 
 
 def takes_objects(hint: Any) -> bool:
-    """Return whether an annotation allows more than plain values."""
+    """Return whether an annotation accepts values other than plain ones."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(takes_objects(one) for one in arguments)
@@ -312,7 +319,7 @@ def takes_objects(hint: Any) -> bool:
 
 
 def _is_object(hint: Any) -> bool:
-    """Return whether an annotation allows only objects, which code passes in, and None."""
+    """Return whether an annotation accepts only objects, which are passed by code, or None."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return all(one is NoneType or _is_object(one) for one in arguments)

@@ -1,1 +1,1 @@
-"""Item-by-item comparison of the results of any evaluation tool."""
+"""Item-by-item comparison of results from any evaluation tool."""

@@ -1,4 +1,4 @@
-"""Reading of other tools' JSON files, with limits on their size."""
+"""Size-limited reading of JSON files from other tools."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from fairlab.files import inside, read_bounded
 from fairlab.types import FairlabError
 
 LARGEST = 1 << 30  # maximum number of bytes of a file that is read as a whole
-LONGEST_LINE = 64 << 20  # bytes; samples with long prompts have longer lines than files of texts
+LONGEST_LINE = 64 << 20  # in bytes; samples with long prompts have long lines
 BYTE_ORDER_MARK = "\ufeff"
 
 
 def json_value(path: Path) -> Any:
-    """Return the JSON value of a file.
+    """Read the JSON value in a file.
 
     Raises:
-        FairlabError: the file is too large, cut off, or not JSON.
+        FairlabError: The file is too large, truncated or not JSON.
     """
     return parsed(read_bounded(path, LARGEST).removeprefix(BYTE_ORDER_MARK), str(path))
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object of a file.
+    """Read the JSON object in a file.
 
     Raises:
-        FairlabError: the file is too large or cut off, or does not contain a JSON object.
+        FairlabError: The file is too large or truncated, or does not contain a JSON object.
     """
     return as_object(json_value(path), str(path))
 
 
 def json_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON object of each line.
+    """Yield the JSON object on each line of a file.
 
     Raises:
-        FairlabError: a line is too long, cut off or not UTF-8, or does not contain a JSON object.
+        FairlabError: A line is too long, truncated or not UTF-8, or does not contain a JSON object.
     """
     with path.open("rb") as file:
         number = 0
@@ -54,10 +54,14 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def parsed(text: str, place: str) -> Any:
-    """Return the JSON value of a text.
+    """Parse a JSON text.
+
+    Args:
+        text: JSON text.
+        place: File, and line if there is one, to name in error messages.
 
     Raises:
-        FairlabError: the text is cut off or not JSON; the message names ``place``.
+        FairlabError: The text is truncated or not JSON.
     """
     try:
         return from_json(text)
@@ -68,8 +72,12 @@ def parsed(text: str, place: str) -> Any:
 def as_object(content: Any, place: str) -> dict[str, Any]:
     """Return a JSON value after checking that it is an object.
 
+    Args:
+        content: JSON value.
+        place: File, and line if there is one, to name in error messages.
+
     Raises:
-        FairlabError: the value is not an object; the message names ``place``.
+        FairlabError: The value is not an object.
     """
     if not isinstance(content, dict):
         raise FairlabError(f"{place} holds {type(content).__name__}, not an object; give a file of results")
@@ -77,28 +85,28 @@ def as_object(content: Any, place: str) -> dict[str, Any]:
 
 
 def part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return an object within an object, or an empty one if it is missing, because tools omit unknown values."""
+    """Return the object at a key of another object; empty if there is none, because tools omit unknown values."""
     found = content.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def parts(content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects in a list within an object, or an empty list if it is missing."""
+    """Return the objects in the list at a key of an object; empty if there is no list."""
     found = content.get(key)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def neighbour(path: Path, name: str) -> Path:
-    """Return the path of a file next to a file of results.
+    """Return the path of a file in the same folder as a results file.
 
     Raises:
-        FairlabError: the name, or a link with that name, leads to another folder.
+        FairlabError: The name, or a link with that name, leads to another folder.
     """
     return inside(path.parent, name, str(path))
 
 
 def beginning(path: Path, characters: int = 4096) -> str:
-    """Return the beginning of a text file, or an empty text if the file is not text."""
+    """Return the first characters of a text file, or an empty text if the file is not text."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             return file.read(characters)
@@ -107,7 +115,7 @@ def beginning(path: Path, characters: int = 4096) -> str:
 
 
 def number(value: Any) -> float | None:
-    """Return a score as a number, also for True, False and inspect's letters; None for any other value."""
+    """Convert a score to a number, including True, False and inspect's letters. Return None for any other value."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     if isinstance(value, str):
         return letters.get(value)

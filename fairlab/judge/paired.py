@@ -1,4 +1,4 @@
-"""Paired difference of two models, with interval, permutation test and smallest detectable difference."""
+"""Paired difference between two models, with interval, permutation test and smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ Array = NDArray[np.float64]
 EXACT_TO = 14  # largest number of units for which all sign flips are enumerated
 FLIPS = 10_000
 BATCH = 500
-NORMAL_FROM = 20_000  # number of units from which the distribution under random signs is approximated as normal
+NORMAL_FROM = 20_000  # number of units from which the sign-flip distribution is approximated by a normal one
 FEWEST = 8  # smallest number of units for which an interval is printed
 LEVEL, POWER = 0.05, 0.8
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Mean difference of two models over the same items.
+    """Mean difference between two models over the same items.
 
     Attributes:
-        difference: mean of the second model's scores minus the first model's.
-        low, high: bounds of the 95 % interval; nan with fewer than :data:`FEWEST` clusters.
-        inner: bounds of the 90 % interval, used for two one-sided tests at 5 %; nan in the same case.
-        p: two-sided p-value of the permutation test.
-        n: number of items.
-        units: number of clusters; the number of items if they are independent.
-        changed: number of items on which the two models' scores differ.
-        detectable: smallest difference that these items detect with 80 % power; nan if the interval is nan.
-        needed: number of items needed to detect the difference found; None if the difference is 0 or undefined.
+        difference: Mean of the second model's scores minus the first model's scores.
+        low, high: Bounds of the 95 % interval; nan if there are fewer than :data:`FEWEST` clusters.
+        inner: Bounds of the 90 % interval, which is used for two one-sided tests at 5 %; nan if ``low`` is nan.
+        p: Two-sided p-value of the permutation test.
+        n: Number of items.
+        units: Number of clusters, which is the number of items if items are independent.
+        changed: Number of items on which the two models have different scores.
+        detectable: Smallest difference that the test detects with 80 % power on these items; nan if ``low`` is nan.
+        needed: Number of items needed to detect the observed difference; None if the difference is 0 or there is no
+            interval.
     """
 
     difference: float
@@ -49,18 +50,18 @@ class PairedDifference:
 
 
 def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (), seed: int = 0) -> PairedDifference:
-    r"""Compare two models' scores (N,) on the same items.
+    r"""Compare the scores (N,) of two models on the same items.
 
     The interval is the cluster-robust t-interval of the mean difference over C clusters with sums :math:`s_c` and sizes
-    :math:`n_c`, :math:`\bar d \pm t_{C-1} \sqrt{C / (C - 1) \sum_c (s_c - \bar d n_c)^2} / N`. The p-value is from the
-    permutation test that exchanges the two models within clusters. With independent items and scores of 0 and 1, this
-    is McNemar's exact test.
+    :math:`n_c`, :math:`\bar d \pm t_{C-1} \sqrt{C / (C - 1) \sum_c (s_c - \bar d n_c)^2} / N`. The p-value is that of
+    the permutation test that exchanges the two models within clusters. For independent items with scores of 0 and 1,
+    this is McNemar's exact test.
 
     Args:
-        first: scores of the first model.
-        second: scores of the second model.
-        clusters: group of each item; empty for independent items.
-        seed: seed of the permutations.
+        first: Scores of the first model.
+        second: Scores of the second model.
+        clusters: Cluster of each item; empty for independent items.
+        seed: Random seed of the permutations.
 
     Source: Liang and Zeger 1986 (interval); Good 2005, "Permutation, Parametric, and Bootstrap Tests of Hypotheses",
     section 3.2 (test); Miller 2024, "Adding Error Bars to Evals", section 3.3 (clusters).
@@ -91,8 +92,8 @@ def clustered_error(sums: Array, sizes: Array) -> float:
     """Return the cluster-robust standard error of the mean over all items, for at least two clusters.
 
     Args:
-        sums: sum of each cluster's values, (C,).
-        sizes: number of values in each cluster, (C,).
+        sums: Sum of the values in each cluster, (C,).
+        sizes: Number of values in each cluster, (C,).
 
     Example:
         >>> round(clustered_error(np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4)), 4)  # deviation over root of 4
@@ -103,15 +104,15 @@ def clustered_error(sums: Array, sizes: Array) -> float:
 
 
 def sign_flip_p(sums: Array, seed: int = 0) -> float:
-    """Return the two-sided p-value of a zero mean under random signs of the clusters' sums.
+    """Return the two-sided p-value of a zero mean under random signs of the cluster sums.
 
-    If all sums have the same size, their signs have a binomial distribution, which is used exactly. Otherwise all sign
-    patterns are enumerated for at most :data:`EXACT_TO` nonzero sums. Up to :data:`NORMAL_FROM` sums, 10,000 patterns
-    are drawn, and the observed pattern is counted as one of them. Beyond that, the normal approximation is used.
+    If all sums have the same magnitude, the exact binomial distribution of their signs is used. Otherwise, all sign
+    patterns are enumerated for up to :data:`EXACT_TO` nonzero sums. For more sums, 10,000 patterns are drawn, and the
+    observed one is counted as well. From :data:`NORMAL_FROM` sums on, the normal approximation is used.
 
     Args:
-        sums: sum of the differences of each cluster, (C,).
-        seed: seed of the signs.
+        sums: Sum of the differences in each cluster, (C,).
+        seed: Random seed of the signs.
 
     Example:
         >>> sign_flip_p(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]))  # 2 / 2**5

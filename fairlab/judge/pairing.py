@@ -1,4 +1,4 @@
-"""Matching of the items that two runs share."""
+"""Matching of the items that two runs have in common."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Pairing:
     """Matched items of two runs.
 
     Attributes:
-        first, second: positions of the shared items in each run, in the same order.
-        by: key by which the items were matched: ``id`` or ``text``.
-        only_first, only_second: number of items that are in only one of the runs.
-        conflicts: number of items with the same identifier but different inputs, which are left out.
+        first, second: Positions of the matched items in each run, in the same order.
+        by: Key by which items were matched: ``id`` or ``text``.
+        only_first, only_second: Number of items that only the first or only the second run contains.
+        conflicts: Number of items with the same id but different inputs, which are left out.
     """
 
     first: list[int]
@@ -30,21 +30,21 @@ class Pairing:
 
 
 def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
-    """Match the items of two runs by identifier, or by input if identifiers do not refer to the same items.
+    """Match the items of two runs by id, or by input if the ids do not refer to the same items.
 
-    A shared identifier conflicts if both tools hashed the same kind of input and the hashes differ. If more than half
-    of the shared identifiers conflict, or none is shared, items are matched by their inputs.
+    An id conflicts if both tools hashed the same kind of input and the hashes differ. Items are matched by input if
+    more than half of the shared ids conflict, or if no id is shared.
 
     Raises:
-        FairlabError: the runs share no item.
+        FairlabError: The runs have no item in common.
     """
-    by_id = _joined(first, second, first.ids, second.ids, "id")
+    by_id = _match(first, second, first.ids, second.ids, "id")
     if _comparable(first.texts, second.texts):
         conflicting = {
             (a, b) for a, b in zip(by_id.first, by_id.second, strict=True) if first.texts[a] != second.texts[b]
         }
         if not by_id.first or 2 * len(conflicting) > len(by_id.first):
-            by_text = _joined(first, second, _numbered(first.texts), _numbered(second.texts), "text")
+            by_text = _match(first, second, _number_repeats(first.texts), _number_repeats(second.texts), "text")
             return _refuse_none(by_text, first, len(conflicting))
         kept = [pair for pair in zip(by_id.first, by_id.second, strict=True) if pair not in conflicting]
         by_id = Pairing(
@@ -54,12 +54,12 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
 
 
 def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether both runs kept inputs and hashed the same kind of content, as named before the colon."""
+    """Return whether both runs stored hashes of the same kind of input. The kind is the part before the colon."""
     return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
 
 
-def _numbered(texts: Sequence[str]) -> list[str]:
-    """Return keys that number items with the same input: the first, the second, and so on."""
+def _number_repeats(texts: Sequence[str]) -> list[str]:
+    """Append a running number to each text, so that repeated inputs have distinct keys."""
     seen: Counter[str] = Counter()
     keys = []
     for text in texts:
@@ -68,7 +68,7 @@ def _numbered(texts: Sequence[str]) -> list[str]:
     return keys
 
 
-def _joined(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: Sequence[str], by: str) -> Pairing:
+def _match(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: Sequence[str], by: str) -> Pairing:
     place = {key: k for k, key in enumerate(theirs)}
     shared = [(k, place[key]) for k, key in enumerate(mine) if key in place]
     return Pairing(

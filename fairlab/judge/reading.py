@@ -1,4 +1,4 @@
-"""Reading of any tool's results: choice of the reader for a file, and runs in files and folders."""
+"""Reading of results from any tool: selection of the reader for a file, and search for runs in folders."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def readers() -> list[ModuleType]:
 
 
 def read_tool_runs(place: str | Path) -> list[ToolRun]:
-    """Return all runs in a file or below a folder, at least one, in order of their files.
+    """Read all runs in a file, or in a folder and its subfolders, in order of their files. At least one must exist.
 
     Raises:
-        FairlabError: the place does not exist, contains a link that leads out of it or no run of a known tool, or a
-            file is damaged.
+        FairlabError: The file or folder does not exist, contains a link that leads out of it, or contains no run of a
+            supported tool; or a file is damaged.
     """
     runs = find_tool_runs(place)
     path = Path(place)
@@ -47,21 +47,21 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
 
 
 def find_tool_runs(place: str | Path) -> list[ToolRun]:
-    """Return all runs in a file or below a folder, in order of their files; empty if there are none.
+    """Read all runs in a file, or in a folder and its subfolders, in order of their files; empty if there are none.
 
     Raises:
-        FairlabError: the place does not exist, contains a link that leads out of it, or a file is damaged.
+        FairlabError: The file or folder does not exist or contains a link that leads out of it, or a file is damaged.
     """
     path = Path(place)
     if not path.exists():
         raise FairlabError(f"{place} does not exist; give a file of results, or a folder of them")
     if path.is_dir():
         check_folder(path)
-    return [_read(file, reader) for file, reader in _recognised(path)]
+    return [_read(file, reader) for file, reader in _recognised_files(path)]
 
 
 def _read(file: Path, reader: ModuleType) -> ToolRun:
-    """Read a file, naming it in any error."""
+    """Read a file, and name it in any error message."""
     try:
         run: ToolRun = reader.read(file)
     except FairlabError as error:
@@ -69,8 +69,8 @@ def _read(file: Path, reader: ModuleType) -> ToolRun:
     return run
 
 
-def _recognised(path: Path) -> Iterator[tuple[Path, ModuleType]]:
-    """Yield the files that some reader recognises, each with the reader, without following links."""
+def _recognised_files(path: Path) -> Iterator[tuple[Path, ModuleType]]:
+    """Yield each file that a reader recognises, together with the reader. Links are not followed."""
     for file in [path] if path.is_file() else _files(path):
         reader = next((one for one in readers() if one.recognises(file)), None)
         if reader is not None:

@@ -1,4 +1,4 @@
-"""Scores of single items from the output of an evaluation tool."""
+"""Scores of single items, as read from the output of an evaluation tool."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class TaskScores:
     """Scores of one model on the N items of a task, by one metric.
 
     Attributes:
-        task: name of the task.
-        metric: name of the metric.
-        ids: identifiers of the items, without repetition.
-        texts: hashes of the items' inputs, each as ``KIND:HASH``, in the order of ``ids``; empty if the tool kept no
-            inputs. Different kinds are hashes of different things, such as a document and a prompt.
-        values: scores, (N,).
-        clusters: group of each item, such as the passage that its question is about; empty if there are no groups.
-        higher_is_better: direction of the metric; None if the tool does not state it.
-        reported: aggregate that the tool itself reported; None if it reported none.
-        settings: settings other than the model that the scores depend on: template, shots, version of the task.
+        task: Name of the task.
+        metric: Name of the metric.
+        ids: Distinct ids of the items.
+        texts: Hash of each item's input, as ``KIND:HASH``; empty if the tool stored no inputs. The kind states what was
+            hashed, such as the document or the prompt.
+        values: Scores, (N,).
+        clusters: Group of each item, such as the passage that a question is about; empty if there are no groups.
+        higher_is_better: Whether higher scores are better; None if the tool does not state it.
+        reported: Aggregate score that the tool itself reported; None if it reported none.
+        settings: Settings other than the model on which the scores depend: template, shots, version of the task.
     """
 
     task: str
@@ -44,20 +44,20 @@ class TaskScores:
 
     @property
     def mean(self) -> float:
-        """Return the mean score over the items."""
+        """Return the mean score over all items."""
         return float(self.values.mean())
 
 
 @dataclass(frozen=True)
 class ToolRun:
-    """Scores of one model from an evaluation tool.
+    """Scores of one model, as reported by an evaluation tool.
 
     Attributes:
-        name: name of the model.
-        tool: name and version of the tool.
-        place: file that the scores were read from.
-        tasks: scores by task and metric.
-        left_out: tasks and metrics of the file that hold no scores of items, with the reason.
+        name: Name of the model.
+        tool: Name and version of the tool.
+        place: File from which the scores were read.
+        tasks: One entry per task and metric.
+        left_out: Tasks and metrics in the file without item scores, with the reasons.
     """
 
     name: str
@@ -73,16 +73,16 @@ def item_scores(
     rows: Sequence[tuple[str, float, str, str]],
     **more: object,
 ) -> TaskScores:
-    """Return scores with one value per item: the mean if an item was answered several times.
+    """Collect scores with one value per item. Several answers to an item are averaged.
 
     Args:
-        task: name of the task.
-        metric: name of the metric.
-        rows: identifier, score, hash of the input and group of each answer; the last two may be empty.
-        more: further attributes of :class:`TaskScores`.
+        task: Name of the task.
+        metric: Name of the metric.
+        rows: Item id, score, input hash and group of each answer; the hash and the group can be empty.
+        more: Other attributes of :class:`TaskScores`.
 
     Raises:
-        FairlabError: there are no rows, a score is not finite, or an identifier belongs to several items.
+        FairlabError: There are no rows, a score is not finite, or several items have the same id.
     """
     if not rows:
         raise FairlabError(f"{task} contains no item with a score by {metric}; choose another metric")
@@ -100,7 +100,7 @@ def item_scores(
             )
     texts = tuple(answers[0][2] for answers in grouped.values())
     clusters = tuple(answers[0][3] for answers in grouped.values())
-    if any(clusters):  # an item without a group is its own group
+    if any(clusters):  # an item without a group forms its own group
         clusters = tuple(group or f"item {name}" for group, name in zip(clusters, grouped, strict=True))
     return TaskScores(
         task,
@@ -114,7 +114,7 @@ def item_scores(
 
 
 def text_hash(text: str) -> str:
-    """Return a short hash for comparing the inputs of two tools, ignoring white space at both ends.
+    """Return a short hash of an input, for matching the items of two tools. Surrounding white space is ignored.
 
     Example:
         >>> text_hash(" What is 1 plus 1?") == text_hash("What is 1 plus 1?")

@@ -1,4 +1,4 @@
-"""Verdicts on paired scores: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
+"""Verdicts on paired scores: adjusted p-values, equivalence within a margin, and ranks with ties."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """Comparison of two runs on one task by one metric.
+    """Comparison of two runs on one task and metric.
 
     Attributes:
-        task, metric: names of the task and the metric.
-        first, second: names of the two models; differences are the second minus the first.
-        value_first, value_second: mean scores over the shared items.
-        found: paired difference, with interval, p-value and power.
-        pairing: how the items were matched, and how many were left out.
-        p_adjusted: p-value adjusted for all requested comparisons.
-        differing: settings in which the two runs differ, each as ``name: first and second``.
-        higher_is_better: direction of the metric; None if unknown.
-        margin: largest difference that counts as equal; None if no margin was given.
+        task, metric: Names of the task and the metric.
+        first, second: Names of the two models. Differences are second minus first.
+        value_first, value_second: Mean scores over the matched items.
+        found: Paired difference, with interval, p-value and power.
+        pairing: Matched items, and the number of items that were left out.
+        p_adjusted: P-value adjusted for all comparisons of the :class:`Judgement`.
+        differing: Settings in which the two runs differ, each as ``name: first and second``.
+        higher_is_better: Whether higher scores are better; None if unknown.
+        margin: Largest difference that counts as equal; None if no margin was given.
     """
 
     task: str
@@ -58,12 +58,15 @@ class PairVerdict:
 
     @property
     def differs(self) -> bool:
-        """Return whether the two models differ beyond chance, by the adjusted p-value."""
+        """Return whether the two models differ significantly, by the adjusted p-value."""
         return self.p_adjusted < LEVEL
 
     @property
     def better(self) -> str:
-        """Return the name of the better model; empty if neither is better beyond chance or the direction is unknown."""
+        """Return the name of the better model.
+
+        The name is empty if the difference is not significant, or if it is unknown whether higher scores are better.
+        """
         if not self.differs or self.higher_is_better is None:
             return ""
         return self.second if (self.found.difference > 0) == self.higher_is_better else self.first
@@ -72,8 +75,9 @@ class PairVerdict:
     def equivalent(self) -> bool:
         """Return whether two one-sided tests at 5 % show that the difference is within the margin.
 
-        If no item differs, the intervals have no width. The share of items that may differ is then at most 3 / n (the
-        rule of three), each by at most 1, for scores between 0 and 1.
+        If the models have equal scores on all items, the interval has no width. In this case, the proportion of items
+        with different scores is taken to be at most 3 / n (the rule of three), and each difference to be at most 1,
+        which is true for scores between 0 and 1.
         """
         if self.margin is None:
             return False
@@ -83,18 +87,18 @@ class PairVerdict:
 
     @property
     def sentence(self) -> str:
-        """Return one sentence on the size of the difference and on whether it could be due to chance."""
+        """Return one sentence on the size of the difference and on whether it is significant."""
         return self.said(self.first, self.second)
 
     def said(self, first: str, second: str) -> str:
-        """Return the sentence with other names of the two models."""
+        """Return the sentence with other names for the two models."""
         found = self.found
         size = f"{second} less {first}: {found.difference:+.3g}"
         size += f" [{found.low:+.3g}, {found.high:+.3g}]" if math.isfinite(found.low) else " (too few for an interval)"
         equal = "" if self.margin is None else f" within the margin of {self.margin:g}"
         equal = f", and is{'' if self.equivalent else ' not shown to be'}{equal}" if equal else ""
         if not found.changed:
-            return f"{size}; the two give the same score on all {_counted(found.n, 'item')}{equal}."
+            return f"{size}; the two give the same score on all {_count_text(found.n, 'item')}{equal}."
         if self.differs:
             better = f"; {first if self.better == self.first else second} is better" if self.better else ""
             return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
@@ -109,13 +113,13 @@ class PairVerdict:
 
 @dataclass(frozen=True)
 class Judgement:
-    """All pairs of runs, compared on every task and metric that they share.
+    """Comparison of all pairs of runs, on all tasks and metrics that both runs of a pair have.
 
     Attributes:
-        runs: the runs that were compared.
-        verdicts: one entry per task, metric and pair of runs.
-        adjustment: method that adjusted the p-values.
-        skipped: tasks and metrics that only one run has.
+        runs: Runs that were compared.
+        verdicts: One entry per task, metric and pair of runs.
+        adjustment: Method that adjusted the p-values.
+        skipped: Tasks and metrics that only one run of a pair has.
     """
 
     runs: Sequence[ToolRun]
@@ -124,15 +128,15 @@ class Judgement:
     skipped: Sequence[str]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per verdict."""
+        """Return a table with one row per verdict."""
         return frame_of([_row(verdict) for verdict in self.verdicts])
 
     def ranks(self) -> list[tuple[str, str, str, int, int]]:
-        """Return the task, the metric, the model, and the best and worst rank that the model may have.
+        """Return the task, the metric, the model, and the model's best and worst possible rank.
 
-        A model's best rank follows from the number of models that are better beyond chance, and its worst rank from the
-        number that are not worse beyond chance. Models with overlapping ranks cannot be distinguished. Metrics without
-        a direction have no ranks.
+        The best rank follows from the number of models that are significantly better, and the worst rank from the
+        number that are not significantly worse. Models with overlapping ranks cannot be distinguished. Metrics for
+        which it is unknown whether higher is better have no ranks.
         """
         found = []
         for task, metric in dict.fromkeys((verdict.task, verdict.metric) for verdict in self.verdicts):
@@ -152,17 +156,17 @@ class Judgement:
 
 
 def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None = None, seed: int = 0) -> Judgement:
-    """Compare runs pairwise on every task and metric that both runs of a pair have.
+    """Compare runs pairwise on all tasks and metrics that both runs of a pair have.
 
     Args:
-        runs: at least two runs; a name that occurs twice is extended by the name of its file.
-        adjust: ``holm`` limits the probability of any false finding; ``bh`` limits the expected share of false findings
-            (Benjamini and Hochberg 1995).
-        margin: largest difference that counts as equal, in units of the metric.
-        seed: seed of the permutations.
+        runs: At least two runs. If a name occurs several times, the name of the file is added.
+        adjust: Method that adjusts p-values. ``holm`` limits the probability of any false positive, and ``bh`` the
+            expected proportion of false positives (Benjamini and Hochberg 1995).
+        margin: Largest difference that counts as equal, in the unit of the metric.
+        seed: Random seed of the permutations.
 
     Raises:
-        FairlabError: a value is wrong, or no two runs share a task and a metric.
+        FairlabError: An argument is invalid, or no two runs share a task and a metric.
     """
     if adjust not in ADJUSTMENTS:
         raise FairlabError(f"adjust must be {' or '.join(ADJUSTMENTS)}, not '{adjust}'")
@@ -170,7 +174,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
         raise FairlabError("a single run cannot be compared; give at least two")
-    named = _distinct(runs)
+    named = _make_distinct(runs)
     verdicts, skipped = [], []
     for first, second in combinations(named, 2):
         mine = {(scores.task, scores.metric): scores for scores in first.tasks}
@@ -180,7 +184,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
             _verdict(first, second, scores, theirs[key], margin, seed) for key, scores in mine.items() if key in theirs
         ]
     if not verdicts:
-        raise FairlabError(f"{named[0].place} and {named[1].place} share no task and metric; {_offered(named)}")
+        raise FairlabError(f"{named[0].place} and {named[1].place} share no task and metric; {_task_names(named)}")
     adjusted = ADJUSTMENTS[adjust][1]([verdict.found.p for verdict in verdicts])
     verdicts = [replace(one, p_adjusted=float(p)) for one, p in zip(verdicts, adjusted, strict=True)]
     return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], sorted(set(skipped)))
@@ -204,7 +208,7 @@ def _verdict(
         pairing,
         math.nan,
         tuple(
-            f"{name}: {_shown(mine.settings.get(name))} and {_shown(theirs.settings.get(name))}"
+            f"{name}: {_format_setting(mine.settings.get(name))} and {_format_setting(theirs.settings.get(name))}"
             for name in {**mine.settings, **theirs.settings}
             if mine.settings.get(name) != theirs.settings.get(name)
         ),
@@ -213,8 +217,8 @@ def _verdict(
     )
 
 
-def _distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
-    """Return the runs with distinct names, adding the names of folder and file if two models have the same name."""
+def _make_distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
+    """Return the runs with distinct names. Equal names are extended by the names of the folder and file."""
     names = [run.name for run in runs]
     longer = [
         run
@@ -228,14 +232,14 @@ def _distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
     ]
 
 
-def _offered(runs: Sequence[ToolRun]) -> str:
+def _task_names(runs: Sequence[ToolRun]) -> str:
     return "; ".join(
         f"{run.name} has {', '.join(sorted({f'{scores.task}/{scores.metric}' for scores in run.tasks})[:5])}"
         for run in runs[:2]
     )
 
 
-def _shown(value: str | None) -> str:
+def _format_setting(value: str | None) -> str:
     if value is None:
         return "none"
     return repr(value if len(value) <= 60 else f"{value[:57]}...")
@@ -270,7 +274,7 @@ def _row(verdict: PairVerdict) -> dict[str, object]:
 
 
 def _lines(judgement: Judgement) -> list[str]:
-    """Return the lines of the report: warnings first, then one paragraph per verdict, then the ranks."""
+    """Return the lines of the report: names, warnings, verdicts and ranks."""
     letter = {run.name: letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
@@ -282,7 +286,7 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
     for one in judgement.verdicts:
         first, second = letter[one.first], letter[one.second]
-        items = _counted(one.found.n, "item") + (
+        items = _count_text(one.found.n, "item") + (
             f" in {one.found.units} groups" if one.found.units < one.found.n else ""
         )
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
@@ -297,7 +301,7 @@ def _lines(judgement: Judgement) -> list[str]:
 
 
 def letters(place: int) -> str:
-    """Return A to Z, then AA, AB and so on."""
+    """Return a label for an index: A to Z, then AA, AB and so on."""
     return (letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
@@ -305,18 +309,20 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
     pairing, pair = verdict.pairing, f"{letter[verdict.first]} and {letter[verdict.second]}, {verdict.task}"
     warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
     if pairing.only_first or pairing.only_second:
-        alone = f"{_counted(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
+        alone = (
+            f"{_count_text(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
+        )
         warned.append(f"left out of {pair}: {alone}")
     if pairing.conflicts:
         warned.append(
-            f"left out of {pair}: {_counted(pairing.conflicts, 'item')} with the same identifier and another input"
+            f"left out of {pair}: {_count_text(pairing.conflicts, 'item')} with the same identifier and another input"
         )
     if pairing.by == "text":
         warned.append(f"items of {pair} were joined by their input, since identifiers do not mean the same items")
     if verdict.found.units < FEWEST:
-        warned.append(f"{pair}: {_counted(verdict.found.units, 'independent item')} shared, too few for an interval")
+        warned.append(f"{pair}: {_count_text(verdict.found.units, 'independent item')} shared, too few for an interval")
     return warned
 
 
-def _counted(count: int, name: str) -> str:
+def _count_text(count: int, name: str) -> str:
     return f"{count} {name}{'s' * (count != 1)}"

@@ -1,1 +1,1 @@
-"""Reports: tables, plots and cards, which are made only from records."""
+"""Reports made from records: pages, tables, plots and cards."""

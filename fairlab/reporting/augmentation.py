@@ -43,10 +43,10 @@ LONGEST = 2000  # maximum number of characters shown of a text
 
 
 def write_quality_report(record: Record, manifest: Manifest) -> Path:
-    """Write ``report.html``: polarity accuracy, rejected rows with reasons, and examples with highlighted changes."""
+    """Write ``report.html`` with polarity accuracy, rejected rows and example rows with highlighted changes."""
     folder = record.folder
     rows = [[name, f"{count:,}"] for name, count in manifest.rows().items()]
-    examples = [_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest)]
+    examples = [_example(row, manifest.made_by["field"]) for row in _example_rows(folder, manifest)]
     sections: list[Section | None] = [
         Section("Rows", [PageTable(["outcome", "rows"], rows)]),
         _sizes(record, manifest) or _quality(record, manifest),
@@ -62,7 +62,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
 
 
 def _lead(record: Record, manifest: Manifest) -> list[Block]:
-    """Return the source of the texts, the row counts, and the notes to read first."""
+    """Return the first blocks of the page: the source of the texts, the row counts and the warnings."""
     counts = manifest.rows()
     sentence = f"{counts['written']:,} rows were made from {counts['read']:,}; {counts['rejected']:,} were rejected."
     lines = [
@@ -76,7 +76,7 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
 
 
 def _sizes(record: Record, manifest: Manifest) -> Section | None:
-    """Return the rows per member and a note on the data's size, or None unless biasers expanded the data."""
+    """Return the section with the number of rows per biaser or subgroup; None if the augmentation has neither."""
     if "inject" in manifest.made_by:
         return Section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}
@@ -88,7 +88,7 @@ def _sizes(record: Record, manifest: Manifest) -> Section | None:
 
 
 def _versions(manifest: Manifest) -> list[Block]:
-    """Return the number of versions per subgroup for an injection of identities."""
+    """Return the number of versions per subgroup, for texts into which identities were injected."""
     rows = [[name.removeprefix(TO), f"{n:,}"] for name, n in manifest.counts.items() if name.startswith(TO)]
     found: list[Block] = [PageTable(["subgroup", "versions"], rows)]
     if FLAGGED in manifest.reasons:
@@ -113,7 +113,7 @@ def _searched(record: Record) -> Section:
 
 
 def _shortcuts(record: Record) -> list[Block]:
-    """Return the objective and negations per round, and the association of negations with labels before and after."""
+    """Return the blocks on RAZOR: the values per round, and the association between negations and labels."""
     probed = any("gain" in row for row in record.history)
     of_rounds: list[Row] = [
         [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
@@ -142,7 +142,10 @@ def _shortcuts(record: Record) -> list[Block]:
 
 
 def _perturbed(record: Record, manifest: Manifest) -> list[Block]:
-    """Return shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
+    """Return the share of perturbed rows per axis, and the number of texts per attribute before and after.
+
+    Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", table 13 and figure 2.
+    """
     shares: list[Row] = [
         [reading.subset, measured(reading.value, reading.low, reading.high, ".1f"), f"{reading.n:,}"]
         for reading in record.readings
@@ -187,7 +190,7 @@ def _reasons(manifest: Manifest) -> Block:
 
 
 def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
-    """Yield a few rejected rows for each reason, taken from the beginning of each file."""
+    """Yield up to :data:`REJECTS` rejected rows for each reason, from the beginning of each file."""
     left = dict.fromkeys(manifest.reasons, REJECTS)
     for name in manifest.files("rejected"):
         for row in islice(_rows(folder / name), 1000):
@@ -198,8 +201,8 @@ def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
             return
 
 
-def _spread(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    """Yield example rows from the beginning of files that are spread evenly over the data."""
+def _example_rows(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
+    """Yield example rows from the beginning of several files, which are spread evenly over the dataset."""
     names = manifest.files("data")
     names = names[:: max(1, len(names) // EXAMPLES)][:EXAMPLES]
     each = -(-EXAMPLES // max(1, len(names)))
@@ -226,7 +229,7 @@ def _text(row: dict[str, Any], field: str | list[str]) -> str:
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> Change:
-    """Return a source text and its versions, with deleted text struck out and inserted text marked."""
+    """Return a source text with its versions, in which deletions are struck out and insertions are marked."""
     source = source[:LONGEST]
     return Change(title, source, [(name, _pieces(source, text[:LONGEST])) for name, text in versions.items()])
 

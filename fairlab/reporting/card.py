@@ -20,7 +20,7 @@ HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 
 def model_card(record: Record, licence: Licence = None) -> str:
-    """Return the Markdown card of a trained encoder: its name, training, measurements and limits.
+    """Return the Markdown card of a trained encoder, with its training, readings and limits.
 
     Args:
         record: Record of the run that trained the encoder.
@@ -77,24 +77,24 @@ def model_card(record: Record, licence: Licence = None) -> str:
 
 
 def citation_lines(citations: Iterable[str]) -> list[str]:
-    """Return the citation section of a card; empty if there are no citations.
+    """Return the lines of a card's citation section; empty if there are no citations.
 
     Args:
-        citations: BibTeX entries, or sentences that credit the authors of a part.
+        citations: BibTeX entries, or sentences that credit the authors of a component.
     """
     found = [f"```bibtex\n{one}\n```" if one.startswith("@") else one for one in dict.fromkeys(citations)]
     return ["## Citation", "", *(line for one in found for line in (one, ""))] if found else []
 
 
 def _citations(record: Record) -> list[str]:
-    """Return the citations of a run: its method, then its benchmarks."""
+    """Return the citations of the method and the benchmarks of a run."""
     method = record.provenance["method"].get("citation")
     told = [description(reading) for reading in record.readings]
     return [*([method] if method else []), *(found.citation.strip() for found in told if found and found.citation)]
 
 
 def _head(record: Record, name: str, licence: Licence) -> str:
-    """Return the YAML metadata block that the hub reads from a card."""
+    """Return the YAML metadata of the card, which the hub reads."""
     from huggingface_hub import ModelCardData
 
     library, task, tags = "sentence-transformers", "sentence-similarity", ["fairness", "debiasing"]
@@ -121,11 +121,11 @@ def _ideal(reading: Reading) -> str:
 
 
 def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | None:
-    """Return headline readings as entries of the hub's ``model-index``, or None if there are no headline readings.
+    """Convert headline readings to entries of the hub's ``model-index``. Return None if there are no headline readings.
 
     Args:
         readings: Readings of one model.
-        task: Task of the model, by the hub's name.
+        task: Name of the model's task on the hub.
     """
     from huggingface_hub import EvalResult
 
@@ -146,12 +146,14 @@ def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | N
 
 
 def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
-    """Return a model's card with later readings in its ``model-index``, replacing older entries for the same readings.
+    """Return a model card with readings added to its ``model-index``.
+
+    The readings replace older entries for the same quantities.
 
     Args:
-        card: Text of the card.
+        card: Text of the model card.
         readings: Readings of the model.
-        name: Name of the model, used if the card gives no name.
+        name: Name of the model, used if the card does not name it.
     """
     from huggingface_hub import ModelCard
 
@@ -166,5 +168,5 @@ def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
 
 
 def is_hub_name(name: str) -> bool:
-    """Check whether a model's name is a name on the hub rather than the path of a folder."""
+    """Return whether the name of a model is a name on the hub, instead of the path of a folder."""
     return HUB_NAME.fullmatch(name) is not None and not Path(name).exists()

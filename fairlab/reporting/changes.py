@@ -1,4 +1,4 @@
-"""Changes between two models: a forest plot of differences with their intervals."""
+"""Forest plot of the differences between two models, with intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ NOTE = (
 
 
 def what_changed(record: Record) -> Section | None:
-    """Return the section of all comparisons by question, with headline readings first, or None without comparisons."""
+    """Return the section with all comparisons by question; None if there are no comparisons.
+
+    Headline readings come first.
+    """
     found = shifts(record)
     if not found:
         return None
@@ -37,7 +40,7 @@ def what_changed(record: Record) -> Section | None:
 
 
 def forest(record: Record, found: Sequence[Shift]) -> PageTable:
-    """Return a table of changes by question, with values, difference, plot position and p-value."""
+    """Return a table of changes by question, with values, difference, plot and p-value."""
     pairs = {one.comparison.phase for one in found}
     several = len(pairs) > 1
     named = ["first", "second"] if several else list(phases_of(found[0].comparison.phase))
@@ -67,13 +70,17 @@ def _value(record: Record, reading: Reading) -> PageCell:
 
 
 def hover(reading: Reading) -> str:
-    """Return a reading's meaning, unit, ideal value, bounds and key in ``metrics.json``, as the text shown on hover."""
+    """Return the tooltip of a reading: its meaning, unit, ideal value, bounds and key in ``metrics.json``."""
     ideal = "" if reading.ideal is None else f"ideal {reading.ideal:g}"
     scale = ", ".join(filter(None, (reading.unit, ideal, bounds(reading))))
     return "\n".join(filter(None, (meaning(reading), scale, key(reading))))
 
 
 def in_words(column: str) -> PageCell:
-    """Return the title of a reading from its key without the phase; its meaning and key appear on hover."""
+    """Return a cell with the title of a reading and a tooltip.
+
+    Args:
+        column: Key of the reading without the phase. Any other text is shown unchanged.
+    """
     found = bare(column)
     return PageCell(column) if found is None else PageCell(title(found), hover=hover(found))

@@ -1,6 +1,6 @@
-"""SVG drawings for pages, which need no script: lines, points with intervals, steps, and small multiples.
+"""SVG charts that work without scripts: lines, points with intervals, steps, and small multiples.
 
-Colours are CSS classes defined in ``templates/page.css``, so that drawings also work on dark and printed pages.
+Colours are CSS classes defined in ``templates/page.css``, so that charts also work on dark and printed pages.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
 LETTER = 6.2  # width of one letter of a tick label
-LINE, NAMED_LINE = 22, 36  # height of a line with its name to the left, and with its name above
-MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum letters of a name to the left of its line, and above it
+LINE, NAMED_LINE = 22, 36  # height of a line whose name is to the left of it, and of one whose name is above it
+MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum length of a name to the left of its line, and of one above it
 Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Points that share a name.
+    """Series of points in a chart.
 
     Attributes:
-        name: Name in the legend; empty for no entry in the legend.
+        name: Name in the legend; empty for no legend entry.
         x, y: Coordinates of the points.
-        kind: ``line``, ``dots``, ``both`` or ``steps``.
-        colour: Number of the colour; None is grey.
+        kind: Type of the series: ``line``, ``dots``, ``both`` or ``steps``.
+        colour: Number of the colour; None for grey.
         low, high: Bounds of an interval of y around each point; empty if there are no intervals.
-        texts: Text shown when the pointer is on each point.
+        texts: Tooltip of each point.
         dashed: Whether the line is dashed.
         size: Radius of the dots.
-        labels: Short text drawn next to each dot; empty if there is none.
+        labels: Short text drawn next to each dot; empty for no labels.
     """
 
     name: str
@@ -54,24 +54,24 @@ class Marks:
 
     @property
     def shade(self) -> str:
-        """Return the CSS class of the colour."""
+        """Return the CSS class for the colour."""
         return "grey" if self.colour is None else f"k{self.colour % COLOURS}"
 
     @property
     def swatch(self) -> str:
-        """Return the CSS classes of the points' symbol in the legend."""
+        """Return the CSS classes for the symbol in the legend."""
         return f"dot {self.shade}" if self.kind == "dots" else f"line {self.shade}{' dashed' * self.dashed}"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Panel with marks on one pair of axes.
+    """Chart panel with one pair of axes.
 
     Attributes:
-        title: Title above the axes; the page breaks it into lines.
-        marks: Marks to draw, later ones on top.
-        x, y: Titles of the axes.
-        x_held, y_held: Values that the range of the axis must include, such as 0, or the values of another panel.
+        title: Title above the axes; the page wraps it.
+        marks: Series to draw; later ones are drawn on top.
+        x, y: Labels of the axes.
+        x_held, y_held: Values that the range of the axis must include, such as 0 or the values of another panel.
     """
 
     title: str
@@ -84,10 +84,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Values of one reading under several names, one line each, with their 95 % intervals.
+    """Panel that compares one reading between models, with one line and one 95 % interval per model.
 
     Attributes:
-        title: Title of the panel; the page breaks it into lines.
+        title: Title of the panel; the page wraps it.
         names: Name of each line, from the top.
         values: Value of each line.
         low, high: Bounds of each interval; nan if there is no interval.
@@ -104,7 +104,13 @@ class Estimates:
 
 @dataclass(frozen=True)
 class Slice:
-    """One part of a whole: its name, its size, and the text shown when the pointer is on it."""
+    """Segment of a stacked bar.
+
+    Attributes:
+        name: Name of the segment.
+        size: Size of the segment, in the same unit for all segments.
+        text: Tooltip and legend entry of the segment.
+    """
 
     name: str
     size: float
@@ -112,13 +118,13 @@ class Slice:
 
 
 def figure(panels: Sequence[Panel], note: str = "") -> Figure:
-    """Return panels side by side under one legend; a legend with a single name is left out."""
+    """Return panels side by side with a common legend. The legend is left out if it would have a single entry."""
     legend = dict.fromkeys((one.name, one.swatch) for panel in panels for one in panel.marks if one.name)
     return Figure([Drawn(panel.title, drawn(panel)) for panel in panels], list(legend) if len(legend) > 1 else [], note)
 
 
 def drawn(panel: Panel) -> Markup:
-    """Return a panel as SVG."""
+    """Draw a panel as SVG."""
     x_range = _range([value for one in panel.marks for value in one.x], panel.x_held)
     y_range = _range([v for one in panel.marks for part in (one.y, one.low, one.high) for v in part], panel.y_held)
     x_ticks, y_ticks = ticks(*x_range), ticks(*y_range)
@@ -135,7 +141,7 @@ def drawn(panel: Panel) -> Markup:
 
 @dataclass(frozen=True)
 class _Inner:
-    """Plot area between the axes, and the positions of values in it."""
+    """Plot area between the axes, which converts values to coordinates."""
 
     x_range: Bounds
     y_range: Bounds
@@ -151,7 +157,12 @@ class _Inner:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round values within a range, at most ``most`` of them.
+    """Return round values within a range, for the ticks of an axis.
+
+    Args:
+        low: Lower end of the range.
+        high: Upper end of the range.
+        most: Maximum number of ticks.
 
     Example:
         >>> ticks(0, 1)
@@ -166,7 +177,10 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
-    """Return the range of the values with a margin, which is left out on the side of a required 0."""
+    """Return the range of an axis: the range of the values with a margin at both ends.
+
+    There is no margin at an end that is 0 if 0 is a required value.
+    """
     found = [float(value) for value in (*values, *held) if math.isfinite(value)]
     low, high = min(found, default=0.0), max(found, default=1.0)
     if low == high:
@@ -213,7 +227,7 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
 
 
 def _steps(points: Sequence[Bounds]) -> list[Bounds]:
-    """Return the corners of a step line that moves horizontally first, then vertically."""
+    """Return the corners of a step line, which moves first horizontally and then vertically."""
     corners = [points[0]]
     for x, y in points[1:]:
         corners += [(x, corners[-1][1]), (x, y)]
@@ -221,14 +235,14 @@ def _steps(points: Sequence[Bounds]) -> list[Bounds]:
 
 
 def small_multiples(panels: Sequence[Estimates], note: str = "") -> Figure:
-    """Return one panel per reading, all with the same lines in the same order."""
+    """Return a figure with one panel per reading. All panels have the same lines in the same order."""
     return Figure([Drawn(panel.title, _estimates(panel)) for panel in panels], note=note)
 
 
 def _estimates(panel: Estimates) -> Markup:
-    """Draw each line's interval and value, and the ideal value as a dashed line.
+    """Draw the value and interval of each line, and a dashed line at the ideal value.
 
-    Names are to the left of their lines, or above them if any name is long.
+    Names are printed to the left of the lines or, if any name is long, above the lines.
     """
     longest = max(map(len, panel.names), default=1)
     above = longest > MOST_BESIDE
@@ -267,7 +281,7 @@ def _estimates(panel: Estimates) -> Markup:
 
 
 def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
-    """Return one bar divided into parts by size; there must not be more parts than colours."""
+    """Return a stacked bar. There must not be more segments than colours."""
     width, height = 960, 36
     root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
     total, x = sum(part.size for part in parts) or 1.0, 0.0

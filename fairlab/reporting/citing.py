@@ -1,4 +1,4 @@
-"""Citations of runs as BibTeX, and a paragraph on how they were made, for a paper's appendix."""
+"""BibTeX citations for runs, and a paragraph on how the runs were made, for the appendix of a paper."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ YEAR = "2026"  # year of this version of fairlab, as in CITATION.cff
 KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
 # packages whose classes may have citations
 PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")
-# parts of a configuration that are carried out by a class
+# configuration groups that name a class
 NAMED = ("method", "then", "augmentation", "rewriter", "data")
 
 
 def bibtex(records: Sequence[Record]) -> str:
-    """Return BibTeX of the methods, benchmarks, models and data of runs, and of fairlab.
+    """Return BibTeX entries for the methods, benchmarks, models and data of runs, and for fairlab.
 
-    Entries with the same key appear once. Names of the runs, and credits that are no BibTeX, become comments.
+    Each key occurs once. Names of runs, and credits that are not BibTeX entries, are written as comments.
     """
     entries: dict[str, str] = {}
     names = dict.fromkeys(record.name for record in records if record.name)
     credits: dict[str, None] = {_comment(f"Of: {', '.join(names)}"): None} if names else {}
     for record in records:
-        parts = [_of_parts, _of_benchmarks, _of_tool, _of_models, _of_data]
+        parts = [_component_citations, _benchmark_citations, _tool_citations, _model_entries, _data_entries]
         for citation in chain.from_iterable(part(record) for part in parts):
             if found := KEY.match(citation):
                 entries.setdefault(found[1], citation)
@@ -56,12 +56,12 @@ def bibtex(records: Sequence[Record]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as a comment line, with at signs spelled out, because BibTeX would read an entry from one on."""
+    """Return a text as a BibTeX comment. At signs are spelled out, because each would start an entry."""
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
-def _of_parts(record: Record) -> Iterable[str]:
-    """Yield the citations of a run's parts: first from its record, then from fairlab's own classes."""
+def _component_citations(record: Record) -> Iterable[str]:
+    """Yield the citations of a run's components: first from the record, then from fairlab's classes."""
     if said := record.provenance.get("method", {}).get("citation"):
         yield str(said).strip()
     for name in NAMED:
@@ -72,7 +72,7 @@ def _of_parts(record: Record) -> Iterable[str]:
 
 
 def _citation(target: str) -> str:
-    """Return the citation of one of fairlab's own classes; empty if there is no class of that name."""
+    """Return the citation of a class of fairlab; empty if the class does not exist."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name, None)
@@ -82,15 +82,15 @@ def _citation(target: str) -> str:
     return citation.strip() if isinstance(citation, str) else ""
 
 
-def _of_benchmarks(record: Record) -> Iterable[str]:
+def _benchmark_citations(record: Record) -> Iterable[str]:
     for reading in record.readings:
         found = description(reading)
         if found is not None and found.citation.strip():
             yield found.citation.strip()
 
 
-def _of_tool(record: Record) -> Iterable[str]:
-    """Yield the citation of the tool that measured the run, if it was not fairlab."""
+def _tool_citations(record: Record) -> Iterable[str]:
+    """Yield the citation of the tool that measured the run, unless fairlab did."""
     if results_file(record) is not None:
         tool = str(record.config.get("tool", ""))
         yield from (
@@ -100,10 +100,10 @@ def _of_tool(record: Record) -> Iterable[str]:
         )
 
 
-def _of_models(record: Record) -> Iterable[str]:
+def _model_entries(record: Record) -> Iterable[str]:
     for name, facts in _models(record).items():
         note = f"Weights with SHA-256 {facts['sha256']}" if facts.get("sha256") else ""
-        on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a folder that was only named may look the same
+        on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a local path can look the same
         where = rf"\url{{https://huggingface.co/{name}}}" if on_hub else ""
         yield _entry(
             "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
@@ -111,7 +111,10 @@ def _of_models(record: Record) -> Iterable[str]:
 
 
 def _models(record: Record) -> dict[str, dict[str, Any]]:
-    """Return the facts about the weights of a run's models, by name, or by label for a model in a folder."""
+    """Return facts about the weights of a run's models, by name.
+
+    A model in a local folder is listed by its label or the name of the folder.
+    """
     facts = weights_of(record)
     if found := {_short(str(one["name"]), label): dict(one) for label, one in facts.items()}:
         return found
@@ -122,11 +125,11 @@ def _models(record: Record) -> dict[str, dict[str, Any]]:
 
 
 def _short(name: str, label: str) -> str:
-    """Return a model's name, or its label if the name is a path of this machine."""
+    """Return the name of a model, or its label or folder name if the name is an absolute path."""
     return label or Path(name).name if Path(name).is_absolute() else name
 
 
-def _of_data(record: Record) -> Iterable[str]:
+def _data_entries(record: Record) -> Iterable[str]:
     facts = record.provenance.get("data")
     if isinstance(facts, dict) and isinstance(facts.get("path"), str):
         size = str(facts.get("trained_on", ""))
@@ -151,14 +154,14 @@ def _versions(records: Sequence[Record]) -> list[str]:
 
 
 def methods_paragraph(records: Sequence[Record]) -> str:
-    """Return LaTeX text on how runs were made and judged, with their command lines, for an appendix.
+    """Return LaTeX text for an appendix on how runs were made and judged, with their command lines.
 
-    Runs that differ only in their seed are described once.
+    Runs that differ only in their seed are described together.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
     for record in records:
         grouped.setdefault(tuple(sorted(identity(record).items())), []).append(record)
-    told = [_of_runs(runs) for runs in grouped.values()]
+    told = [_describe_runs(runs) for runs in grouped.values()]
     said = (
         "Intervals hold 95\\,\\% and resample items; over several seeds they add the variance between seeds. "
         "Differences are paired by item, and p-values of headline readings are adjusted by Holm's method. A reading is "
@@ -167,11 +170,11 @@ def methods_paragraph(records: Sequence[Record]) -> str:
     return without_secrets("\n\n".join([*told, said]) + "\n")
 
 
-def _of_runs(runs: Sequence[Record]) -> str:
+def _describe_runs(runs: Sequence[Record]) -> str:
     first = runs[0]
     called = escaped(", ".join(dict.fromkeys(run.name for run in runs if run.name)))
     seeds = [str(run.config.get("seed")) for run in runs if run.config.get("seed") is not None]
-    what = f"\\textbf{{{called}}}: {_what(first)}" if called else _upper(_what(first))
+    what = f"\\textbf{{{called}}}: {_describe_purpose(first)}" if called else _upper(_describe_purpose(first))
     data = first.provenance.get("data") or {}
     trained = f", trained on {escaped(str(data['trained_on']))}" if data.get("trained_on") else ""
     several = f", seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
@@ -180,11 +183,11 @@ def _of_runs(runs: Sequence[Record]) -> str:
     spoiled = f" Of these models: {escaped('; '.join(marks))}." if marks else ""
     commands = "\n".join(dict.fromkeys(in_lines(run.command.replace("\\end{verbatim}", "")) for run in runs))
     verbatim = f"\\begin{{verbatim}}\n{commands}\n\\end{{verbatim}}"
-    return f"{what}{trained}{several}{used}. {_measured(first)}{spoiled}\n{verbatim}"
+    return f"{what}{trained}{several}{used}. {_describe_benchmarks(first)}{spoiled}\n{verbatim}"
 
 
-def _what(record: Record) -> str:
-    """Describe the purpose of a run and its models."""
+def _describe_purpose(record: Record) -> str:
+    """Describe in LaTeX what a run did, and with which models."""
     method, models = record.provenance.get("method", {}).get("title"), escaped(", ".join(_models(record)))
     if method:
         return f"{escaped(method)}{f' on {models}' if models else ''}"
@@ -196,7 +199,7 @@ def _what(record: Record) -> str:
 
 
 def in_lines(command: str, width: int = 64) -> str:
-    r"""Return a command wrapped at ``width`` with escaped line ends; a single word may be wider.
+    r"""Wrap a command into lines of up to ``width`` characters, joined by backslashes. A single word can be longer.
 
     Example:
         >>> print(in_lines("train 'a b' c=1", 11))
@@ -213,8 +216,8 @@ def in_lines(command: str, width: int = 64) -> str:
     return " \\\n".join(lines)
 
 
-def _measured(record: Record) -> str:
-    """Return the benchmarks of a run, each with the version of its definition and its number of items."""
+def _describe_benchmarks(record: Record) -> str:
+    """Describe in LaTeX the benchmarks of a run, each with its version and number of items."""
     found: dict[str, tuple[int, int]] = {}
     for reading in record.readings:
         if reading.phase != DATA:

@@ -1,4 +1,4 @@
-"""Gaps that fell only by collapse, detected by the distance that a model keeps between versions."""
+"""Detection of CCED gaps that fell only because all distances between a text's versions collapsed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from fairlab.reporting.headlines import title
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """Return, for every set of CCED, the share of distance kept, and whether the gap is smaller by collapse alone."""
-    return [said for said, _ in _distances_kept(record).values()]
+    """Return one sentence per CCED set on the remaining distances, and on whether the gap fell only by collapse."""
+    return [said for said, _ in _collapse_by_gap(record).values()]
 
 
 def collapsed_readings(record: Record) -> frozenset[str]:
-    """Return the keys of the gaps that are smaller than those of the earlier model by collapse alone."""
-    return frozenset(key for key, (_, collapsed) in _distances_kept(record).items() if collapsed)
+    """Return the keys of gaps that are smaller than in the earlier model only because of collapse."""
+    return frozenset(key for key, (_, collapsed) in _collapse_by_gap(record).items() if collapsed)
 
 
-def _distances_kept(record: Record) -> dict[str, tuple[str, bool]]:
-    """Return by key of its gap the statement about each set of CCED, and whether the gap fell by collapse alone.
+def _collapse_by_gap(record: Record) -> dict[str, tuple[str, bool]]:
+    """Return, by key of the gap, one sentence per CCED set and whether the gap fell only by collapse.
 
-    Collapse alone: the gap fell, but no distance is left; or relative to the mean distance the gap fell by less than a
-    tenth, and distances fell by at least half as much as the gap did. The earlier model is that before training or,
-    for several models, the first one.
+    A gap fell only by collapse in two cases: no distance is left; or the ratio of the gap to the mean distance fell by
+    less than a tenth, while distances fell by at least half as much as the gap. The earlier model is the model before
+    training or, if a record has several models, the first one.
     """
     readings = {reading.key: reading.value for reading in record.readings}
     found = {}

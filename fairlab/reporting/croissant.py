@@ -1,4 +1,4 @@
-"""Croissant metadata of a generated dataset, with the fields of its vocabulary for responsible AI (RAI).
+"""Croissant metadata of a generated dataset, including the vocabulary for responsible AI (RAI).
 
 Sources: MLCommons 2024, Croissant format specification 1.0; Croissant RAI specification 1.0.
 """
@@ -31,13 +31,13 @@ KINDS = {"int": "sc:Integer", "uint": "sc:Integer", "float": "sc:Float", "bool":
 def croissant(
     manifest: Manifest, features: datasets.Features, licence: Licence, parts: Sequence[type[Any]] = ()
 ) -> str:
-    """Return the ``croissant.json`` of a dataset.
+    """Return the content of a dataset's ``croissant.json``.
 
     Args:
         manifest: Manifest of the dataset.
         features: Types of the columns.
-        licence: Licence of the dataset, by the hub's name; None if it is unknown.
-        parts: Classes that made the data: the augmentation, and the rewriter if there is one.
+        licence: Name of the dataset's licence on the hub; None if it is unknown.
+        parts: Classes that generated the data: the augmentation and, if there is one, the rewriter.
     """
     title, made = data_title(manifest), {k: v for k, v in manifest.made_by.items() if v is not None}
     limits = " ".join(f"{part.title}: {part.limits}" for part in parts if hasattr(part, "limits"))
@@ -71,7 +71,7 @@ def croissant(
 
 
 def _context() -> dict[str, Any]:
-    """Return the terms of the vocabulary, as its specification lists them."""
+    """Return the JSON-LD context with the terms listed in the Croissant specification."""
     own = {"data": {"@id": "cr:data", "@type": "@json"}, "dataType": {"@id": "cr:dataType", "@type": "@vocab"}}
     examples = {"examples": {"@id": "cr:examples", "@type": "@json"}}
     prefixes = {"cr": VOCABULARY, "rai": RAI, "dct": "http://purl.org/dc/terms/", "sc": "https://schema.org/"}
@@ -86,7 +86,7 @@ def _fields(features: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _field(place: str, column: str, feature: Any, said: str, path: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a field of the rows; a field with named parts has a subfield for each part."""
+    """Return the description of a field. A nested feature has one subfield for each of its keys."""
     found = {"@type": "cr:Field", "@id": place, "name": place, "description": said}
     if isinstance(feature, dict):
         inner = [_field(f"{place}/{name}", column, one, said, (*path, name)) for name, one in feature.items()]

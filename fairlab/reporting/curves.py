@@ -1,4 +1,4 @@
-"""Line charts of a training run over its steps, or of an augmentation over its rounds."""
+"""Line charts of a training run over steps, or of an augmentation over rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlab.reporting.page import Figure
 
 
 def training_curves(history: Sequence[Mapping[str, float]]) -> Figure:
-    """Draw the loss and its parts over training steps, with lines for training and points for validation."""
+    """Draw the loss and its components over training steps, as lines for training and points for validation."""
     parts = dict.fromkeys(name.partition("/")[2] for row in history for name in row if name.endswith("loss"))
     marks = []
     for colour, part in enumerate(parts):
@@ -22,7 +22,7 @@ def training_curves(history: Sequence[Mapping[str, float]]) -> Figure:
 
 
 def rounds(history: Sequence[Mapping[str, float]]) -> Figure:
-    """Draw union polarity accuracy and the share of rewritten texts over the rounds of prompt search."""
+    """Draw union polarity accuracy and the share of rewritten texts over the rounds of a prompt search."""
     names = {"accuracy": "union polarity accuracy", "rewritten": "texts the model rewrote"}
     x = [row["round"] for row in history]
     marks = [Marks(name, x, [row[key] for row in history], "both", k) for k, (key, name) in enumerate(names.items())]
@@ -30,7 +30,7 @@ def rounds(history: Sequence[Mapping[str, float]]) -> Figure:
 
 
 def objective(history: Sequence[Mapping[str, float]]) -> Figure:
-    """Draw RAZOR's objective, the negations in all texts and a probe's gain per round, each on its own axis."""
+    """Draw RAZOR's objective, the number of negations and the gain of a probe over the rounds, one panel each."""
     names = {
         "objective": "mean similarity across labels",
         "negations": "negations in all texts",

@@ -1,6 +1,6 @@
-"""Report page on a dataset's bias: its clusters, the categories of abuse nearest to each, and the db-index.
+"""Report section on the bias of a dataset: clusters, the categories of abuse nearest to each, and the db-index.
 
-No text is shown: the dataset may be confidential, and the comparison set is abusive.
+No texts are shown, because the dataset may be confidential and the comparison set is abusive.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PUBLISHED = Path(__file__).parent / "papers" / "biasers.yaml"
 
 
 def data_bias(record: Record) -> list[Section]:
-    """Return a section for every dataset with a db-index in the record, followed by the published numbers."""
+    """Return one section per dataset with a db-index, followed by the published numbers."""
     shown = []
     for phase in record.phases:
         file = record.folder / "items" / phase / f"{NAME}.safetensors"
         if file.exists() and any(reading.phase == phase and reading.benchmark == NAME for reading in record.readings):
-            shown.append(_one(record, phase, read_tensors(file)))
+            shown.append(_dataset_section(record, phase, read_tensors(file)))
     if not shown:
         return []
     table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
@@ -46,7 +46,7 @@ def data_bias(record: Record) -> list[Section]:
     return [*shown, Section("Published numbers", published)]
 
 
-def _one(record: Record, phase: str, items: Items) -> Section:
+def _dataset_section(record: Record, phase: str, items: Items) -> Section:
     title = f"Data bias of {phase}" if phase else "Data bias"
     readings = {(r.subset, r.quantity): r for r in record.readings if r.benchmark == NAME and r.phase == phase}
     whole = readings["all", "expectation"]
@@ -77,7 +77,7 @@ def _share(percent: float) -> PageCell:
 
 
 def _figures(items: Items, value: float) -> list[Block]:
-    """Draw the db-index for single comparison entries, and the mean silhouette by number of clusters."""
+    """Draw a histogram of the db-index over comparison entries, and the mean silhouette by number of clusters."""
     counts, edges = np.histogram(items["of_entries"], bins=40)
     middles, tall = ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()
     expected = Marks("expectation", [value] * 2, [0, max(tall)], colour=1, dashed=True)

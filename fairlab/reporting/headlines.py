@@ -1,4 +1,4 @@
-"""Names and meanings of readings for display, from their benchmarks' descriptions."""
+"""Display names and explanations of readings, taken from the descriptions of benchmarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE = ("all", "text")  # subsets that are left out of titles
 
 
 def title(named: Named) -> str:
-    """Return a short readable name.
+    """Return a short readable name of a reading.
 
     Example:
         >>> title(Reading("cced", "embedded", "gap", 0.1, "", 0.0, 9, 0.0, 0.2))
@@ -34,7 +34,7 @@ def title(named: Named) -> str:
 
 
 def benchmark_title(named: Named) -> str:
-    """Return the benchmark's title as its authors write it, plus the protocol if it is not the default."""
+    """Return the official title of a reading's benchmark, followed by the protocol if it is not the default one."""
     name, _, protocol = named.benchmark.partition("@")
     found = description(named)
     words = found.title if found else _in_words(name)
@@ -42,14 +42,14 @@ def benchmark_title(named: Named) -> str:
 
 
 def meaning(named: Named) -> str:
-    """Return the meaning of the number and its fair or best value; empty if only the title is known."""
+    """Return an explanation of a reading and its best value; empty if the benchmark is unknown."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     return info.meaning if info else ""
 
 
 def bounds(named: Named) -> str:
-    """Return a text on the bounds of the number; empty if it has no bounds."""
+    """Return a text on the smallest and largest possible value of a reading; empty if there are no bounds."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     low, high = (info.low, info.high) if info else (None, None)
@@ -57,12 +57,15 @@ def bounds(named: Named) -> str:
 
 
 def description(named: Named) -> Description | None:
-    """Return the description of a benchmark from the record or, if it has none, from fairlab's class."""
+    """Return the description of a reading's benchmark, from the record or otherwise from fairlab's class."""
     return named.description or find_description(named.benchmark)
 
 
 def judging_rules(named: Named) -> QuantityInfo | None:
-    """Return the judging rules of a quantity from fairlab's class or else the record; None if neither has them."""
+    """Return the rules for judging a quantity, from fairlab's class or otherwise from the record.
+
+    The result is None if neither describes the quantity.
+    """
     found = find_description(named.benchmark) or named.description
     return found.quantity(named.quantity) if found else None
 
@@ -70,7 +73,8 @@ def judging_rules(named: Named) -> QuantityInfo | None:
 def too_few(record: Record, reading: Reading) -> bool:
     """Return whether a reading has too few items for an interval.
 
-    For a mean of absolute values, ``n`` is the number of averaged parts, so the items of the largest part decide.
+    For a mean of absolute values, ``n`` is the number of averaged parts. In this case, the items of the largest part
+    count.
     """
     info = judging_rules(reading)
     if info is None or not info.folded:
@@ -82,24 +86,27 @@ def too_few(record: Record, reading: Reading) -> bool:
 
 
 def few_compared(comparison: Comparison) -> bool:
-    """Return whether a comparison has too few items for an interval; this ignores the items of averaged parts."""
+    """Return whether a comparison has too few items for an interval. Means of absolute values are not checked."""
     info = judging_rules(comparison)
     return comparison.n < FEWEST_ITEMS and not (info is not None and info.folded)
 
 
 def represents(named: Named) -> bool:
-    """Return whether a reading counts for verdicts: a headline on texts that were not used to choose settings."""
+    """Return whether a reading counts for verdicts.
+
+    Such a reading is a headline of a benchmark that is not reserved for selecting settings.
+    """
     found = find_description(named.benchmark)
     return named.headline and not (found is not None and found.for_choosing)
 
 
 def key(named: Named) -> str:
-    """Return the key in ``metrics.json`` without the phase: benchmark, subset and quantity."""
+    """Return the key of a reading in ``metrics.json``, without the phase."""
     return f"{named.benchmark}/{named.subset}/{named.quantity}"
 
 
 def titled(column: str) -> str:
-    """Return the title of a reading from its key without the phase; any other text is returned unchanged.
+    """Return the title of a reading, given its key without the phase. Any other text is returned unchanged.
 
     Example:
         >>> titled("seat/6b/effect_size")
@@ -110,13 +117,13 @@ def titled(column: str) -> str:
 
 
 def bare(column: str) -> Reading | None:
-    """Return a placeholder reading with only its key, to look up its name; None if the text is not a key."""
+    """Return a placeholder reading for a key, which is used to look up names; None if the text is not a key."""
     parts = column.split("/")
     return Reading(parts[0], parts[1], parts[2], 0.0, "", None, 0, 0.0, 0.0) if len(parts) == 3 else None
 
 
 def wrapped(text: str, width: int = 26) -> str:
-    """Break a title into short lines for a figure."""
+    """Wrap a title into short lines for a figure."""
     return "<br>".join(textwrap.wrap(text, width))
 
 

@@ -1,4 +1,4 @@
-"""Forest plot of single models: headline readings with their intervals around the ideal value."""
+"""Forest plot of the headline readings of single models, with intervals around the ideal value."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ NOTE = (
 
 
 def from_the_ideal(record: Record) -> Section | None:
-    """Return the section of headline readings with an ideal value; None if there are none or models are compared.
+    """Return the section that plots headline readings relative to their ideal values.
 
-    Changes are drawn by :func:`fairlab.reporting.changes.what_changed`.
+    The result is None if no headline reading has an ideal value, or if the record compares models: :func:`what_changed`
+    in :mod:`fairlab.reporting.changes` draws comparisons.
     """
     found = [r for r in record.readings if represents(r) and r.ideal is not None and r.phase != DATA]
     if not found or record.comparisons:
@@ -64,6 +65,6 @@ def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:
 
 
 def _whisker(reading: Reading, low: float, high: float, widest: float) -> Whisker:
-    """Return the positions of bounds and value as shares of the plot's width; the ideal value is at one half."""
+    """Return the positions of the bounds and the value, as shares of the plot's width. The ideal value is at 0.5."""
     ideal = reading.ideal or 0.0
     return Whisker(*(min(1.0, max(0.0, 0.5 + (place - ideal) / (2 * widest))) for place in (low, reading.value, high)))

@@ -1,7 +1,7 @@
-"""Building blocks of all reports; blocks hold the content, and templates/ defines the presentation.
+"""Building blocks of all reports. Blocks hold the content, and templates define the presentation.
 
 ``templates/page.html`` is the frame, ``templates/blocks.html`` has a macro for each kind of block, and
-``templates/page.css`` is the style sheet. All content of a block is text: the templates escape it.
+``templates/page.css`` is the style sheet. The content of blocks is plain text, which the templates escape.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ SIGNS = {BETTER: "▲", WORSE: "▼"}
 
 @dataclass(frozen=True)
 class Whisker:
-    """Interval and centre of a line in a forest plot, as shares of the plot's width from the left."""
+    """Interval in a forest plot.
+
+    Attributes:
+        low, centre, high: Positions of the lower bound, the value and the upper bound, as shares of the plot's width
+            from the left.
+    """
 
     low: float
     centre: float
@@ -38,12 +43,13 @@ class PageCell:
     Attributes:
         text: Text of the cell.
         small: Second line in small type, such as an interval.
-        hover: Meaning of the text, shown on hover.
-        tone: ``better`` or ``worse``, shown in colour; the text must express this too.
-        heat: Intensity of the background, 0 to 1; None for a plain background.
-        forest: Line of a forest plot, shown instead of the text; for the heading of such a column, ``scale`` (nearer,
-            farther) or ``ideal`` (below, above).
-        folded: Additional text, shown after a click.
+        hover: Tooltip that explains the text.
+        tone: ``better`` or ``worse``, which sets the colour. The text must express the same, for readers who do not see
+            colours.
+        heat: Intensity of the background, from 0 to 1; None for no background.
+        forest: Interval to draw instead of the text. For the heading of a column with forest plots, the type of axis:
+            ``scale`` (nearer, farther) or ``ideal`` (below, above).
+        folded: Additional text, which is shown after a click.
     """
 
     text: str
@@ -56,7 +62,7 @@ class PageCell:
 
     @property
     def classes(self) -> str:
-        """Return the CSS classes of the cell; numbers are right-aligned and never wrap."""
+        """Return the CSS classes of the cell. Numbers are right-aligned and never wrapped."""
         number = not self.forest and not self.folded and is_number(self.text)
         return " ".join(filter(None, ("number" if number else "", "" if self.forest else self.tone)))
 
@@ -74,7 +80,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class PageTable:
-    """Table; the only component for tables. A heading among its rows applies to the rows below it."""
+    """Table with optional headings between its rows."""
 
     kind: ClassVar[str] = "table"
     columns: Row
@@ -83,14 +89,14 @@ class PageTable:
 
     @property
     def numeric(self) -> list[bool]:
-        """Return whether each column contains only numbers."""
+        """Return, for each column, whether all its cells are numbers."""
         rows = [row for row in self.rows if not isinstance(row, Heading)]
-        return [all(is_number(_text(row[k])) for row in rows) for k in range(len(self.columns))]
+        return [all(is_number(_cell_text(row[k])) for row in rows) for k in range(len(self.columns))]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Small tables side by side, in rows that fill the width of the page."""
+    """Small tables side by side, which fill the width of the page."""
 
     kind: ClassVar[str] = "tables"
     tables: Sequence[PageTable]
@@ -98,7 +104,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraph; ``style`` is ``note`` for small type."""
+    """Paragraph. The style ``note`` selects small type."""
 
     kind: ClassVar[str] = "text"
     text: str
@@ -107,7 +113,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Label:
-    """Prominent label."""
+    """Label that stands out on the page."""
 
     kind: ClassVar[str] = "label"
     text: str
@@ -123,7 +129,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Main result in one sentence, with supporting lines."""
+    """Main result in one sentence, with more detailed lines."""
 
     kind: ClassVar[str] = "verdict"
     sentence: str
@@ -141,7 +147,7 @@ class Heed:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Drawn panel of a figure."""
+    """Panel of a figure, drawn as SVG."""
 
     title: str
     svg: Markup
@@ -149,7 +155,14 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side under one legend of names and their CSS classes."""
+    """Panels side by side with a common legend.
+
+    Attributes:
+        panels: Panels in order.
+        legend: Name and CSS class of each entry.
+        note: Text below the panels.
+        wide: Whether panels fill the width of the page.
+    """
 
     kind: ClassVar[str] = "figure"
     panels: Sequence[Drawn]
@@ -160,7 +173,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Change:
-    """Text and its versions by name, each as pairs of (deleted, inserted) text in order."""
+    """Text with rewritten versions, in which the changes are highlighted.
+
+    Attributes:
+        title: Title above the texts.
+        source: Original text.
+        versions: Name of each version, and its text as pairs of deleted and inserted text in order.
+    """
 
     kind: ClassVar[str] = "change"
     title: str
@@ -170,7 +189,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Terms:
-    """Names with their meanings, shown after a click."""
+    """List of terms with explanations, which is shown after a click."""
 
     kind: ClassVar[str] = "terms"
     terms: Sequence[tuple[str, str]]
@@ -178,7 +197,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks shown after a click."""
+    """Collapsed blocks, which are shown after a click."""
 
     kind: ClassVar[str] = "fold"
     title: str
@@ -190,7 +209,7 @@ Block = PageTable | Tables | Text | Label | Heading | Code | Verdict | Heed | Fi
 
 @dataclass(frozen=True)
 class Section:
-    """Part of a page with a heading."""
+    """Section of a page, with a heading."""
 
     title: str
     blocks: Sequence[Block]
@@ -199,7 +218,7 @@ class Section:
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the template environment, which escapes all inserted values."""
+    """Return the Jinja environment, which escapes all inserted values."""
     loader = jinja2.FileSystemLoader(TEMPLATES)
     made = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -209,13 +228,13 @@ def templates() -> jinja2.Environment:
 
 
 def page(title: str, heading: str, lead: Sequence[Block], sections: Sequence[Section | None]) -> str:
-    """Render a self-contained page; sections that are None are left out.
+    """Render a self-contained HTML page.
 
     Args:
         title: Title of the browser window.
         heading: Heading of the page.
         lead: Blocks before the first section.
-        sections: Sections of the page, in order.
+        sections: Sections in order; None is skipped.
     """
     shown = [
         replace(section, anchor=f"part-{number}") for number, section in enumerate(filter(None, sections), start=1)
@@ -224,14 +243,14 @@ def page(title: str, heading: str, lead: Sequence[Block], sections: Sequence[Sec
 
 
 def is_number(text: str) -> bool:
-    """Check whether a text is a number, optionally with a unit or interval; empty text counts as a number."""
+    """Return whether a text is empty or a number, optionally with a unit or an interval."""
     return SHORT_NUMBER.fullmatch(text) is not None
 
 
 def measured(value: float, low: float, high: float, form: str = ".4g", **more: Any) -> PageCell:
-    """Return a cell with a value and its 95 % interval in small type."""
+    """Return a cell with a value, and with the bounds of its 95 % interval in small type."""
     return PageCell(f"{value:{form}}", f"[{low:{form}}, {high:{form}}]", **more)
 
 
-def _text(cell: PageCell | str) -> str:
+def _cell_text(cell: PageCell | str) -> str:
     return cell if isinstance(cell, str) else cell.text

@@ -1,9 +1,10 @@
-"""Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for differences beyond chance.
+"""Table of runs for a paper, with short names, a baseline row, fixed decimals and marks for significant differences.
 
-Daggers compare a trained model with the model it started from, over seeds and over the items that both were measured
-on. The mean difference is divided by the root of the sum of its variance over seeds and its variance over items; the
-latter is derived from the intervals of the paired differences in the records. With one seed, or seeds that agree, the
-p-value is from the paired bootstrap. The p-values of a column are adjusted by Holm's method.
+Daggers mark significant differences between a trained model and the model before training, over seeds and over the
+items on which both were measured. The test divides the mean difference by the root of the sum of its variance over
+seeds and its variance over items, which is derived from the intervals of the paired differences in the records. With
+one seed, or seeds with equal results, the p-value is that of the paired bootstrap. The p-values of a column are
+adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ SPREADS = {
     "deviation": "±: standard deviation over seeds.",
     "none": "",
 }
-STRONG = 0.01  # p-value of a double dagger
-UNSAID = ("default", "none", "None", "")  # setting values that names leave out
+STRONG = 0.01  # p-value below which a double dagger is printed
+UNSAID = ("default", "none", "None", "")  # setting values that are left out of names
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
 SMALL = 0.1  # value below which a column has three significant digits instead of three decimals
-LONGEST = 60  # letters of the settings that tell rows of the same name apart; beyond, their folders do
-MOST = {"interval": 3, "deviation": 4, "none": 5}  # readings in one table; further ones go into another
+LONGEST = 60  # maximum length of the settings added to equal names; if they are longer, folders are added
+MOST = {"interval": 3, "deviation": 4, "none": 5}  # maximum number of readings per table; further ones are split off
 
 
 @dataclass
 class PaperRow:
-    """One method of a table.
+    """Row of the table: one method with its runs.
 
     Attributes:
-        name: Short name.
-        sides: The method's model in every run.
-        readings: Readings of every run, by benchmark, subset and quantity.
-        changes: Changes from the starting model, by the same keys.
+        name: Short name of the method.
+        sides: Model of the method in each run.
+        readings: Readings of each run, by benchmark, subset and quantity.
+        changes: Changes during training in each run, by benchmark, subset and quantity.
     """
 
     name: str
@@ -63,17 +64,17 @@ class PaperRow:
     changes: dict[Place, list[Comparison]] = field(default_factory=dict)
 
     def point(self, place: Place) -> Point | None:
-        """Return a reading over the runs, with its interval and marks; None if no run has it."""
+        """Return the average of a reading over the runs, with interval and warnings; None if no run has the reading."""
         return point_over([(side.record, side.readings[place]) for side in self.sides if place in side.readings])
 
     def judged(self, place: Place) -> bool:
-        """Return whether the row has a reading over enough items for a verdict."""
+        """Return whether the row has a reading with enough items for a verdict."""
         point = self.point(place)
         return point is not None and FEW_ITEMS not in point.marks
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Return the warnings about the readings of the row."""
+        """Return the warnings on the row's readings."""
         found = {
             mark: None
             for place in self.readings
@@ -92,13 +93,14 @@ class PaperTable:
     """Table for a paper, with methods in rows and readings in columns.
 
     Attributes:
-        rows: Rows in the order of the runs, with the baseline first.
-        places: Readings of the columns.
-        best: Name of the row that is better than every other beyond chance, if any, by reading.
+        rows: Rows in the order of the runs, after the baseline.
+        places: Reading of each column.
+        best: Name of the row that is significantly better than all others, by reading. Readings without such a row are
+            left out.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
-        spread: Value printed next to a mean.
-        decimals: Number of decimals; None takes two for values of 10 and more, three for values of
-            0.1 and more, and three significant digits for smaller ones.
+        spread: Statistic printed next to each mean.
+        decimals: Number of decimals. None for two decimals if values reach 10, three if they reach 0.1, and three
+            significant digits otherwise.
     """
 
     rows: Sequence[PaperRow]
@@ -110,7 +112,7 @@ class PaperTable:
 
     @property
     def caption(self) -> str:
-        """Return a caption that states items, seeds, tests and adjustment."""
+        """Return a caption that states the items, the seeds, the tests and the adjustment."""
         seeds = sorted({len(row.sides) for row in self.rows if row.changes or len(self.rows) == 1} or {1})
         runs = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
         items = "; ".join(f"{title(self._first(place))}, n = {self._first(place).n:,}" for place in self.places)
@@ -130,10 +132,10 @@ class PaperTable:
         return " ".join(filter(None, said))
 
     def to_latex(self, caption: str = "") -> str:
-        """Return the table in LaTeX (package booktabs), in parts of a few readings each.
+        """Return the table in LaTeX (booktabs package). Many readings are split into several tables.
 
         Args:
-            caption: Caption that replaces :attr:`caption`.
+            caption: Caption to use instead of :attr:`caption`.
         """
         most = MOST[self.spread]
         made = []
@@ -145,7 +147,7 @@ class PaperTable:
         return "\n\n".join(made)
 
     def to_markdown(self) -> str:
-        """Return the table in GitHub's Markdown, with its caption."""
+        """Return the table in GitHub Markdown, with its caption."""
         header = ["", *(title(self._first(place)) for place in self.places)]
         return f"{markdown(header, self._cells(self.places))}\n\n{self.caption}"
 
@@ -156,12 +158,12 @@ class PaperTable:
         return [
             [
                 Printed(row.name),
-                *(Printed(self._shown(row, place), self.best.get(place) == row.name) for place in places),
+                *(Printed(self._cell_text(row, place), self.best.get(place) == row.name) for place in places),
             ]
             for row in self.rows
         ]
 
-    def _shown(self, row: PaperRow, place: Place) -> str:
+    def _cell_text(self, row: PaperRow, place: Place) -> str:
         point = row.point(place)
         if point is None:
             return "–"
@@ -193,19 +195,19 @@ def paper_table(
     spread: Spread = "interval",
     decimals: int | None = None,
 ) -> PaperTable:
-    """Return a table of finished runs; runs that differ only in their seed share one row.
+    """Return a table of finished runs. Runs that differ only in their seed share a row.
 
     Args:
         records: Records of runs.
-        readings: Keys ``benchmark/subset/quantity`` of the columns; None selects all headline readings.
-        baseline: Whether the first row is the model that training started from, with which daggers compare.
-        spread: ``interval``, ``deviation`` or ``none``.
-        decimals: Number of decimals, or None to choose it by the size of the values in a column.
+        readings: Keys ``benchmark/subset/quantity`` of the columns; None for all headline readings.
+        baseline: Whether to add the model before training as the first row, and to mark significant changes from it.
+        spread: Statistic printed next to each mean: ``interval``, ``deviation`` or ``none``.
+        decimals: Number of decimals; None to choose it by the size of the values in a column.
 
     Raises:
-        FairlabError: No run has finished, no run has such a reading, or a value is wrong.
+        FairlabError: No run is finished, no run has one of the readings, or an argument is invalid.
     """
-    if spread not in list(SPREADS):  # of any type
+    if spread not in list(SPREADS):  # the value can have any type
         raise FairlabError(f"spread must be {', '.join(SPREADS)}, not {spread!r}")
     if decimals is not None and decimals not in range(10):
         raise FairlabError(f"decimals must be 0 to 9, not {decimals!r}")
@@ -239,11 +241,11 @@ def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
     for row in grouped.values():
         row.name = row.name or short_name(row.sides)
     _tell_apart([(row, own[key]) for key, row in grouped.items()])
-    return _distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
+    return _make_distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
 
 
 def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
-    """Add the settings in which rows with the same name differ, except settings at their default."""
+    """Add distinguishing settings to the names of rows that have the same name. Default settings are left out."""
     names = [row.name for row, _ in rows]
     for name in {name for name in names if names.count(name) > 1}:
         alike = [(row, settings) for row, settings in rows if row.name == name]
@@ -257,10 +259,10 @@ def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
 
 
 def _setting(key: str, value: str) -> str:
-    """Return a short form of a setting: the name of a class, or the last part of the key with the value."""
+    """Return a setting in short form: the name of a class, or the last part of the key with the value."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
-    if key == "results":  # the file of another tool
+    if key == "results":  # the results file of another tool
         return "/".join(Path(value).parts[-2:])
     return (
         f"{key.rpartition('.')[2]} {Path(value).name if key.endswith('path') or Path(value).is_absolute() else value}"
@@ -268,12 +270,12 @@ def _setting(key: str, value: str) -> str:
 
 
 def _place_of(record: Record) -> str:
-    """Return the name of a run's folder or, for a file of results, the names of its folder and the file."""
+    """Return the name of a run's folder. For results of another tool, return the names of the folder and the file."""
     file = results_file(record)
     return "/".join(file.parts[-2:]) if file else record.folder.name
 
 
-def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
+def _make_distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
     seen: dict[str, int] = {}
     for row in rows:
         seen[row.name] = seen.get(row.name, 0) + 1
@@ -282,7 +284,11 @@ def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
 
 
 def short_name(sides: Sequence[Side]) -> str:
-    """Return the short name of a model over its seeds: the runs' name, its label, its method, or the model measured."""
+    """Return a short name for a model and its seeds.
+
+    The name is the first of the following that exists: the user-given name of the runs, the model's label, the name of
+    the method, the name of the measured model.
+    """
     record, label = sides[0].record, sides[0].phase.removeprefix("after")
     if called := model_called([side.record for side in sides], label):
         return called
@@ -297,7 +303,7 @@ def short_name(sides: Sequence[Side]) -> str:
 
 
 def _model(record: Record) -> str:
-    """Return the last part of the name of a run's only model; empty if it has none, or several."""
+    """Return the last part of the name of a run's only model; empty if the run has no model, or several."""
     name = model_given(record)
     return Path(str(name)).name if name and not isinstance(name, dict | list) else ""
 
@@ -313,7 +319,7 @@ def _place(one: Comparison) -> Place:
 
 
 def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
-    """Return the p-values of all changes from the baseline, adjusted among the rows of a column."""
+    """Return the p-values of all changes from the baseline, adjusted over the rows of each column."""
     found: dict[tuple[str, Place], float] = {}
     for place in dict.fromkeys(place for row in rows for place in row.changes):
         raw = {
@@ -327,11 +333,15 @@ def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
 
 
 def change_p(changes: Sequence[Comparison]) -> float:
-    r"""Return the two-sided p-value of no change over items and seeds, from the change in each seed's run.
+    r"""Return the two-sided p-value for the hypothesis of no change, over items and seeds.
 
-    With S changes of mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`, where s is the standard deviation of the changes and
-    e the mean standard error over the items, which the seeds share. The degrees of freedom are S - 1, a conservative
-    choice. Changes that agree count as one computation, and its own p-value is used.
+    For S changes with mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`, where s is the standard deviation of the changes
+    and e the mean standard error over items, which is not divided by S because all seeds have the same items. The
+    degrees of freedom are S - 1, a conservative choice. If all changes are equal, they count as one computation, and
+    its own p-value is returned.
+
+    Args:
+        changes: Change in the run of each seed.
     """
     if len({(one.difference, one.low, one.high) for one in changes}) == 1:
         return changes[0].p
@@ -365,5 +375,5 @@ def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]
 
 
 def _direction(reading: Reading) -> str:
-    """Return the ideal value as text, which shows the direction."""
+    """Return the ideal value in parentheses, which shows the direction in which values are better."""
     return "" if reading.ideal is None else f"({reading.ideal:g})"

@@ -1,4 +1,4 @@
-"""Embeddings of a held-out set before and after training: projections, and distances to the neutral version."""
+"""Projections of embeddings of held-out groups before and after training, and distances to the neutral version."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
 from fairlab.types import NEUTRAL
 
-HELD_OUT, DISTANCE = "held_out_", "distance_"  # prefixes of a set of held-out groups, and of an attribute's distance
+HELD_OUT, DISTANCE = "held_out_", "distance_"  # prefixes of held-out sets and of distances by attribute
 MAX_PROJECTED = 150
 MOST_REMAINING = 8
-MOST_DRAWN = 2_000  # maximum number of groups drawn as points; a browser draws so many in a second
+MOST_DRAWN = 2_000  # maximum number of groups drawn as points, which a browser draws within a second
 Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """CCED set whose embeddings of both phases are stored in the run's folder.
+    """Embeddings of a CCED set before and after training, as stored in the run's folder.
 
     Attributes:
         subset: Name of the set in readings.
-        attributes: Names of the A versions except the neutral one.
-        texts: Text of each version of the N groups, with the neutral version first.
+        attributes: Names of the A attributes, without the neutral version.
+        texts: Texts of the versions of each of the N groups, with the neutral version first.
         before, after: Embeddings (N, 1 + A, D), with the neutral version first.
     """
 
@@ -43,13 +43,20 @@ class Embedded:
 
 
 def embedded(record: Record) -> Embedded | None:
-    """Return the embeddings to draw: held-out groups of the trained axis, or else the first set, or None."""
+    """Return the embeddings to draw: those of held-out groups of the trained axis, or otherwise those of the first set.
+
+    The result is None if the run stored no embeddings.
+    """
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
         return None
     before, after = (read_tensors(file) for file in files)
     for subset in after:
-        if subset.startswith(HELD_OUT) and subset in before and (found := _of_axis(record, subset, before, after)):
+        if (
+            subset.startswith(HELD_OUT)
+            and subset in before
+            and (found := _held_out_embeddings(record, subset, before, after))
+        ):
             return found
     settings = record.config["benchmark"]["cced"]
     name = next((name for name in settings["sets"] if set_name(name) in after), None)
@@ -61,8 +68,13 @@ def embedded(record: Record) -> Embedded | None:
     return Embedded(subset, groups[0].attributes, texts, before[subset], after[subset])
 
 
-def _of_axis(record: Record, subset: str, before: Mapping[str, Array], after: Mapping[str, Array]) -> Embedded | None:
-    """Return a set of held-out groups with the attributes of the axis; the run does not store their texts."""
+def _held_out_embeddings(
+    record: Record, subset: str, before: Mapping[str, Array], after: Mapping[str, Array]
+) -> Embedded | None:
+    """Return the embeddings of held-out groups, with placeholder texts because the run does not store the texts.
+
+    The result is None if the attributes do not match the embeddings.
+    """
     distances_of = [
         one.quantity.removeprefix(DISTANCE)
         for one in record.readings
@@ -77,7 +89,7 @@ def _of_axis(record: Record, subset: str, before: Mapping[str, Array], after: Ma
 
 
 def tsne_figure(record: Record) -> Figure | None:
-    """Return a joint t-SNE map of the embeddings before and after, or None if there are no embeddings."""
+    """Return a joint t-SNE map of the embeddings before and after training, or None if there are no embeddings."""
     found = embedded(record)
     if found is None:
         return None
@@ -87,7 +99,7 @@ def tsne_figure(record: Record) -> Figure | None:
 
 
 def embedding_sections(record: Record) -> list[Section]:
-    """Return sections with the distances, the offsets and the map; empty if the run's folder has no embeddings."""
+    """Return the sections with distances, offsets and the t-SNE map; empty if the run stored no embeddings."""
     found = embedded(record)
     mapped = tsne_figure(record)
     if found is None or mapped is None:
@@ -119,7 +131,10 @@ def embedding_sections(record: Record) -> list[Section]:
 
 
 def distance_figure(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> Figure:
-    """Plot the first attribute's distance to neutral against the second's, a point per group; the diagonal is fair."""
+    """Plot the distances of the first two attributes to the neutral version against each other, one point per group.
+
+    On the diagonal, both distances are equal, which is fair.
+    """
     top = float(max(before.max(), after.max())) * 1.05
     marks = [Marks("equal distance", [0, top], [0, top], colour=None, dashed=True)]
     for values, name, colour in ((before, "before", None), (after, "after", 0)):
@@ -130,14 +145,24 @@ def distance_figure(attributes: Sequence[str], before: Array, after: Array, text
 
 
 def offsets(before: Array, after: Array) -> tuple[Array, Array]:
-    """Project f(S^a) - f(S^n) before and after on its first two principal components before, (N, 1 + A, 2) each."""
+    """Project the offsets of versions from the neutral version, f(S^a) - f(S^n), before and after training.
+
+    The offsets are projected onto the first two principal components of the offsets before training.
+
+    Args:
+        before: Embeddings (N, 1 + A, D) before training, with the neutral version first.
+        after: Embeddings (N, 1 + A, D) after training.
+
+    Returns:
+        Projections (N, 1 + A, 2) before and after training.
+    """
     centred = [embeddings - embeddings[:, :1] for embeddings in (before, after)]
     _, _, directions = np.linalg.svd(centred[0].reshape(-1, before.shape[-1]), full_matrices=False)
     return centred[0] @ directions[:2].T, centred[1] @ directions[:2].T
 
 
 def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
-    """Compute a joint t-SNE map of the embeddings before and after, as in figure 2 of the CCD paper."""
+    """Compute a joint t-SNE map of the embeddings before and after training, as in figure 2 of the CCD paper."""
     from sklearn.manifold import TSNE
 
     stacked = np.concatenate([before, after])
@@ -148,7 +173,14 @@ def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
 
 
 def projection(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[Sequence[str]]) -> Figure:
-    """Draw points (N, 1 + A, 2) before and after in two panels on one scale, with a colour per version."""
+    """Draw the points before and after training in two panels with the same scale and one colour per version.
+
+    Args:
+        attributes: Names of the A attributes.
+        before: Points (N, 1 + A, 2) before training, with the neutral version first.
+        after: Points (N, 1 + A, 2) after training.
+        texts: Tooltip of each point.
+    """
     flat = np.concatenate([before, after]).reshape(-1, 2)
     scale = {"x_held": flat[:, 0].tolist(), "y_held": flat[:, 1].tolist()}
     names = [NEUTRAL, *attributes]

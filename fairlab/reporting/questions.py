@@ -1,4 +1,4 @@
-"""Questions that readings answer, and whether a change is for the better."""
+"""Questions under which readings are shown, and verdicts on changes of readings."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fairlab.reporting.tables.marks import is_spoiled, marks_beside
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
-CHANGE = "change"  # phase of comparisons of one model before and after its training
+CHANGE = "change"  # phase of comparisons between one model before and after training
 
 QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in display order, followed by questions of other benchmarks
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
 SIDEWAYS = "changed beyond chance, and shown neither nearer to the ideal value nor farther from it"
 FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
 MOST_NAMED = 4  # maximum number of readings named in one line of a verdict
-# Sentences that count changes that are neither better nor worse, by state: for a trained model, and for two models.
+# By state: wording for a number of changes that are neither better nor worse, for a trained model and for two models.
 STATES = {
     BETTER: ("", ""),
     WORSE: ("", ""),
@@ -64,11 +64,12 @@ class Shift:
     """Change of one reading relative to its ideal value.
 
     Attributes:
-        comparison: The change.
-        before, after: Readings before and after the change.
-        collapsed: Whether the change is that of a gap which fell by collapse alone, which is not for the better.
-        is_spoiled: Whether the later model did not train, or says nothing of bias, which makes no change a good one.
-        few_parts: Whether every part that a mean of absolute values is taken over has too few items.
+        comparison: Paired comparison of the two readings.
+        before, after: Readings of the earlier and the later model.
+        collapsed: Whether the reading is a gap that fell only by collapse, which does not count as an improvement.
+        few_parts: Whether the reading is a mean of absolute values, all of which have too few items.
+        is_spoiled: Whether the later model did not train or says nothing about bias, so that no change counts as an
+            improvement.
     """
 
     comparison: Comparison
@@ -85,20 +86,20 @@ class Shift:
 
     @property
     def changed(self) -> bool:
-        """Return whether the comparison is of one model before and after training, instead of two models."""
+        """Return whether one model is compared before and after training, rather than two models with each other."""
         return self.comparison.phase == CHANGE
 
     @property
     def significant(self) -> bool:
-        """Return whether the change is beyond chance, by the adjusted p-value if there is one."""
+        """Return whether the change is significant, by the adjusted p-value if there is one."""
         return (self.comparison.p if self.comparison.p_holm is None else self.comparison.p_holm) < ALPHA
 
     @property
     def span(self) -> tuple[float, float, float] | None:
-        """Return the change in distance to the ideal value, and its interval, as shares of the original distance.
+        """Return the change in the distance to the ideal value with its interval: lower bound, centre and upper bound.
 
-        A value of -1 means that no distance is left, and 0 that nothing changed. The result is None if there is no
-        ideal value or no distance before.
+        The unit is the original distance: -1 means that no distance is left, and 0 that the distance is unchanged. The
+        result is None if there is no ideal value, or if the original distance is 0.
         """
         ideal = self.before.ideal
         if ideal is None or not abs(self.before.value - ideal):
@@ -111,32 +112,34 @@ class Shift:
 
     @property
     def tone(self) -> str:
-        """Return ``better`` or ``worse`` if the reading moved towards or away from its ideal value beyond chance.
+        """Return ``better`` or ``worse`` if the reading moved significantly towards or away from its ideal value.
 
-        A gap that fell only because embeddings collapsed, or a change over too few items, is neither.
+        Otherwise, return an empty text. A gap that fell only because embeddings collapsed is neither better nor worse,
+        and neither is a change over too few items.
         """
         if self.before.ideal is None or not self.significant or self.collapsed or self.few:
             return ""
-        if self.span is None:  # at the ideal value before
+        if self.span is None:  # the earlier value was the ideal one
             return WORSE
         low, _, high = self.span
         return BETTER if high < 0 else WORSE if low > 0 else ""
 
     @property
     def colour(self) -> str:
-        """Return the tone to show on pages, which is empty if the later model is unsound."""
+        """Return the tone to show on pages, which is empty if the later model is unusable."""
         return "" if self.is_spoiled else self.tone
 
     @property
     def few(self) -> bool:
-        """Return whether there are too few items for a verdict, in total or in the averaged parts."""
+        """Return whether there are too few items for a verdict, in total or in all averaged parts."""
         return self.few_parts or few_compared(self.comparison)
 
     @property
     def kept(self) -> bool:
         """Return whether the change is shown to be within the benchmark's margin.
 
-        Both ends of the 95 % interval must be within it, which amounts to two one-sided tests at 2.5 % each.
+        Both bounds of the 95 % interval must be within the margin, which is equivalent to two one-sided tests at 2.5 %
+        each.
         """
         info, c = judging_rules(self.comparison), self.comparison
         within = info is not None and info.margin is not None and max(abs(c.low), abs(c.high)) < info.margin
@@ -144,7 +147,7 @@ class Shift:
 
     @property
     def state(self) -> str:
-        """Return ``better``, ``worse``, ``kept`` within the margin, or the reason why none of these is shown."""
+        """Return the verdict: ``better``, ``worse``, within the margin, or the reason why none of these is shown."""
         if self.tone:
             return self.tone
         if self.collapsed:
@@ -155,21 +158,28 @@ class Shift:
 
     @property
     def drawn(self) -> Whisker | None:
-        """Return the change as a line of a forest plot: the centre is no change, the left is nearer to the ideal."""
+        """Return the interval for the forest plot.
+
+        The centre means no change, and the left is nearer to the ideal value. The result is None if :attr:`span` is
+        None.
+        """
         if self.span is None:
             return None
         return Whisker(*((max(-WIDEST, min(WIDEST, value)) / WIDEST + 1) / 2 for value in self.span))
 
     @property
     def said(self) -> str:
-        """Return the change as ``−76 %`` of the distance to the ideal, or as a difference without such a distance."""
+        """Return the change as text, such as ``−76 %`` of the distance to the ideal value.
+
+        If there is no such distance, return the difference with its unit.
+        """
         if self.span is None:
             return f"{self.comparison.difference:+.3g} {self.comparison.unit}".strip()
         return f"{self.span[1]:+.0%} of its distance to {self.before.ideal:g}".replace("%", " %")
 
 
 def shifts(record: Record) -> list[Shift]:
-    """Return a record's comparisons with their two readings; headlines come first, otherwise the order is kept."""
+    """Return a record's comparisons with their two readings. Headline readings come first."""
     by_key = {reading.key: reading for reading in record.readings}
     collapsed = collapsed_readings(record)
     found = []
@@ -185,7 +195,11 @@ def shifts(record: Record) -> list[Shift]:
 
 
 def phases_of(change: str) -> tuple[str, str]:
-    """Return the earlier and the later model of a comparison's phase, ``change`` or ``B less A``."""
+    """Return the earlier and the later phase that a comparison compares.
+
+    Args:
+        change: Phase of the comparison: ``change`` (after and before training) or ``B less A``.
+    """
     if change == CHANGE:
         return "before", "after"
     later, _, earlier = change.rpartition(" less ")
@@ -193,27 +207,27 @@ def phases_of(change: str) -> tuple[str, str]:
 
 
 def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, list[T]]:
-    """Group items by the question under which their readings are shown, in the order of the questions.
+    """Group items by the question under which their readings are shown, in display order.
 
     Args:
         found: Items to group.
-        named: Function from an item to its reading or comparison.
+        named: Function that maps an item to its reading or comparison.
     """
     sorted_: dict[str, list[T]] = {name: [] for name in QUESTIONS}
     for one in found:
         sorted_.setdefault(question(named(one)), []).append(one)
-    sorted_[ELSE] = sorted_.pop(ELSE, [])  # last
+    sorted_[ELSE] = sorted_.pop(ELSE, [])  # move to the end
     return {name: some for name, some in sorted_.items() if some}
 
 
 def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """Summarise headline changes in one sentence, with a line per question and state.
+    """Summarise changes of headline readings: one sentence, and one or more lines per question and state.
 
-    The wording distinguishes models that differ from a trained model, which has changed.
+    A trained model is described as changed, and two models as different.
 
     Args:
-        found: Changes; only those of headline readings are summarised.
-        marks: Warnings about the later model, which the sentence includes.
+        found: Changes, of which only those of headline readings are summarised.
+        marks: Warnings on the later model, to include in the sentence.
     """
     told = [one for one in found if one.headline]
     pairs: dict[str, list[Shift]] = {}
@@ -221,9 +235,9 @@ def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, lis
         pairs.setdefault(one.comparison.phase, []).append(one)
     spoiled = f" of a model that {', '.join(marks)}" if marks else ""
     if len(pairs) == 1:
-        sentence = f"Of {_headlines(told)}{spoiled}, {_counted(told)}."
+        sentence = f"Of {_headlines(told)}{spoiled}, {_states_text(told)}."
     else:
-        sentence = "; ".join(f"of {_headlines(some)}{spoiled}, {_counted(some)}" for some in pairs.values())
+        sentence = "; ".join(f"of {_headlines(some)}{spoiled}, {_states_text(some)}" for some in pairs.values())
         sentence = f"{sentence[0].upper()}{sentence[1:]}."
     lines = []
     for phase, some in pairs.items():
@@ -237,8 +251,8 @@ def _headlines(some: Sequence[Shift]) -> str:
     return f"{len(some)} headline reading{'s' * (len(some) != 1)}"
 
 
-def _counted(some: Sequence[Shift]) -> str:
-    """Return the numbers of readings in each state, as text, for one pair of models."""
+def _states_text(some: Sequence[Shift]) -> str:
+    """Return a text with the number of readings in each state, for one pair of models."""
     count = {state: sum(one.state == state for one in some) for state in STATES}
     better, worse = count[BETTER] or "none", count[WORSE] or "none"
     earlier, later = phases_of(some[0].comparison.phase)
@@ -256,7 +270,7 @@ def _counted(some: Sequence[Shift]) -> str:
 
 
 def _lines(some: Sequence[Shift]) -> list[str]:
-    """Return lines for each state with a few readings each, grouped by benchmark."""
+    """Return lines for each state that list the readings by benchmark, with few readings per line."""
     lines = []
     for state in STATES:
         by_benchmark: dict[str, list[Shift]] = {}
@@ -269,12 +283,12 @@ def _lines(some: Sequence[Shift]) -> list[str]:
             else:
                 packed.append(of_benchmark)
         word = state if some[0].changed else OF_MODELS.get(state, state)
-        lines += [f"{word[0].upper()}{word[1:]}: {'; '.join(map(_told, part))}." for part in packed]
+        lines += [f"{word[0].upper()}{word[1:]}: {'; '.join(map(_change_text, part))}." for part in packed]
     return lines
 
 
-def _told(one: Shift) -> str:
-    """Return a text on a reading: both values if it changed, the interval of the difference if no change is shown."""
+def _change_text(one: Shift) -> str:
+    """Return a text on the change of one reading: both values, the margin or the interval, depending on its state."""
     c, info = one.comparison, judging_rules(one.comparison)
     if one.state in (BETTER, WORSE):
         margin = f", within the margin of ±{info.margin:g}" if one.kept and info is not None else ""

@@ -1,4 +1,4 @@
-"""Sheet for a person's judgements of perturbed rows.
+"""Annotation sheet for a person who judges perturbed rows.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix J, table 9.
 """
@@ -25,18 +25,18 @@ LABEL, JUDGED = "label", "label of the perturbed text"
 
 
 def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
-    """Write ``reading_sheet.csv`` with 25 perturbed rows, chosen by a hash, unless the folder already has a sheet.
+    """Write ``reading_sheet.csv`` with 25 perturbed rows, selected by hash, unless the folder already has a sheet.
 
-    A person fills in the label that the perturbed text seems to have, and puts an x under each tag of table 9 that
-    applies: a fact changed, the rewrite is incomplete or wrong, the selected word does not belong to the axis, there is
-    a typo or an unnatural phrase, or a word that should have been perturbed was not.
+    For each row, a person fills in the label that the perturbed text seems to have, and marks each tag of table 9 that
+    applies with an x: a fact changed; the rewrite is incomplete or wrong; the selected word does not belong to the
+    axis; there is a typo or an unnatural phrase; a word that should have been perturbed was not.
 
     Returns:
         Path of the sheet, or None if no row was perturbed.
     """
     names = manifest.made_by["field"]
     names = [names] if isinstance(names, str) else names
-    chosen = sorted(_perturbed(folder, manifest), key=lambda row: row[0])[:EXAMPLES]
+    chosen = sorted(_selected_rows(folder, manifest), key=lambda row: row[0])[:EXAMPLES]
     if not chosen:
         return None
     if there := [folder / name for name in (SHEET, FORMER) if (folder / name).exists()]:
@@ -54,8 +54,8 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
     return path
 
 
-def _perturbed(folder: Path, manifest: Manifest) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
-    """Yield the chosen rows with their hashes, in bounded memory."""
+def _selected_rows(folder: Path, manifest: Manifest) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
+    """Yield the selected rows with their hashes, in bounded memory."""
     best: list[tuple[str, dict]] = []  # type: ignore[type-arg]
     for name in manifest.files("data"):
         with (folder / name).open(encoding="utf-8") as lines:

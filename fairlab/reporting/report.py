@@ -1,4 +1,4 @@
-"""Report of a run: one HTML file that opens offline, built from the record and its stored items."""
+"""Report of a run: one HTML file that can be opened offline, made from the record and the stored items."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_be
 from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
 PUBLISHED = Path(__file__).parent / "papers"
-MANY = 12  # largest number of rows of a table that is not folded
+MANY = 12  # maximum number of rows in a table that is not collapsed
 
 
 def write_report(record: Record) -> Path:
-    """Write ``report.html`` atomically into the run's folder."""
+    """Write ``report.html`` into the run's folder atomically."""
     trained = "method" in record.config
     ensemble = "sources" in record.provenance
     no_step: Block = Text("No training step.")
@@ -74,12 +74,15 @@ def write_report(record: Record) -> Path:
 
 
 def name_of(record: Record) -> str:
-    """Return the name of a run or of its folder; if that is a date or number, the name of the parent folder."""
+    """Return the name of a run, or of its folder if it has no name.
+
+    If the folder's name starts with a digit, such as a date, return the name of the parent folder.
+    """
     return record.name or (record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name)
 
 
 def _lead(record: Record) -> list[Block]:
-    """Return the answer if there is one, a description of the run, the verdict, and the notes to read first."""
+    """Return the first blocks of the page: an audit's answer, a description of the run, the verdict and warnings."""
     about = _about_training(record) if "method" in record.config else _about_evaluation(record)
     lead = [_verdict(record), *about] if record.provenance.get("answers") else [*about, _verdict(record)]
     return [*lead, *_heed(record)]
@@ -118,7 +121,7 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 
 def _verdict(record: Record) -> Verdict:
-    """Return the overall result, from the changes if there are any and otherwise from single readings."""
+    """Return the overall result, based on changes if there are any and otherwise on single readings."""
     told = [f"Of the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
@@ -141,7 +144,7 @@ def _verdict(record: Record) -> Verdict:
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
-    """Return the answers of an audit, one per model."""
+    """Return the answers of an audit, one for each model."""
     of = {label: f"{label}: " if label else "" for label in answers}
     first, *others = [f"{of[label]}{one['sentence']}" for label, one in answers.items()]
     lines = [f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"]]
@@ -149,21 +152,23 @@ def _answer(answers: Mapping[str, Any]) -> Verdict:
 
 
 def _heed(record: Record) -> list[Block]:
-    """Return notes on whole benchmarks and the run, and the number of readings that could not be measured."""
+    """Return warnings on the run and on whole benchmarks, and the number of readings that could not be measured."""
     lines = [f"The run is {record.status}: {record.reason or 'some of its numbers are missing'}."]
     lines = [] if record.status == "finished" else lines
-    lines += dict.fromkeys(f"{note.benchmark}{_of(note.phase)}: {note.text}" for note in record.notes if not note.item)
+    lines += dict.fromkeys(
+        f"{note.benchmark}{_suffix(note.phase)}: {note.text}" for note in record.notes if not note.item
+    )
     missing = {(entry.benchmark, entry.subset) for entry in record.not_run}
     lines += [f"{len(missing)} of the requested readings could not be measured; see Not run."] if missing else []
     return [Heed("Before reading the numbers", lines)] if lines else []
 
 
-def _of(phase: str) -> str:
+def _suffix(phase: str) -> str:
     return f" ({phase})" if phase not in ("", "before", "after") else ""
 
 
 def _readings(record: Record) -> Section:
-    """Return every reading by question, with long lists of non-headline readings folded."""
+    """Return the section with all readings by question. Long lists of readings other than headlines are collapsed."""
     rows = [row for row in record.table() if DATA not in row]
     of_data = [row for row in record.table() if DATA in row]
     headline = [row for row in rows if represents(next(iter(row.values())))]
@@ -190,7 +195,7 @@ def _readings(record: Record) -> Section:
 
 
 def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequence[str]) -> PageTable:
-    """Return a table of readings by question, with the ideal value and a column for every phase or model."""
+    """Return a table of readings by question, with the ideal value and one column per phase or model."""
     present = [phase for phase in phases if any(phase in row for row in rows)]
     lines: list[Row | Heading] = []
     for question, some in by_question(rows, lambda row: next(iter(row.values()))).items():
@@ -213,7 +218,7 @@ def _value(reading: Reading, record: Record) -> PageCell:
 
 
 def _notes(record: Record) -> Section | None:
-    """Return notes on single items; notes on whole benchmarks are shown at the top of the page."""
+    """Return the section with notes on single items. Notes on whole benchmarks are at the top of the page."""
     rows: list[Row] = [
         [note.benchmark, note.phase, PageCell(note.item), note.text] for note in record.notes if note.item
     ]
@@ -224,7 +229,7 @@ def _notes(record: Record) -> Section | None:
 
 
 def _published(record: Record) -> list[Block]:
-    """Return the table of the method's paper and our table, each with its setting."""
+    """Return the table from the method's paper and the corresponding table of this run, each with its setting."""
     if any(reading.benchmark == "mb_index" for reading in record.readings):
         return _published_language_models(record)
     module = record.config["method"]["_target_"].rpartition(".")[0].rpartition(".")[2]
@@ -254,7 +259,7 @@ def _published(record: Record) -> list[Block]:
 
 
 def _published_language_models(record: Record) -> list[Block]:
-    """Return table 2 of the biasers paper, and the readings of this run in the same columns."""
+    """Return table 2 of the biasers paper (Mondal and Lipizzi 2024), with a row for the readings of this run."""
     table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
     published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
     found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
@@ -281,7 +286,7 @@ def _not_run(record: Record) -> Block:
 
 
 def provenance(record: Record) -> list[Block]:
-    """Return the command, with the run's provenance and configuration folded."""
+    """Return the command of the run, and its provenance and configuration in collapsed blocks."""
 
     def code(content: Any) -> Code:
         return Code(json.dumps(content, indent=1, ensure_ascii=False))

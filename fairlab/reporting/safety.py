@@ -1,4 +1,4 @@
-"""Sections of a report on a safety ensemble: the paper's tables and figures, and the texts of each subgroup.
+"""Report sections on a safety ensemble: the tables and figures of the paper, and the texts of each subgroup.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 3 and 6,
 figures 3 to 5.
@@ -28,15 +28,15 @@ from fairlab.reporting.page import (
 from fairlab.reporting.safety_files import read_largest_gaps, read_overview
 
 PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"
-OF = "acv_change_of_"  # prefix before the name of another model
+OF = "acv_change_of_"  # prefix of another model's name
 LEAST = 0.05  # source scores with a smaller share are left out of figure 4, as in the paper
 
 
 def safety_sections(record: Record) -> list[Section]:
-    """Return tables 3 and 6 next to the published ones, figures 3 to 5, and the sets with the largest gaps."""
+    """Return sections with tables 3 and 6 next to the published ones, figures 3 to 5, and the largest gaps."""
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
     sections = [
-        Section("Published numbers", _beside(record)),
+        Section("Published numbers", _published_tables(record)),
         *_rivals(record, list(overview) or record.config["method"]["harms"]),
     ]
     for harm, of_harm in overview.items():
@@ -50,11 +50,11 @@ def safety_sections(record: Record) -> list[Section]:
 
 
 def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
-    """Return the debiased model, its controls and its rivals, each with its change from the baseline in per cent.
+    """Return the debiased model, its controls and the other methods, each with its change from the baseline in %.
 
     Args:
         record: Record of a run that measured the benchmark.
-        benchmark: ``safety`` or another part of the texts.
+        benchmark: Name of the benchmark: ``safety``, or one on another part of the texts.
         harm: Name of the harm.
     """
     found = {
@@ -73,7 +73,7 @@ def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
 
 
 def _rivals(record: Record, harms: list[str]) -> list[Section]:
-    """Plot ACV against AU-PRC on the test folds for all models of a harm."""
+    """Plot ACV against AU-PRC on the test folds, for all models of each harm."""
     sections = []
     for harm in harms:
         candidates = rivals(record, "safety", harm)
@@ -85,7 +85,7 @@ def _rivals(record: Record, harms: list[str]) -> list[Section]:
     return sections
 
 
-def _beside(record: Record) -> list[Block]:
+def _published_tables(record: Record) -> list[Block]:
     published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
     ours = {f"{r.benchmark}/{r.subset}/{r.quantity}": r for r in record.readings if r.phase == "after"}
     blocks: list[Block] = []
@@ -107,7 +107,7 @@ def _percent(reading: Reading) -> PageCell:
 
 
 def _heat_maps(of_harm: dict[str, Any]) -> list[Block]:
-    """Return figure 3, with source scores and models in rows and the subgroups of a category in columns."""
+    """Return figure 3: source scores and models in rows, and the subgroups of a category in columns."""
     blocks: list[Block] = []
     for category, averages in of_harm["averages"].items():
         rows = [[name, *map(_warm, values)] for name, values in zip(averages["rows"], averages["values"], strict=True)]
@@ -120,7 +120,7 @@ def _warm(value: float | None) -> PageCell | str:
 
 
 def _contributions(of_harm: dict[str, Any]) -> PageTable:
-    """Return a table of the contributions of source scores before and after debiasing (figure 4 of the paper)."""
+    """Return figure 4 as a table: the contribution of each source score before and after debiasing."""
     found = of_harm["contributions"]
     shown = [
         k for k in range(len(of_harm["features"])) if max(found[phase][k] for phase in ("before", "after")) >= LEAST
@@ -136,7 +136,7 @@ def _contributions(of_harm: dict[str, Any]) -> PageTable:
 
 
 def _gaps(of_harm: dict[str, Any]) -> list[Block]:
-    """Return figure 5: the largest gap of each source score and model, averaged over categories."""
+    """Return figure 5 as a table: the largest gap of each source score and model, averaged over categories."""
     of_models = [(f"the model, {phase}", of_harm["gaps"][phase]) for phase in ("before", "after")]
     of_sources = zip(of_harm["features"], of_harm["gaps"]["features"], strict=True)
     rows = [
@@ -147,7 +147,7 @@ def _gaps(of_harm: dict[str, Any]) -> list[Block]:
 
 
 def _largest(by_subgroup: dict[str, list[dict[str, Any]]]) -> list[Block]:
-    """Return the texts of each subgroup that are furthest from the mean of their set, shown after a click."""
+    """Return, in collapsed blocks, the texts of each subgroup whose scores are furthest from the mean of their set."""
     blocks: list[Block] = [Text("Texts may be harmful; they are shown only after a click.", "note")]
     for subgroup, entries in by_subgroup.items():
         rows = [

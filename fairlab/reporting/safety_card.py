@@ -1,4 +1,4 @@
-"""Card of an exported safety ensemble with its reliability diagrams, written to the folder of the models."""
+"""Model card of an exported safety ensemble, with reliability diagrams."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ AT_THRESHOLD = ("threshold", "recall_at_threshold", "precision_at_threshold", "f
 
 
 def write_safety_card(record: Record) -> None:
-    """Write ``README.md`` and one diagram per harm to the ``model`` folder of a run that has an overview.
+    """Write ``README.md`` and one reliability diagram per harm to the ``model`` folder of a run.
 
     Args:
-        record: Record of the run, with its readings.
+        record: Record of the run, with its readings. The run's folder may contain an overview, which the diagrams need.
     """
     folder = record.folder / "model"
     overview = read_overview(record.folder)
@@ -41,8 +41,8 @@ def write_safety_card(record: Record) -> None:
     write_whole(folder / "README.md", safety_card(record, folder, drawings))
 
 
-def _averaged(description: Mapping[str, Any]) -> str:
-    """Return a paragraph on averaging over reference groups; empty if scores are not averaged."""
+def _averaging_paragraph(description: Mapping[str, Any]) -> str:
+    """Return a paragraph on averaging scores over reference groups; empty if scores are not averaged."""
     if "references" not in description:
         return ""
     return (
@@ -54,7 +54,13 @@ def _averaged(description: Mapping[str, Any]) -> str:
 
 
 def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
-    """Return a self-contained SVG of the share of unsafe texts against the mean score, by tenths of the texts."""
+    """Return a self-contained SVG that plots the share of unsafe texts against the mean score.
+
+    Args:
+        harm: Name of the harm.
+        predicted: Mean score in each tenth of the texts.
+        observed: Share of unsafe texts in each tenth of the texts.
+    """
     marks = [
         Marks("", [0, 1], [0, 1], colour=None, dashed=True),
         Marks("", predicted, observed, kind="both", colour=0),
@@ -66,12 +72,12 @@ def reliability_diagram(harm: str, predicted: list[float], observed: list[float]
 
 
 def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> str:
-    """Return the card: harms, thresholds and their test-fold results, reliability, sources, versions, hashes.
+    """Return the text of the model card.
 
     Args:
         record: Record of the run.
         folder: Folder of the exported ensemble.
-        drawings: File name of the reliability diagram by harm.
+        drawings: File name of the reliability diagram of each harm.
     """
     description = read_object(folder / DESCRIPTION)
     config, provenance = record.config, record.provenance
@@ -86,7 +92,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         f"{provenance['method']['title']}, trained by fairlab {provenance['versions']['fairlab']} on "
         f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
-        f"a text contains a harm; for each harm, a model reads the sources' scores.{_averaged(description)}",
+        f"a text contains a harm; for each harm, a model reads the sources' scores.{_averaging_paragraph(description)}",
         "",
         "## Harms and thresholds",
         "",
@@ -135,7 +141,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
 
 
 def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hash of each file."""
+    """Return the SHA-256 hash of each file of the ensemble, by file name."""
     models: dict[str, str] = {}
     for entry in description["harms"].values():
         models |= {entry["file"]: entry["sha256"]}
@@ -143,7 +149,7 @@ def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], target: Any) -> list[str]:
-    """Return one row per harm, with 95 % intervals for values from the test folds."""
+    """Return a table with one row per harm. Values from the test folds have 95 % intervals."""
     if not target:
         return [
             "| harm | average precision |",
@@ -166,7 +172,10 @@ def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], 
 
 
 def _skill(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
-    """Return skill and counterfactual variance by harm, because a score without skill can be fair but useless."""
+    """Return a table of skill and counterfactual variance by harm.
+
+    Both are needed, because a score without skill can be fair but useless.
+    """
     names = ("auc", "average_precision", "base_rate", "acv", "acv_change", "flip_rate")
     rows = [[harm, *(_value(found.get((harm, name))) for name in names)] for harm in harms]
     return [
@@ -184,7 +193,7 @@ def _skill(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> li
 
 
 def _odds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
-    """Return gaps of equalised odds by harm and identity category, at the exported threshold or else at 0.5."""
+    """Return a table of equalised-odds gaps by harm and identity category, at the exported threshold or at 0.5."""
     where = {ODDS: "0.5", f"{ODDS}_at_threshold": "the threshold"}
     rows = [
         f"| {subset} | {where[quantity]} | {_value(one)} |"

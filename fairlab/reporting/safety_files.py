@@ -1,4 +1,4 @@
-"""Files that a safety-ensemble run writes for its report pages: numbers by harm, and texts by subgroup."""
+"""Files that a safety-ensemble run writes for its report: numbers by harm, and texts by subgroup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Number = float | None
 
 
 class Averages(TypedDict):
-    """Sliced averages of a category; ``values`` has a row for each of ``rows`` and a column for each subgroup."""
+    """Sliced averages of an identity category.
+
+    ``values`` has one row for each entry of ``rows`` and one column for each entry of ``subgroups``.
+    """
 
     subgroups: list[str]
     rows: list[str]
@@ -23,14 +26,17 @@ class Averages(TypedDict):
 
 
 class Reliability(TypedDict):
-    """Mean score and share of unsafe texts, by tenths of the texts."""
+    """Mean score (``predicted``) and share of unsafe texts (``observed``) in each tenth of the texts."""
 
     predicted: list[Number]
     observed: list[Number]
 
 
 class Gaps(TypedDict):
-    """Largest gap of each source score and of both models, averaged over categories."""
+    """Largest gap between subgroups, averaged over identity categories.
+
+    ``features`` has one value for each source score; ``before`` and ``after`` are the values of the two models.
+    """
 
     features: list[Number]
     before: Number
@@ -38,14 +44,14 @@ class Gaps(TypedDict):
 
 
 class Contributions(TypedDict):
-    """Contribution of each source score to both models; empty if a model has no contributions."""
+    """Contribution of each source score to the models before and after debiasing; empty if a model has none."""
 
     before: list[float]
     after: list[float]
 
 
 class HarmOverview(TypedDict):
-    """Layout of a harm in ``overview.json``."""
+    """Entry for one harm in ``overview.json``."""
 
     features: list[str]
     averages: dict[str, Averages]
@@ -55,7 +61,7 @@ class HarmOverview(TypedDict):
 
 
 class LargestGap(TypedDict):
-    """Layout of a text in ``largest_gaps.json``."""
+    """Entry for one text in ``largest_gaps.json``."""
 
     key: Any
     text: Text
@@ -66,10 +72,10 @@ class LargestGap(TypedDict):
 
 
 def read_overview(folder: Path) -> dict[str, Any]:
-    """Return the numbers of a run by harm, or an empty dict if it wrote none.
+    """Return the numbers in ``overview.json`` by harm, or an empty dict if the run did not write the file.
 
     Raises:
-        FairlabError: The file is damaged, or does not have the layout of :class:`HarmOverview`.
+        FairlabError: The file is damaged, or an entry does not have the form of :class:`HarmOverview`.
     """
     file = folder / OVERVIEW
     if not file.is_file():
@@ -87,10 +93,10 @@ def read_overview(folder: Path) -> dict[str, Any]:
 
 
 def read_largest_gaps(folder: Path) -> dict[str, Any]:
-    """Return texts by harm and subgroup, or an empty dict if the run wrote none.
+    """Return the texts in ``largest_gaps.json`` by harm and subgroup, or an empty dict without such a file.
 
     Raises:
-        FairlabError: The file is damaged, or does not have the layout of :class:`LargestGap`.
+        FairlabError: The file is damaged, or an entry does not have the form of :class:`LargestGap`.
     """
     file = folder / LARGEST
     if not file.is_file():

@@ -1,4 +1,7 @@
-"""Drift between two files of scores: harms, labels, variances over versions, and sources."""
+"""Drift between two files of scores.
+
+The scores of harms and sources, labels and variances over versions are compared.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
-FEWEST = 30  # minimum count of a column in both files; with fewer, only a distance above 0.35 would be significant
+FEWEST = 30  # minimum number of values per column and file; with fewer, only distances above 0.35 would be significant
 
 
 @dataclass
@@ -26,9 +29,9 @@ class ScoreFile:
 
     Attributes:
         rows: Number of rows.
-        bad: Number of rows that could not be read.
+        bad: Number of rows that could not be scored.
         missing: Number of rows for which a source had no score.
-        columns: Numbers by column; the column of a source is called ``source NAME``.
+        columns: Numbers in each column, by name; the columns of sources are named ``source NAME``.
     """
 
     rows: int = 0
@@ -38,7 +41,7 @@ class ScoreFile:
 
 
 def read_scores(path: Path) -> ScoreFile:
-    """Read a file written by ``fairlab.score``, line by line.
+    """Read a file written by ``fairlab score``, line by line.
 
     Raises:
         DataUnavailable: The file does not exist.
@@ -73,10 +76,10 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
-    """Return the shift of every column that has at least :data:`FEWEST` numbers in both files.
+    """Return the shift of each column that has at least :data:`FEWEST` numbers in both files.
 
     Raises:
-        FairlabError: There is no such column.
+        FairlabError: No column has enough numbers in both files.
     """
     names = [name for name in before.columns if name in after.columns]
     found = {
@@ -93,7 +96,7 @@ def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
 
 
 def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
-    """Return the drift as Markdown."""
+    """Format the drift as a Markdown table."""
     counts = " and ".join(
         f"{one.rows:,} rows ({one.bad:,} not read, {one.missing:,} without a score of some source)"
         for one in (before, after)
@@ -125,7 +128,7 @@ def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreSh
 
 
 def drift_json(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
-    """Return the drift as JSON."""
+    """Format the drift as JSON."""
     counts = [{"rows": one.rows, "bad": one.bad, "missing": one.missing} for one in (before, after)]
     columns = {name: {**asdict(one), "beyond_chance": one.beyond_chance} for name, one in found.items()}
     return json.dumps({"files": counts, "columns": columns}, indent=1) + "\n"

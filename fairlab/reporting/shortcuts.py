@@ -1,4 +1,4 @@
-"""Report page on a dataset's shortcuts: n-grams that predict labels, their positions, and shortcut scores."""
+"""Report sections on a dataset's shortcuts: n-grams that predict labels, their positions, and shortcut scores."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ BINS = 40
 
 
 def shortcuts(record: Record) -> list[Section]:
-    """Return a comparison of the first dataset with the others, then a section per dataset; empty if there are none."""
+    """Return one section per dataset; empty if no dataset was measured.
+
+    If there are several datasets, the first section compares the first one with the others.
+    """
     found = {
         phase: read_tensors(file)
         for phase in dict.fromkeys(reading.phase for reading in record.readings if reading.benchmark == NAME)
         if (file := record.folder / "items" / phase / f"{NAME}.safetensors").exists()
     }
-    beside = [_beside(found)] if len(found) > 1 else []
-    return [*beside, *(_one(phase, items) for phase, items in found.items())]
+    beside = [_comparison_section(found)] if len(found) > 1 else []
+    return [*beside, *(_dataset_section(phase, items) for phase, items in found.items())]
 
 
 def _labels(items: Items) -> list[str]:
@@ -34,13 +37,13 @@ def _labels(items: Items) -> list[str]:
 
 
 def _grams(items: Items, label: str) -> dict[str, NDArray[np.floating]]:
-    """Return the n-grams of a label in decreasing order of LMI."""
+    """Return the n-grams of a label in decreasing order of local mutual information (LMI)."""
     start = f"lmi/{label}/"
     grams = {name.removeprefix(start): values for name, values in items.items() if name.startswith(start)}
     return dict(sorted(grams.items(), key=lambda pair: -float(pair[1][0])))
 
 
-def _one(phase: str, items: Items) -> Section:
+def _dataset_section(phase: str, items: Items) -> Section:
     blocks: list[Block] = []
     for label in _labels(items):
         rows: list[Row] = [
@@ -63,7 +66,7 @@ def _one(phase: str, items: Items) -> Section:
 
 
 def _map(label: str, items: Items) -> list[Block]:
-    """Return the share of the label by word and position; empty if the words never occur at these positions."""
+    """Return the share of the label by word and position; empty if there are no positions for the words."""
     start = f"map/{label}/"
     words = [gram for gram in _grams(items, label) if start + gram in items]
     if not words:
@@ -72,18 +75,18 @@ def _map(label: str, items: Items) -> list[Block]:
     places = [str(k + 1) for k in range(counts.shape[1])]
     places[-1] += " on"
     rows = [
-        [PageCell(word), *(_at(share, count) for share, count in zip(*of_word, strict=True))]
+        [PageCell(word), *(_share_cell(share, count) for share, count in zip(*of_word, strict=True))]
         for word, *of_word in zip(words, shares, counts, strict=True)
     ]
     return [Heading(f"Share with the label {label} by position"), PageTable([PageCell("word"), *places], rows)]
 
 
-def _at(share: float, count: float) -> PageCell | str:
+def _share_cell(share: float, count: float) -> PageCell | str:
     return PageCell(f"{share:.0%}", heat=float(share)) if count else ""
 
 
 def _gammas(items: Items) -> Figure:
-    """Draw the distribution of shortcut scores by label, as shares of the label's documents."""
+    """Draw the distribution of shortcut scores for each label, as shares of the label's documents."""
     values = {label: items[f"gamma/{label}"] for label in _labels(items)}
     edges = np.histogram_bin_edges(np.concatenate(list(values.values())), BINS)
     middles = ((edges[:-1] + edges[1:]) / 2).tolist()
@@ -94,8 +97,8 @@ def _gammas(items: Items) -> Figure:
     return figure([Panel("", marks, "shortcut score gamma", "share of documents", y_held=[0.0])])
 
 
-def _beside(found: Mapping[str, Items]) -> Section:
-    """Return the n-grams of the first dataset, with their values in the others."""
+def _comparison_section(found: Mapping[str, Items]) -> Section:
+    """Return the n-grams of the first dataset, with their values in all datasets."""
     first = next(iter(found))
     blocks: list[Block] = []
     for label in _labels(found[first]):

@@ -9,11 +9,11 @@ from fairlab.reporting.page import Block, Fold, PageTable, Section
 
 
 def stage_section(record: Record) -> Section | None:
-    """Return a bar of the stages' seconds and a folded table of the stages; None for an older record without stages."""
+    """Return the section on the duration of a run's stages; None for older records, which have no stages."""
     stages = stages_of(record)
     if not stages:
         return None
-    parts = [Slice(name, seconds, f"{name}: {seconds:,.1f} s") for name, seconds in _grouped(stages).items()]
+    parts = [Slice(name, seconds, f"{name}: {seconds:,.1f} s") for name, seconds in _grouped_seconds(stages).items()]
     on_gpu = any(taken.gpu_peak_bytes is not None for taken in stages.values())
     rows = [[name, *_row(taken, on_gpu)] for name, taken in stages.items()]
     table = PageTable(["stage", "seconds", "most memory, MB", *(["of the GPU, MB"] if on_gpu else [])], rows)
@@ -29,8 +29,11 @@ def _row(taken: Stage, on_gpu: bool) -> list[str]:
     return [f"{taken.seconds:.1f}", f"{taken.peak_bytes / 1e6:.0f}", *([gpu] if on_gpu else [])]
 
 
-def _grouped(stages: dict[str, Stage]) -> dict[str, float]:
-    """Return seconds per part in order, merging a phase's benchmarks and, if there are too many, the shortest parts."""
+def _grouped_seconds(stages: dict[str, Stage]) -> dict[str, float]:
+    """Return the seconds of each segment of the bar, in order.
+
+    The benchmarks of a phase form one segment. If there are too many segments, the shortest ones are merged.
+    """
     seconds: dict[str, float] = {}
     for name, taken in stages.items():
         phase = name.rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""Short summary that a finished run prints."""
+"""Short summary that is printed when a run finishes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairlab.reporting.verdicts import TOO_FEW, interval_text
 
 
 def print_summary(record: Record) -> None:
-    """Print the changes, their cost, and the path of the report."""
+    """Print the summary of a run and the path of its report."""
     for line in summary_lines(record):
         print_escaped(line)
     report = record.folder / "report.html"
@@ -23,7 +23,7 @@ def print_summary(record: Record) -> None:
 
 
 def summary_lines(record: Record) -> list[str]:
-    """Return lines with headline readings, then changes, collapse verdicts, notes and benchmarks that were not run."""
+    """Return lines on headline readings, changes and collapse, followed by notes and skipped benchmarks."""
     headline = [row for row in record.table() if represents(next(iter(row.values()))) and DATA not in row]
     answers = record.provenance.get("answers", {})
     lines = [f"{label}: {one['sentence']}" if label else one["sentence"] for label, one in answers.items()]
@@ -34,30 +34,30 @@ def summary_lines(record: Record) -> list[str]:
         )
         for row in headline
     ]
-    moved = filter(_moved, shifts(record))
+    moved = filter(_is_significant, shifts(record))
     lines += [marked(moved_line(one.comparison), marks_beside(record, one.after)) for one in moved]
     lines += collapse_verdicts(record)
-    lines += dict.fromkeys(f"note{_on(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
-    lines += dict.fromkeys(f"not run{_on(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
+    lines += dict.fromkeys(f"note{_suffix(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
+    lines += dict.fromkeys(f"not run{_suffix(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
     return lines
 
 
-def _on(phase: str) -> str:
-    """Return the model's label if there are several models; empty for ``before`` and ``after``."""
+def _suffix(phase: str) -> str:
+    """Return the label of a model as a suffix; empty for ``before`` and ``after``."""
     return "" if phase in ("", "before", "after") else f" on {phase}"
 
 
 def line(record: Record, row: Mapping[str, Reading]) -> str:
-    """Format a line like ``SEAT mean absolute effect size, all tests: 0.9576 (0.7907..1.31), n 6``, plus the key."""
+    """Format a reading as ``SEAT mean absolute effect size, all tests: 0.9576 (0.7907..1.31), n 6``, plus its key."""
     first = next(iter(row.values()))
     values = [f"{phase} {r.value:.4g} ({interval_text(record, r)})".strip() for phase, r in row.items()]
     return f"{title(first)}: {'; '.join(values)}, n {first.n} [{key(first)}]"
 
 
 def change_line(record: Record, before: Reading, after: Reading) -> str:
-    """Format a line like ``CCED gap, bundled sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``.
+    """Format a change as ``CCED gap, bundled sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``.
 
-    The key follows. The change is relative if the ideal is 0, and a difference otherwise.
+    The key of the reading follows. The change is relative if the ideal value is 0, and a difference otherwise.
     """
     relative = before.ideal == 0 and before.value
     change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
@@ -67,15 +67,16 @@ def change_line(record: Record, before: Reading, after: Reading) -> str:
     return f"{title(before)}: {values}, {interval}, n {after.n} [{key(before)}]"
 
 
-def _moved(one: Shift) -> bool:
-    """Check whether a headline reading differs between two models beyond chance; over too few items none is shown."""
+def _is_significant(one: Shift) -> bool:
+    """Return whether a headline reading changed significantly and has enough items."""
     return one.headline and not one.few and one.comparison.p_holm is not None and one.significant
 
 
 def moved_line(comparison: Comparison) -> str:
-    """Format a change, or a difference of two models, that is beyond chance as a line.
+    """Format a significant change, or a significant difference between two models, as one line.
 
-    ``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003 adjusted``
+    An example is ``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003
+    adjusted for all headlines``.
     """
     c = comparison
     what = title(c) + ("" if c.phase == "change" else f", {c.phase}")

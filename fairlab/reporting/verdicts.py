@@ -1,19 +1,18 @@
-"""Verdicts on single readings: their size, whether chance could explain it, and whether they are shown to be fair.
+"""Verdicts on single readings: whether they differ from the ideal value or are shown to be fair.
 
-The rules, which pages state:
+The rules are also printed on pages:
 
-- Fewer than :data:`fairlab.metrics.bootstrap.FEWEST_ITEMS` items give neither an interval nor a verdict.
-- A reading with values on both sides of its ideal is *off* it if a test rejects the ideal. The test is the benchmark's
-  own or, without one, Student's t with the standard error of the reading's bootstrap interval.
-- An absolute value of estimates is above 0 for every model; only a test of its own shows whether chance could explain
-  it. In records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts is used
-  instead.
+- A reading over fewer than :data:`fairlab.metrics.bootstrap.FEWEST_ITEMS` items has neither an interval nor a verdict.
+- A reading that can be on both sides of its ideal value is *off* it if a test rejects the ideal value. The test is the
+  benchmark's own or, if there is none, Student's t-test with the standard error of the reading's bootstrap interval.
+- An absolute value of estimates is above 0 for every model, so only the benchmark's own test shows whether chance could
+  explain it. For older records without such a test, the smallest adjusted p-value of the tests of its parts is used.
 - A mean of distances, a share of changed items or a cost has no such test, so only its size is reported.
-- P-values are adjusted by Holm's method for all headline readings of a model.
+- P-values are adjusted by Holm's method over all headline readings of a model.
 - A reading is *even* only if its 95 % interval is within a margin of the ideal value, which the benchmark's class
-  defines. This amounts to two one-sided tests at 2.5 % each. A p-value above .05 does not show evenness.
+  defines. This is equivalent to two one-sided tests at 2.5 % each. A p-value above .05 does not show evenness.
 
-The coverage of the intervals and the false-positive rates are simulated by ``experiments/judge/coverage.py``.
+``experiments/judge/coverage.py`` simulates the coverage of the intervals and the false-positive rates.
 
 Source: Schuirmann 1987, "A Comparison of the Two One-Sided Tests Procedure and the Power Approach".
 """
@@ -34,9 +33,9 @@ from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
-WHOLE = ("", "all", "average")  # subset names of readings over all parts of a benchmark
+WHOLE = ("", "all", "average")  # subset names of readings for a whole benchmark
 TOO_FEW = "too few for an interval"
-MOST_FEW = 3  # readings over too few items that have a sentence each
+MOST_FEW = 3  # maximum number of readings with too few items that get separate sentences
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
     "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so only a test of "
@@ -52,11 +51,11 @@ class ReadingVerdict:
 
     Attributes:
         reading: Reading that is judged.
-        low, high: Bounds of its 95 % interval, corrected for few items or for folding;
-            nan with too few items.
-        p: P-value of the ideal value; nan if there is no test.
-        margin: Largest distance from the ideal value that still counts as even; None if no margin is set.
-        marks: Warnings about the model or the reading.
+        low, high: Bounds of the 95 % interval, corrected for few items or for absolute values; nan if there are too few
+            items.
+        p: P-value of the test of the ideal value; nan if there is no test.
+        margin: Largest distance from the ideal value that counts as even; None if no margin is defined.
+        marks: Warnings on the model or the reading.
     """
 
     reading: Reading
@@ -82,7 +81,7 @@ class ReadingVerdict:
 
     @property
     def sentence(self) -> str:
-        """Return one sentence with value, distance and interval, followed by the verdict and caveats."""
+        """Return one sentence with the value, the interval, the ideal value, the verdict and warnings."""
         r, kind = self.reading, self.kind
         ideal, margin = f"{r.ideal:g}", "no margin is set" if self.margin is None else f"{self.margin:g}"
         interval = "" if kind == FEW else f" [{self.low:.4g}, {self.high:.4g}]"
@@ -103,7 +102,7 @@ class ReadingVerdict:
 
 
 def reading_verdicts(record: Record) -> list[ReadingVerdict]:
-    """Return the verdicts on a record's headline readings whose ideal value is about fairness, not usefulness."""
+    """Return the verdicts on a record's headline readings that have an ideal value and do not measure utility."""
     judged = [
         r for r in record.readings if represents(r) and r.phase != DATA and r.ideal is not None and question(r) != KEPT
     ]
@@ -117,7 +116,7 @@ def reading_verdicts(record: Record) -> list[ReadingVerdict]:
 
 
 def summed_up(found: Sequence[ReadingVerdict]) -> str:
-    """Return one sentence on all verdicts of a record."""
+    """Summarise all verdicts of a record in one sentence."""
     count = {kind: sum(one.kind == kind for one in found) for kind in (OFF, EVEN, OPEN, SIZE, FEW)}
     parts = [
         f"{count[OFF] or 'none'} {_is(count[OFF])} off the ideal value beyond chance",
@@ -133,7 +132,7 @@ def summed_up(found: Sequence[ReadingVerdict]) -> str:
 
 
 def verdict_lines(found: Sequence[ReadingVerdict]) -> list[str]:
-    """Return a sentence per verdict; readings over too few items share one, by benchmark."""
+    """Return one sentence per verdict. Readings with too few items share a sentence if there are many of them."""
     lines = [one.sentence for one in found if one.kind != FEW]
     few: dict[str, list[int]] = {}
     for one in found:
@@ -146,19 +145,19 @@ def verdict_lines(found: Sequence[ReadingVerdict]) -> list[str]:
 
 
 def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
-    """Return the interval to print for a reading; nan for both bounds if its items are too few."""
-    low, high, _ = _judged(record, reading)
+    """Return the bounds of the interval to print for a reading; both are nan if there are too few items."""
+    low, high, _ = _interval_and_p(record, reading)
     return low, high
 
 
 def interval_text(record: Record, reading: Reading, to: str = "..") -> str:
-    """Return the interval to print for a reading, such as ``0.71..1.25``, or a text that there are too few items."""
+    """Return the interval to print for a reading, such as ``0.71..1.25``, or a text if there are too few items."""
     low, high = corrected_interval(record, reading)
     return TOO_FEW if math.isnan(low) else f"{low:.4g}{to}{high:.4g}"
 
 
 def two_sided_ideal(reading: Reading) -> bool:
-    """Return whether readings can be on both sides of the ideal value."""
+    """Return whether values of a reading can be on both sides of its ideal value."""
     info = judging_rules(reading)
     return reading.ideal is not None and (info is None or reading.ideal not in (info.low, info.high))
 
@@ -166,15 +165,18 @@ def two_sided_ideal(reading: Reading) -> bool:
 def _finding(record: Record, reading: Reading) -> ReadingVerdict:
     info = judging_rules(reading)
     margin, marks = info.margin if info else None, tuple(marks_beside(record, reading))
-    return ReadingVerdict(reading, *_judged(record, reading), margin, marks)
+    return ReadingVerdict(reading, *_interval_and_p(record, reading), margin, marks)
 
 
-def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
-    """Return the corrected interval and the p-value of the ideal value; each is nan if it does not exist."""
+def _interval_and_p(record: Record, reading: Reading) -> tuple[float, float, float]:
+    """Return the corrected bounds of the interval, and the p-value of the test of the ideal value.
+
+    Each is nan if it does not exist.
+    """
     info = judging_rules(reading)
     if too_few(record, reading):
         return math.nan, math.nan, math.nan
-    if results_file(record):  # Student's t already, over clusters of items
+    if results_file(record):  # the interval is already Student's t over clusters of items
         return reading.low, reading.high, math.nan
     if info is not None and info.folded:
         p = _own_p(record, reading)
@@ -190,7 +192,10 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
 
 
 def _own_p(record: Record, reading: Reading) -> float:
-    """Return the p-value of a folded reading, or the smallest adjusted p-value of its parts; nan if neither exists."""
+    """Return the p-value of a reading that is an absolute value.
+
+    Without its own test, return the smallest adjusted p-value of its parts; nan if neither exists.
+    """
     if reading.p is not None:
         return reading.p
     place = (reading.phase, reading.benchmark)
@@ -201,7 +206,7 @@ def _own_p(record: Record, reading: Reading) -> float:
 
 
 def _t_test(reading: Reading) -> float:
-    """Return the p-value of the ideal value, by Student's t with the standard error of the reading's interval."""
+    """Return the p-value of Student's t-test of the ideal value, with the standard error of the reading's interval."""
     from scipy.stats import t  # takes a second to import, which would slow down --help
 
     if reading.ideal is None:

@@ -1,6 +1,6 @@
-"""Readers of results, one module per tool.
+"""Readers of results from other tools, one module per tool.
 
-A module defines ``TOOL``, the name of the tool; ``recognises(path)``, which returns whether a file is a result of the
-tool; and ``read(path)``, which returns the file's :class:`fairlab.judge.scores.ToolRun`. It may also define
-``CITATION``, the tool's BibTeX entry.
+Each module defines ``TOOL``, the name of the tool; ``recognises(path)``, which returns whether a file is a result of
+the tool; and ``read(path)``, which returns a :class:`fairlab.judge.scores.ToolRun`. It can also define ``CITATION``,
+the tool's BibTeX entry.
 """

@@ -1,7 +1,7 @@
-"""Records of Every Eval Ever, with the instance-level file that belongs to them.
+"""Reader of Every Eval Ever records and their instance-level files.
 
-The record is one JSON object with ``schema_version`` and ``evaluation_results``; its samples are the JSON lines of the
-file with the same stem and the ending ``_samples.jsonl``.
+A record is a JSON object with ``schema_version`` and ``evaluation_results``. Its samples are the JSON lines of a file
+with the same stem and the ending ``_samples.jsonl``.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ VERSION = "0."
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file is a record."""
+    """Return whether a file is a record of Every Eval Ever."""
     head = beginning(path) if path.suffix == ".json" else ""
     return '"schema_version"' in head and '"evaluation_id"' in head
 
 
 def read(path: Path) -> ToolRun:
-    """Return the scores of every sample of a record.
+    """Read the scores of all samples of a record.
 
     Raises:
-        FairlabError: the record has another version, has no file of samples, or lacks fields that its schema requires.
+        FairlabError: The record has an unsupported schema version, has no samples file, or lacks required fields.
     """
     content = json_object(path)
     if not (version := str(content.get("schema_version"))).startswith(VERSION):

@@ -1,4 +1,4 @@
-"""Runs of HELM: statistics of every instance, from ``per_instance_stats.json`` next to ``run_spec.json``."""
+"""Reader of HELM runs: the statistics per instance in ``per_instance_stats.json`` next to ``run_spec.json``."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ HOUSEKEEPING = ("num_", "finish_reason", "inference_", "training_", "prompt_trun
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file contains the statistics of a run's instances."""
+    """Return whether a file contains the per-instance statistics of a run."""
     return path.name == STATS
 
 
 def read(path: Path) -> ToolRun:
-    """Return every metric of every instance, leaving out perturbed instances.
+    """Read all metrics of all instances. Perturbed instances are left out.
 
     Raises:
-        FairlabError: the files do not have HELM's format.
+        FairlabError: A file does not have HELM's format, or no instance has a metric.
     """
     if not path.with_name(SPEC).is_file():
         raise FairlabError(f"{path} has no {SPEC} next to it; give the whole folder of HELM's run")
@@ -66,7 +66,7 @@ def read(path: Path) -> ToolRun:
 
 
 def _texts(state: Path) -> dict[str, str]:
-    """Return the hash of each instance's input; empty if the run did not keep its state."""
+    """Return the hash of each instance's input, by id; empty if the run did not store its state."""
     if not state.is_file() or state.stat().st_size > LARGEST:
         return {}
     found = {}
@@ -77,7 +77,7 @@ def _texts(state: Path) -> dict[str, str]:
 
 
 def _aggregates(stats: Path) -> dict[str, float]:
-    """Return the mean that HELM printed for each metric that has one, over unperturbed instances."""
+    """Return the mean over unperturbed instances that HELM reported for each metric, if there is exactly one."""
     found: dict[str, list[float]] = {}
     for stat in _list(stats) if stats.is_file() else []:
         name, value = part(stat, "name"), number(stat.get("mean"))

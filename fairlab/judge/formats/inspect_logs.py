@@ -1,4 +1,4 @@
-"""Logs of inspect: ``.eval`` archives and ``.json`` files in version 2 of the format."""
+"""Reader of inspect logs: ``.eval`` archives and ``.json`` files in version 2 of the log format."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ CITATION = r"""
 """
 VERSION = 2
 HEADER, SAMPLES = "header.json", "samples/"
-ZSTANDARD = 93  # method of compression in a ZIP archive
-LOCAL_HEADER = 30  # bytes before the name of a member
+ZSTANDARD = 93  # ZIP compression method
+LOCAL_HEADER = 30  # number of bytes before a member's name
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 GROUPS = ("cluster", "group", "passage")  # metadata keys that name a sample's group
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file is a log."""
+    """Return whether a file is an inspect log."""
     if path.suffix == ".eval":
         return True
     head = beginning(path) if path.suffix == ".json" else ""
@@ -40,12 +40,12 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path) -> ToolRun:
-    """Return the scores of every sample of a log.
+    """Read the scores of all samples of a log.
 
     Raises:
-        FairlabError: the log has another version of the format, was not finished, or contains no scored sample.
+        FairlabError: The log has an unsupported version, is of an unfinished run, or contains no scored sample.
     """
-    header, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
+    header, samples = _read_archive(path) if path.suffix == ".eval" else _read_json(path)
     evaluation, results = header.get("eval"), part(header, "results")
     if header.get("version") != VERSION or not isinstance(evaluation, dict):
         raise FairlabError(f"{path} has version {header.get('version')} of inspect's log format; {VERSION} can be read")
@@ -70,7 +70,7 @@ def read(path: Path) -> ToolRun:
 
 
 def _input(given: Any) -> str:
-    """Return a sample's input without the identifiers of its messages, which are new in every run."""
+    """Return a sample's input without the ids of its messages, which differ between runs."""
     if not isinstance(given, list):
         return str(given)
     messages = [one if isinstance(one, dict) else {"content": one} for one in given]
@@ -78,7 +78,11 @@ def _input(given: Any) -> str:
 
 
 def _values(scorer: str, value: Any) -> dict[str, float]:
-    """Return the numbers of a score by name; if a score has several values, each name follows the scorer's name."""
+    """Return the numeric values of a score, by name.
+
+    A single value is named by the scorer. If there are several, each name consists of the scorer and the value's own
+    name.
+    """
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, 1)
         inner = {f"{scorer}, {name}": _number(one) for name, one in named}
@@ -88,7 +92,10 @@ def _values(scorer: str, value: Any) -> dict[str, float]:
 
 
 def _number(value: Any) -> float | None:
-    """Convert a value as inspect's ``value_to_float`` does: letters, yes or no, true or false, and numbers as text."""
+    """Convert a value as inspect's ``value_to_float`` does: letters, yes or no, true or false, and numbers as text.
+
+    Return None for any other value.
+    """
     if isinstance(value, str) and number(value) is None:
         word = value.strip().lower()
         if word in WORDS:
@@ -121,7 +128,10 @@ def _scores(
 
 
 def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the accuracy or mean that the log reports for each scorer, from epochs reduced to their mean."""
+    """Return the accuracy or mean that the log reports for each scorer.
+
+    Scores are left out if epochs were reduced by a method other than the mean.
+    """
     found: dict[str, float | None] = {}
     for score in parts(results, "scores"):
         if score.get("reducer") not in (None, "mean"):
@@ -137,13 +147,13 @@ def _group(sample: Mapping[str, Any]) -> str:
     return next((str(metadata[key]) for key in GROUPS if metadata.get(key) is not None), "")
 
 
-def _whole(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+def _read_json(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     content = json_object(path)
     return content, iter(parts(content, "samples"))
 
 
-def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
-    with _intact(path):
+def _read_archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+    with _one_error(path):
         archive = zipfile.ZipFile(path)
     header = as_object(parsed(_member(archive, HEADER, path), str(path)), str(path))
 
@@ -157,8 +167,8 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
 
 
 @contextmanager
-def _intact(path: Path) -> Iterator[None]:
-    """Convert any error of reading an archive to one sentence, because damaged bytes can raise any error."""
+def _one_error(path: Path) -> Iterator[None]:
+    """Convert any exception in the context to a single sentence, because reading damaged bytes can raise anything."""
     try:
         yield
     except FairlabError:
@@ -169,19 +179,19 @@ def _intact(path: Path) -> Iterator[None]:
 
 
 def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
-    """Return the text of a member that is stored, deflated or compressed with Zstandard.
+    """Return the text of an archive member, which can be stored, deflated or compressed with Zstandard.
 
     Raises:
-        FairlabError: the member is missing, too large, or damaged.
+        FairlabError: The member is missing, too large or damaged.
     """
-    with _intact(path):
-        return _unpacked(archive, name, path).decode("utf-8")
+    with _one_error(path):
+        return _unpack(archive, name, path).decode("utf-8")
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    """Return the bytes of a member.
+def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """Return the uncompressed bytes of an archive member.
 
-    Python's ``zipfile`` reads Zstandard from 3.14 on; until then pyarrow decompresses the member's bytes.
+    Before Python 3.14, ``zipfile`` does not support Zstandard, so pyarrow decompresses such members.
     """
     info = archive.getinfo(name)
     if info.file_size > LARGEST:

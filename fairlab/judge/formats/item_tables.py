@@ -1,6 +1,6 @@
-"""Tables of item scores: CSV, JSON lines or Parquet with the columns ``id`` and ``score``.
+"""Reader of item scores in a table: CSV, JSON lines or Parquet with the columns ``id`` and ``score``.
 
-Optional columns are ``task``, ``metric``, ``model``, ``text`` and ``group``; ``model`` has one value per file.
+Optional columns are ``task``, ``metric``, ``model``, ``text`` and ``group``. All rows must have the same ``model``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairlab.types import FairlabError
 TOOL = "a table of items"
 COLUMNS = ("id", "score")
 TASK = "items"  # task of a table without a task column, so that two such tables can be compared
-FIRST_LINE = 1 << 20  # characters
+FIRST_LINE = 1 << 20  # maximum number of characters read of the first line
 
 
 def recognises(path: Path) -> bool:
@@ -36,10 +36,11 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path) -> ToolRun:
-    """Return the scores of every row.
+    """Read the scores of all rows.
 
     Raises:
-        FairlabError: a row cannot be read, has no identifier or no numeric score, or the file has several models.
+        FairlabError: A row cannot be read, or has no id or no numeric score; or the file contains several models or no
+            rows.
     """
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
     models: set[str] = set()
@@ -68,7 +69,7 @@ def read(path: Path) -> ToolRun:
 def _score(row: Mapping[str, Any]) -> float | None:
     value = row.get("score")
     if isinstance(value, str):
-        if value.lower() in ("true", "false"):  # as pandas writes them
+        if value.lower() in ("true", "false"):  # pandas writes booleans in this form
             return float(value.lower() == "true")
         try:
             return float(value)

@@ -1,6 +1,7 @@
-"""Results of lm-evaluation-harness, with the samples that ``--log_samples`` stores.
+"""Reader of lm-evaluation-harness results with samples, as written with ``--log_samples``.
 
-It reads ``results_DATE.json`` and ``samples_TASK_DATE.jsonl`` of the same date, in the format of version 0.4.
+A run consists of ``results_DATE.json`` and the files ``samples_TASK_DATE.jsonl`` with the same date, in the format of
+version 0.4.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path) -> ToolRun:
-    """Return the scores of every sample of a run.
+    """Read the scores of all samples of a run.
 
     Raises:
-        FairlabError: the file does not have the format of version 0.4, or the run kept no samples.
+        FairlabError: The file does not have the format of version 0.4, or there are no samples with numeric scores.
     """
     content = json_object(path)
     results, configs = content.get("results"), content.get("configs")
@@ -66,21 +67,21 @@ def read(path: Path) -> ToolRun:
     left_out += [
         f"{task}, {metric} has no score of a sample that is a number"
         for task in kept
-        for metric in _printed(results, task)
+        for metric in _metric_names(results, task)
         if (task, metric) not in scored and not metric.endswith("_stderr")
     ]
     return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks), tuple(left_out))
 
 
-def _printed(results: Mapping[str, Any], task: str) -> list[str]:
-    """Return the names of the metrics that the results have of a task."""
+def _metric_names(results: Mapping[str, Any], task: str) -> list[str]:
+    """Return the names of the metrics that the results report for a task."""
     return list(dict.fromkeys(name.partition(",")[0] for name in part(results, task) if "," in name))
 
 
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
-    """Return the scores of a task, one entry per metric and filter."""
+    """Read the scores of a task, and return one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
-    printed = _printed(content["results"], task)
+    printed = _metric_names(content["results"], task)
     for place, sample in enumerate(json_objects(samples), 1):
         metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them only in the results
         if not isinstance(metrics, list):
@@ -109,7 +110,7 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
 
 
 def _hash(sample: Mapping[str, Any]) -> str:
-    """Return the hash of an item's document, which is independent of the template."""
+    """Return the hash of an item's document, which does not depend on the prompt template."""
     given = sample.get("doc_hash")
     return f"document:{given}" if given else text_hash(json.dumps(sample.get("doc"), sort_keys=True))
 

@@ -1,7 +1,7 @@
-"""Results of MTEB: one JSON file per task, with scores by split and language.
+"""Reader of MTEB results: one JSON file per task, with scores by split and language.
 
-MTEB keeps no scores of single items, so its tasks serve as items. Two models are compared over the tasks that both were
-measured on, in the same splits and languages and the same revision of the data.
+MTEB stores no scores of single items, so its tasks serve as items. Two models are compared on the tasks that both ran
+with the same splits, languages and revision of the data.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ META = "model_meta.json"
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file describes a model and has the model's results next to it."""
+    """Return whether a file describes a model, and the results of the model are next to it."""
     return path.name == META and any(_is_task(file) for file in path.parent.glob("*.json"))
 
 
 def read(path: Path) -> ToolRun:
-    """Return the main scores of all tasks as the items of one task, ``MTEB``.
+    """Read the main scores of all tasks, as the items of a single task.
 
     Raises:
-        FairlabError: a file is damaged, or has no main score.
+        FairlabError: A file is damaged or has no main score.
     """
     meta = json_object(path)
     rows, versions = [], set()
@@ -47,7 +47,7 @@ def read(path: Path) -> ToolRun:
             content = json_object(file)
             versions.add(str(content.get("mteb_version")))
             name = str(content.get("task_name"))
-            rows.append((name, _main_score(content, file), text_hash(f"{name}: {_measured_on(content)}"), ""))
+            rows.append((name, _main_score(content, file), text_hash(f"{name}: {_data_key(content)}"), ""))
     scores = item_scores("tasks of MTEB", "main score", rows, higher_is_better=True)
     return ToolRun(str(meta.get("name")), f"{TOOL} {', '.join(sorted(versions))}", path, (scores,))
 
@@ -57,15 +57,15 @@ def _is_task(file: Path) -> bool:
     return file.name != META and '"mteb_version"' in head and '"task_name"' in head
 
 
-def _measured_on(content: dict[str, Any]) -> str:
-    """Return the data of a task: its revision, splits and languages, over which the mean is taken."""
+def _data_key(content: dict[str, Any]) -> str:
+    """Return a text that identifies the data of a task: its revision, splits and languages."""
     splits = part(content, "scores")
     subsets = sorted(f"{split}/{entry.get('hf_subset')}" for split in splits for entry in parts(splits, split))
     return f"{content.get('dataset_revision')} {' '.join(subsets)}"
 
 
 def _main_score(content: dict[str, Any], file: Path) -> float:
-    """Return the mean of the main scores over splits and languages."""
+    """Return the mean of a task's main scores over splits and languages."""
     splits = content.get("scores")
     entries = [entry for split in splits for entry in parts(splits, split)] if isinstance(splits, dict) else []
     values = [number(entry.get("main_score")) for entry in entries]

@@ -1,1 +1,1 @@
-"""Export of results to the formats of other tools, one module per format."""
+"""Export of results in the formats of other tools, one module per format."""

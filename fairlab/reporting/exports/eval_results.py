@@ -1,7 +1,7 @@
-"""Results in the form that the hub shows on a model's page: ``.eval_results/fairlab.yaml``.
+"""Export in the form that the hub shows on a model's page: ``.eval_results/fairlab.yaml``.
 
-Datasets are named ``fairlab/BENCHMARK``, because fairlab's benchmarks have no names on the hub. To take part in a
-leaderboard, replace a name with the name of a benchmark on the hub.
+Datasets are named ``fairlab/BENCHMARK``, because fairlab's benchmarks are not on the hub. To take part in a
+leaderboard, replace such a name with the name of a benchmark on the hub.
 
 Source: https://huggingface.co/docs/hub/eval-results.
 """
@@ -17,7 +17,7 @@ from fairlab.reporting.verdicts import interval_text
 
 
 def hub_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the file with the headline readings, by its name."""
+    """Return the content of the file with the headline readings, by path; empty if there are none."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     entries = [

@@ -1,8 +1,9 @@
-"""Record in the format of Every Eval Ever, version 0.3.0 of its schema.
+"""Export in the format of Every Eval Ever, version 0.3.0 of its schema.
 
-The schema asks whether lower is better and has no ideal value. For a reading that can be on both sides of its ideal
-value, ``lower_is_better`` refers to the distance to that value, which is given as ``ideal`` in ``additional_details``.
-Items are left out, because the schema requires every item's answer and whether it is correct.
+The schema states whether lower is better, and has no ideal value. For a reading that can be on both sides of its ideal
+value, ``lower_is_better`` refers to the distance from the ideal value, which is listed as ``ideal`` in
+``additional_details``. Items are not exported, because the schema requires the answer to every item and whether it is
+correct.
 
 Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
 """
@@ -24,12 +25,12 @@ from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.verdicts import corrected_interval
 
 SCHEMA = "0.3.0"
-LOCAL = "local"  # developer of a model without an owner; the store takes no unknown ones
+LOCAL = "local"  # developer of a model without an owner; the store refuses unknown developers
 NEAREST = "nearer to the ideal value is better, on either side of it"
 
 
 def eee_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the record by the path of its file in a store of such records."""
+    """Return the content of the record, by the path that it has in a collection of such records."""
     published = OWNED.fullmatch(model.name) and (model.phase != "after" or model.record.name)
     developer, _, name = model.name.partition("/") if published else (LOCAL, "", model.name.rpartition("/")[2])
     name = name_of_file(name).strip("_") or "model"
@@ -93,7 +94,10 @@ def _result(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
 
 
 def _uncertainty(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
-    """Return the interval that reports print, with the standard error; only the number of items if they are too few."""
+    """Return the corrected interval, the standard error and the number of items.
+
+    If there are too few items for an interval, return only their number.
+    """
     low, high = corrected_interval(model.record, reading)
     if math.isnan(low):
         return {"num_samples": reading.n}

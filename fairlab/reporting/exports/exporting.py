@@ -1,4 +1,4 @@
-"""Choice of export format, and one folder per model of a record."""
+"""Selection of an export format, and output to one folder per model."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ FORMS: dict[str, Callable[[MeasuredModel], dict[str, str]]] = {
 
 
 def export_results(record: Record, form: str, folder: Path) -> list[Path]:
-    """Write the readings of every model of a record to a new folder, in the format of another tool.
+    """Write the readings of each model of a record to a new folder, in the format of another tool.
 
     Args:
         record: Record of a finished run.
-        form: ``csv`` (items, as ``fairlab compare`` reads), ``eee`` (Every Eval Ever), ``eval_results`` (the hub),
-            ``lm_eval`` (lm-evaluation-harness) or ``mteb``.
-        folder: New folder, with one subfolder per model if there are several.
+        form: Name of the format: ``csv`` (scores of items, which ``fairlab compare`` can read), ``eee`` (Every Eval
+            Ever), ``eval_results`` (the hub), ``lm_eval`` (lm-evaluation-harness) or ``mteb``.
+        folder: New folder; several models are written to one subfolder each.
 
     Returns:
         Paths of the files.
 
     Raises:
-        FairlabError: There is no such format, nothing to write, or the folder is not empty.
+        FairlabError: The format does not exist, there is nothing to write, or the folder is not empty.
     """
     if form not in FORMS:
         raise FairlabError(f"there is no format '{form}'; there are: {', '.join(FORMS)}")

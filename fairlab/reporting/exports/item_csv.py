@@ -1,4 +1,4 @@
-"""Table of item scores with the columns that ``fairlab compare`` reads: id, score, task, metric, model, text."""
+"""Export of item scores as a table that ``fairlab compare`` can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ COLUMNS = ("id", "score", "task", "metric", "model", "text", "group")
 
 
 def csv_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the table, by the name of its file, without scores that are not finite."""
+    """Return the content of the table by file name; empty if there are no scores.
+
+    Scores that are not finite are left out.
+    """
     rows = []
     for found in items_of(model.record):
         scores = found.scores.get(model.phase, np.zeros((0, 0)))

@@ -1,6 +1,6 @@
-"""Results and samples in the layout of lm-evaluation-harness 0.4: ``results_DATE.json``, ``samples_TASK_DATE.jsonl``.
+"""Export in the format of lm-evaluation-harness 0.4: ``results_DATE.json`` and ``samples_TASK_DATE.jsonl``.
 
-A task is one part of a benchmark; a sample's metrics are the scores that the run stored for the item.
+Each part of a benchmark is a task. The metrics of a sample are the scores that the run stored for the item.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairlab.reporting.view.items import ScoredItems, items_of
 
 
 def harness_files(model: MeasuredModel) -> dict[str, str]:
-    """Return results and samples by the names of their files."""
+    """Return the contents of the results and samples files, by file name."""
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
     results: dict[str, dict[str, Any]] = {}
     better: dict[str, dict[str, bool]] = {}

@@ -1,4 +1,4 @@
-"""View of one model of a record, for writers of other formats."""
+"""Access to a single model of a record, for export to other formats."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import judging_rules
 
-OF = "weights of "  # before the label of a model in the provenance of an evaluation
-OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a hub's model with its owner
+OF = "weights of "  # prefix of a model's label in the provenance of an evaluation
+OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a model on the hub, with its owner
 
 
 @dataclass(frozen=True)
 class MeasuredModel:
-    """One model of a record with its readings.
+    """Model of a record, with its readings.
 
     Attributes:
         record: Record of the run.
@@ -33,14 +33,16 @@ class MeasuredModel:
 
     @property
     def label(self) -> str:
-        """Return the name of the model's subfolder if there are several models."""
+        """Return the name of the subfolder that is used for the model if there are several models."""
         return name_of_file(self.phase) or "model"
 
     @property
     def name(self) -> str:
-        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder.
+        """Return the name under which the model is exported.
 
-        A model that a run has the weights of goes by their name on the hub, one of several in a folder by its label.
+        This is the user-given name of the run if there is one, and otherwise the name of the model on the hub, or its
+        name in the configuration. A model in a local folder is named by its label if there are several. The name of the
+        run's folder is appended to the name of a trained model.
         """
         if self.record.name and self.phase in ("", "after"):
             return self.record.name
@@ -55,23 +57,23 @@ class MeasuredModel:
 
     @property
     def _facts(self) -> Mapping[str, Any]:
-        """Name and hash of the weights that the model was loaded from; empty if the record has none."""
+        """Return the name and hash of the weights from which the model was loaded; empty if the record has none."""
         found = weights_of(self.record)
         return found.get(self.phase) or (next(iter(found.values())) if len(found) == 1 else {})
 
     @property
     def version(self) -> str:
-        """Return the version of fairlab that measured the model."""
+        """Return the version of fairlab with which the model was measured."""
         return str(self.record.provenance.get("versions", {}).get("fairlab", __version__))
 
     @property
     def weights(self) -> str:
-        """Hash of the model's weights; empty if the record has none."""
+        """Return the hash of the model's weights; empty if the record has none."""
         trained = self.record.provenance.get("model_sha256")
         return str((trained if self.phase == "after" else self._facts.get("sha256")) or "")
 
     def by_benchmark(self) -> dict[str, list[Reading]]:
-        """Return the readings by the name of their benchmark."""
+        """Return the readings, by name of the benchmark."""
         found: dict[str, list[Reading]] = {}
         for reading in self.readings:
             found.setdefault(reading.benchmark, []).append(reading)
@@ -79,30 +81,38 @@ class MeasuredModel:
 
 
 def weights_of(record: Record) -> dict[str, Mapping[str, Any]]:
-    """Return name and hash of the weights that a run read, by label of the model; the label may be its name."""
+    """Return the names and hashes of the weights that a run loaded, by the model's label or name."""
     facts_of = {"": record.provenance.get("weights")}
     facts_of |= {key.removeprefix(OF): facts for key, facts in record.provenance.items() if key.startswith(OF)}
     return {label: facts for label, facts in facts_of.items() if isinstance(facts, Mapping) and facts.get("name")}
 
 
 def model_given(record: Record) -> Any:
-    """Return the name of the model given to a run, names by label if there are several models, or None."""
+    """Return the name of the model that a run was given.
+
+    Returns:
+        Name; dictionary of names by label if there are several models; None if the configuration names no model.
+    """
     backbone = record.config.get("backbone")
     return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")
 
 
 def name_of_file(text: str) -> str:
-    """Return a text in a form that file names allow, with ``_`` instead of unsuitable characters."""
+    """Replace the characters of a text that are not allowed in file names by ``_``."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 
 def standard_error(reading: Reading) -> float:
-    """Return the standard error implied by a reading's 95 % interval under a normal distribution."""
+    """Return the standard error that a reading's 95 % interval implies under a normal distribution."""
     return (reading.high - reading.low) / (2 * Z)
 
 
 def lower_is_better(reading: Reading) -> bool | None:
-    """Return whether the ideal value is the reading's lower bound (True) or upper bound (False); None if neither."""
+    """Return whether lower values of a reading are better.
+
+    Returns:
+        True if the ideal value is the lower bound of the reading, False if it is the upper bound, otherwise None.
+    """
     info = judging_rules(reading)
     if reading.ideal is None or info is None or reading.ideal not in (info.low, info.high):
         return None

@@ -1,6 +1,6 @@
-"""Results in the layout of MTEB: ``model_meta.json`` and one file per benchmark, with scores by part.
+"""Export in the format of MTEB: ``model_meta.json`` and one file per benchmark, with scores by subset.
 
-The main score of a part is its first headline reading, or its first reading if it has no headline.
+The main score of a subset is its first headline reading, or its first reading if it has no headline reading.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fairlab.reporting.exports.measured_model import MeasuredModel, name_of_file
 
 
 def benchmark_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the files by their names."""
+    """Return the contents of the files, by file name."""
     found: dict[str, Any] = {
         "model_meta.json": {"name": model.name, "revision": model.weights or "unknown", "framework": ["fairlab"]}
     }

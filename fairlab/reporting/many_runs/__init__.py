@@ -1,1 +1,1 @@
-"""Pages about many runs."""
+"""Report pages about many runs."""

@@ -1,4 +1,4 @@
-"""Names of a sweep's settings, and a sentence on the settings that are nearest to an ideal value."""
+"""Sentences on the settings of a sweep that are nearest to an ideal value."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fairlab.reporting.tables.naming import settings_text
 
 
 def short_choice(choice: Choice) -> str:
-    """Return the name of the runs or, without a name, their non-default settings as overrides."""
+    """Return the user-given name of a group of runs, or their settings other than defaults as overrides."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
     return choice.called or settings_text(said) or choice.name
 
 
 def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return a sentence on the settings nearest to the ideal value, their lead, and whether it may be chance."""
+    """Return a sentence on the settings nearest to the ideal value, their lead, and whether it is significant."""
     if not (found := best(choices, key)):
         return ""
     first, alike = found
@@ -37,7 +37,7 @@ def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
 
 
 def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return which settings are nearest to the ideal value, and whether chance could give that, without numbers."""
+    """Return a short sentence on the settings nearest to the ideal value and on whether their lead is significant."""
     if not (found := best(choices, key)):
         return ""
     first, alike = found
@@ -50,7 +50,7 @@ def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
 
 
 def no_answer(choices: Sequence[Choice]) -> str:
-    """Return the reason why no settings are called nearest to an ideal value."""
+    """Return the reason why no settings can be called nearest to an ideal value."""
     if not choices:
         return "No run finished, so no settings can be compared."
     return "No settings can be called nearest to an ideal value: no sound model has a reading with one."

@@ -1,8 +1,8 @@
-"""Runs of a matrix that fine-tune every encoder on every task, with a new head for each task.
+"""Runs of a matrix that fine-tune each encoder on each task, with a new head for each task.
 
-The matrix key ``tasks`` holds the overrides of a fine-tuning by task and scale. The key ``encoders`` holds the starting
-point of each fine-tuning by encoder and scale. A sentence instead of overrides says why there is none.
-The run of a task and an encoder is called ``TASK_ENCODER``. ``ENCODER`` in an override is replaced by the encoder's
+The matrix key ``tasks`` holds the overrides for fine-tuning by task and scale. The key ``encoders`` holds the model
+that fine-tuning starts from by encoder and scale. A sentence instead of overrides states why there is no such run.
+The run for a task and an encoder is called ``TASK_ENCODER``. ``ENCODER`` in an override is replaced by the encoder's
 name.
 """
 
@@ -15,7 +15,7 @@ ENCODER = "ENCODER"
 
 
 def task_runs(content: Mapping[str, Any], scale: str) -> dict[str, dict[str, Any]]:
-    """Return the runs of a scale for every encoder and task, in the form of the runs written out in a matrix."""
+    """Return the runs for all encoders and tasks at a scale, in the form that runs have in a matrix."""
     return {
         f"{task}_{encoder}": {
             "options": False,
@@ -27,7 +27,10 @@ def task_runs(content: Mapping[str, Any], scale: str) -> dict[str, dict[str, Any
 
 
 def _overrides(encoder: str, of_task: list[str] | str, of_encoder: list[str] | str) -> list[str] | str:
-    """Return the overrides of a fine-tuning run, or why it is missing; a task's own backbone takes precedence."""
+    """Return the overrides of a fine-tuning run, or the reason why there is no such run.
+
+    If the task names its own backbone, the encoder's overrides are left out.
+    """
     if isinstance(of_encoder, str):
         return of_encoder
     if isinstance(of_task, str):
@@ -37,10 +40,10 @@ def _overrides(encoder: str, of_task: list[str] | str, of_encoder: list[str] | s
 
 
 def with_tasks(row: Any, columns: Sequence[str], content: Mapping[str, Any]) -> Any:
-    """Return a matrix row extended by the fine-tuning runs that its task columns are read from.
+    """Add to a matrix row the fine-tuning runs that provide its task columns.
 
-    The runs belong to the row's ``encoder``, or to the encoder with the name of the row's run. A row without either is
-    returned unchanged.
+    These are runs of the row's ``encoder`` or, without this key, of the encoder with the same name as the row's run. If
+    there is no such encoder, no runs are added.
     """
     of_row: dict[str, Any] = {"run": row} if isinstance(row, str) else dict(row)
     encoder = of_row.pop("encoder", of_row.get("run"))

@@ -1,4 +1,4 @@
-"""Layout of ``experiments/PAPER/matrix.yaml``, and a reader that validates it."""
+"""Schema and reader of ``experiments/PAPER/matrix.yaml``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fairlab.files import check_folder
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "papers"
-Overrides = list[Any]  # texts, or lists of texts that are shared through YAML anchors
-ByScale = dict[str, Overrides | str]  # a sentence in place of overrides gives the reason why there is no run
+Overrides = list[Any]  # texts, or lists of texts shared by YAML anchors
+ByScale = dict[str, Overrides | str]  # a sentence instead of overrides states why there is no run
 
 
 class MatrixNeeds(TypedDict):
-    """Keys that every matrix has."""
+    """Required keys of a matrix."""
 
     seeds: Annotated[list[Seed], Bounds(1, 1_000)]
     options: ByScale
@@ -26,7 +26,7 @@ class MatrixNeeds(TypedDict):
 
 
 class MatrixFile(MatrixNeeds, total=False):
-    """Layout of a matrix."""
+    """Schema of a matrix."""
 
     published: str
     before: dict[str, str]
@@ -37,13 +37,13 @@ class MatrixFile(MatrixNeeds, total=False):
 
 
 class TableNeeds(TypedDict):
-    """Keys that every table of a matrix has."""
+    """Required keys of a table in a matrix."""
 
     rows: dict[str, str | dict[str, Any]]
 
 
 class TableForm(TableNeeds, total=False):
-    """Layout of a table; any value may differ by scale."""
+    """Schema of a table in a matrix. Rows and columns can differ by scale."""
 
     published: str
     title: str
@@ -55,7 +55,7 @@ class TableForm(TableNeeds, total=False):
 
 
 class RowForm(TypedDict, total=False):
-    """Layout of a row of a table at one scale."""
+    """Schema of a table row at one scale."""
 
     run: str
     phase: Text  # empty if only one model was evaluated
@@ -65,10 +65,11 @@ class RowForm(TypedDict, total=False):
 
 
 def read_matrix_content(file: Path) -> dict[str, Any]:
-    """Return the content of a matrix after checking the kind of each part.
+    """Read a matrix and check it against the schema.
 
     Raises:
-        FairlabError: Its folder links elsewhere, it is not YAML, or one of its parts is of the wrong kind.
+        FairlabError: The folder contains a link that leads out of it, the file is not YAML, or the content does not fit
+            the schema.
     """
     check_folder(file.parent)
     content = read_yaml(file)
@@ -89,12 +90,20 @@ def read_matrix_content(file: Path) -> dict[str, Any]:
 
 
 def require_row(file: Path, table: str, name: str, row: Any) -> None:
-    """Raise FairlabError if a table row, at one scale, is neither the id of a run nor a :class:`RowForm`."""
+    """Check that a table row at one scale is the id of a run or a :class:`RowForm`.
+
+    Raises:
+        FairlabError: The row has another form.
+    """
     require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
 
 
 def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
-    """Raise FairlabError if a table column, at one scale, is not BENCHMARK/SUBSET/QUANTITY."""
+    """Check that the table columns at one scale have the form BENCHMARK/SUBSET/QUANTITY.
+
+    Raises:
+        FairlabError: A column has another form.
+    """
     for column in columns:
         require_form(file, column, str, f"tables.{table}.columns")
         if column.count("/") != 2:
@@ -104,7 +113,11 @@ def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
 
 
 def _require_texts(file: Path, key: str, overrides: Any) -> None:
-    """Raise FairlabError if overrides contain values other than texts and lists of texts."""
+    """Check that overrides are texts or nested lists of texts.
+
+    Raises:
+        FairlabError: The overrides contain another type of value.
+    """
     for number, one in enumerate(overrides if isinstance(overrides, list) else ()):
         if isinstance(one, list):
             _require_texts(file, f"{key}[{number}]", one)

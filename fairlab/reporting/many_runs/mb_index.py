@@ -1,4 +1,4 @@
-"""Comparison of several tuned causal LMs: their mb-indices, normalised, and the change due to augmentation."""
+"""Comparison of fine-tuned causal language models by their mb-index, with the effect of augmentation."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ KEYS = {
 
 
 def add_normalised(records: Sequence[Record]) -> None:
-    """Add to each record, in memory, its mb-index on a scale from the lowest of these runs (0) to the highest (1).
+    """Add the normalised mb-index to each record, in memory: 0 for the lowest value of all runs, 1 for the highest.
 
-    The interval bounds are converted to the same scale, so they may be outside 0..1. No reading is added if a run has
-    no mb-index, or if the mb-index is the same in all runs.
+    The bounds of the interval are scaled in the same way and can be outside 0 to 1. No reading is added if a run has no
+    mb-index, or if all runs have the same one.
     """
     found = [reading_of(record, KEYS["mb-index"]) for record in records]
     readings = [reading for reading in found if reading is not None]
@@ -45,12 +45,12 @@ def add_normalised(records: Sequence[Record]) -> None:
 
 
 def reading_of(record: Record, key: str) -> Reading | None:
-    """Return the reading with a key, or None if the record does not have it."""
+    """Return the reading of a record with a key, or None if there is no such reading."""
     return next((reading for reading in record.readings if reading.key == key), None)
 
 
 def compare_models(records: Sequence[Record]) -> dict[str, Any]:
-    """Return a row per run, and the change in mb-index from original entries to the same number of augmented entries.
+    """Return one row per run, and the changes in mb-index from original to augmented data of the same sample size.
 
     Args:
         records: Records of finished runs that were trained on entries.
@@ -76,7 +76,10 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
-    """Return the difference in mb-index of two runs on the same contexts and reference entries; empty without items."""
+    """Return the difference in mb-index between two runs on the same contexts and reference entries.
+
+    The result is empty if a run has no mb-index or no stored items.
+    """
     files = [record.folder / "items" / "after" / f"{NAME}.safetensors" for record in (before, after)]
     readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
     first, second = readings
@@ -91,22 +94,22 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
 
 
 def of_data(record: Record, key: str) -> Any:
-    """Return one of a run's data settings."""
+    """Return a data setting of a run."""
     return record.config["data"][key]
 
 
 def sample_title(record: Record) -> str:
-    """Return a run's title, such as ``sample of 10, augmented``."""
+    """Return the title of a run, such as ``sample of 10, augmented``."""
     return f"sample of {of_data(record, 'sample')}, {'augmented' if of_data(record, 'augmented') else 'original'}"
 
 
 def rendered_models(found: dict[str, Any]) -> str:
-    """Return a comparison as Markdown."""
+    """Format the result of :func:`compare_models` as Markdown."""
     columns = ["model", "entries", *KEYS]
-    lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]
+    lines = [[_format_value(row.get(column)) for column in columns] for row in found["models"]]
     parts = [markdown(columns, [[Printed(entry) for entry in line] for line in lines])]
     parts += [
-        f"mb-index from {change['from']} to {change['to']}: {_shown(change['mb-index'])}, p {change['p']:.2g}"
+        f"mb-index from {change['from']} to {change['to']}: {_format_value(change['mb-index'])}, p {change['p']:.2g}"
         for change in found["changes"]
     ]
     parts.append(
@@ -116,7 +119,7 @@ def rendered_models(found: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
         middle, low, high = value
         return f"{middle:.4g} [{low:.4g}, {high:.4g}]"

@@ -1,4 +1,4 @@
-"""Comparison of published tables with measured ones: the run behind each row, and the verdict on each cell."""
+"""Comparison of published tables with our readings: the run behind each row, and a verdict on each cell."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TOO_FEW = "too few items"
 
 @dataclass(frozen=True)
 class TableRow:
-    """Row of a published table, with the run or runs that measure it.
+    """Row of a published table, with the runs that reproduce it.
 
     Attributes:
-        name: Published name of the row, or our own name if the paper has no such row.
-        run: Id of the run; empty if no run is available or if every column has its own run.
-        runs: Ids of runs by column, if a separate model is trained for every task.
-        phase: Phase of the run's readings. ``before`` is the model that training started from. The phase is empty for a
-            model that was measured without training, and ``after`` for runs by column.
+        name: Name of the row in the paper, or our own name if the paper has no such row.
+        run: Id of the run; empty if no run is available, or if each column has its own run.
+        runs: Id of the run by column, if a separate model is trained for each task.
+        phase: Phase of the run's readings: ``before`` or ``after`` training, or empty for a model that was evaluated
+            without training. Runs by column always use ``after``.
         reason: Reason why there is no run.
     """
 
@@ -44,7 +44,7 @@ class TableRow:
     runs: dict[str, str] = field(default_factory=dict)
 
     def of(self, column: str) -> str:
-        """Return the id of the run that measures a column."""
+        """Return the id of the run that provides the value of a column."""
         return self.runs.get(column, self.run)
 
 
@@ -53,17 +53,16 @@ class Table:
     """Table of a paper.
 
     Attributes:
-        id: Id by which the table is chosen, such as ``3`` or ``study``.
-        title, where, setting: Title of the table, its number in the paper, and the models and data that it was measured
-        with.
-        columns: Keys of readings without their phase.
-        rows: Rows of the table in the published order.
-        published: Published value by row and column; rows that only we have lack published values.
-        recomputed: Value implied by the paper's other numbers, if it differs from the printed one.
-        tolerance: Distance that counts as a match, by quantity (the last part of a column).
-        against: Key whose value differs between the rows and is used as the x axis of plots; empty if there is no such
-            key.
-        averages: Columns to average, by the column that holds their mean.
+        id: Id with which the table is selected, such as ``3`` or ``study``.
+        title, where, setting: Title of the table, its number in the paper, and the models and data with which it was
+            measured.
+        columns: Keys of readings, without the phase.
+        rows: Rows of the table, in the published order.
+        published: Published value by row and column. Rows that are not in the paper have none.
+        recomputed: Value that follows from other numbers in the paper, if it differs from the printed value.
+        tolerance: Distance that counts as a match, by quantity (the last part of a column's key).
+        against: Key of the setting that differs between rows and is the x axis of plots; empty if there is none.
+        averages: For each column that is an average, the columns from which it is computed.
     """
 
     id: str
@@ -81,21 +80,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Everything needed to reproduce a paper at one scale.
+    """Runs and tables that reproduce a paper at one scale.
 
     Attributes:
         paper: Short name of the paper.
-        scale: Size of models and data, ``quickstart`` or ``paper``.
-        seeds: Seeds of every run, in the order they are run.
-        runs: Command-line overrides of ``fairlab.train`` by run id.
+        scale: Scale of models and data: ``quickstart`` or ``paper``.
+        seeds: Seeds of each run, in the order in which they are run.
+        runs: Overrides of ``fairlab.train`` by run id.
         unavailable: Reason why a run is unavailable, by run id.
-        tables: The paper's tables by their ids.
-        before: Id of the run whose readings before training are reused by all other runs; empty if each run measures
-            its own.
-        made: Command-line overrides of ``fairlab.augment`` for the training data of runs, by NAME in a run's
-            ``data.path=made/NAME``.
-        evaluations: Ids of the runs without training, whose overrides are for ``fairlab.evaluate``.
-        overrides: Additional overrides of every training run, such as ``trainer=ddp``.
+        tables: Tables of the paper, by id.
+        before: Id of the run whose readings before training are used for all other runs; empty if each run measures its
+            own.
+        made: Overrides of ``fairlab.augment`` for training data, by the NAME in ``data.path=made/NAME`` of a run.
+        evaluations: Ids of runs without training, whose overrides are for ``fairlab.evaluate``.
+        overrides: Additional overrides for all training runs, such as ``trainer=ddp``.
     """
 
     paper: str
@@ -112,23 +110,23 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Cell:
-    """One published number and our measurement of it.
+    """Published number with our value.
 
     Attributes:
         verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our
-            interval), ``differs``, ``another scale`` (our value is from a different model or data and is not compared),
-            ``too few items`` (for an interval to compare with), ``not run``, ``not reproducible``.
+            interval), ``differs``, ``another scale`` (our value has a different model or data, so it is not compared),
+            ``too few items`` (no interval to compare with), ``not run`` or ``not reproducible``.
         published: Published number; None if the paper has no such number.
-        recomputed: Number implied by the paper's other numbers, if it differs from the printed one.
+        recomputed: Number that follows from other numbers in the paper, if it differs from the printed number.
         value: Mean of our readings over all seeds.
-        deviation: Standard deviation over the seeds (n - 1); None for a single seed, or for seeds that agree in all
-            digits, which are one computation.
-        marks: Warnings shown with the value, such as that the method did not train.
-        low, high: Widest bounds of the seeds' 95 % intervals.
-        moved: Whether, in every seed, the change from the starting model is beyond chance (p below 0.05, without
-            adjustment). False if a reading was made with an outdated benchmark version, over too few items, or if it is
-            a gap that fell by collapse alone.
-        reason: Reason why a cell has no value; empty if it has one.
+        deviation: Standard deviation over the seeds (n - 1); None for a single seed, or if all seeds have exactly the
+            same value, because they are one computation.
+        marks: Warnings shown with the value, for example that the method did not train.
+        low, high: Smallest lower and largest upper bound of the seeds' 95 % intervals.
+        moved: Whether the change from the model before training is significant in every seed (p below 0.05, without
+            adjustment). False if a reading has too few items or an outdated version of the benchmark, or is a gap that
+            fell only by collapse.
+        reason: Reason why the cell has no value; empty if it has one.
     """
 
     verdict: str
@@ -144,7 +142,7 @@ class Cell:
 
 
 def read_matrix(file: Path, scale: str) -> Matrix:
-    """Return the matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
+    """Read the matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
 
     Raises:
         FairlabError: The file does not exist, or a table refers to a run, row or published table that does not exist.
@@ -154,7 +152,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
     content = read_matrix_content(file)
     paper = file.parent.name
-    published = _printed(content)
+    published = _published_tables(content)
     options = content["options"].get(scale, [])
     found = content["runs"] | task_runs(content, scale)
     tables = {}
@@ -194,12 +192,12 @@ def read_matrix(file: Path, scale: str) -> Matrix:
 
 
 def in_one_list(overrides: Sequence[Any]) -> list[str]:
-    """Flatten the overrides of a run; nested lists are overrides that several runs share through a YAML anchor."""
+    """Flatten the overrides of a run. Nested lists come from YAML anchors that several runs share."""
     return [one for part in overrides for one in (in_one_list(part) if isinstance(part, list) else [part])]
 
 
-def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the published tables of the paper that a matrix names; empty for a matrix without a paper."""
+def _published_tables(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the published tables of the paper that a matrix reproduces; empty if it names no paper."""
     if "published" not in content:
         return {}
     tables: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
@@ -212,7 +210,7 @@ def of_scale(value: Any, scale: str) -> Any:
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
-    """Combine a table of the matrix with the published one; the matrix may rename or select columns."""
+    """Combine a table of the matrix with the published table. The matrix can select and rename columns."""
     rows = [TableRow(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
     wanted = ours.get("columns", printed["columns"])
     keys = wanted if isinstance(wanted, dict) else {column: column for column in wanted}
@@ -232,11 +230,11 @@ def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], to
 
 
 def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> list[list[Cell]]:
-    """Return rows of cells.
+    """Return the cells of a table, by row and column.
 
     Args:
-        table: One of the matrix's tables.
-        matrix: Matrix of the paper, whose scale decides whether numbers are compared.
+        table: Table of the matrix.
+        matrix: Matrix of the paper, whose scale determines whether numbers are compared.
         records: Records of finished runs, by run id and seed.
     """
     return [[_cell(table, row, column, matrix, records) for column in table.columns] for row in table.rows]
@@ -282,7 +280,10 @@ def _cell(
 def _average(
     table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
 ) -> Cell:
-    """Average cells of a row that come from different models; the mean of their bounds is slightly too wide."""
+    """Average cells of a row whose values come from different models.
+
+    The bounds are averaged as well, which makes the interval slightly too wide.
+    """
     printed = table.published.get(row.name, {}).get(column)
     recomputed = table.recomputed.get(row.name, {}).get(column)
     parts = [_cell(table, row, part, matrix, records) for part in table.averages[column]]
@@ -329,7 +330,10 @@ def _why(record: Record, phase: str, column: str) -> str:
 
 
 def shown_cell(cell: Cell) -> str:
-    """Format ``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
+    """Format a cell as ``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``.
+
+    The asterisk marks a change that is significant in every seed.
+    """
     printed = "" if cell.published is None else f"printed {cell.published:g}"
     if cell.recomputed is not None:
         printed += f", recomputed {cell.recomputed:g}"
@@ -342,7 +346,7 @@ def shown_cell(cell: Cell) -> str:
 
 
 def table_lines(table: Table, rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the lines of a table, with methods in columns."""
+    """Return the header and the lines of a transposed table, with readings in rows and methods in columns."""
     lines = [
         [titled(column), *(shown_cell(cells_of_row[place]) for cells_of_row in rows)]
         for place, column in enumerate(table.columns)
@@ -351,7 +355,7 @@ def table_lines(table: Table, rows: Sequence[Sequence[Cell]]) -> tuple[list[str]
 
 
 def footnotes(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """Return the reasons why rows have no values, one line each."""
+    """Return the reasons why cells have no values, one line each."""
     found: list[str] = []
     for row, of_row in zip(table.rows, rows, strict=True):
         found += dict.fromkeys(f"{row.name}: {cell.verdict}: {cell.reason}" for cell in of_row if cell.reason)

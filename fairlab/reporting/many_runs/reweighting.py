@@ -1,4 +1,4 @@
-"""Report page of a sweep over strengths of reweighting: cost and gain on validation, and the chosen strength.
+"""Report page of a sweep over reweighting strengths: fairness and utility on validation, and the selected strength.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 7 and 8.
 """
@@ -28,14 +28,14 @@ GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
 
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
-    """Return the candidates, the names of candidates on the Pareto front, and the chosen candidate, for each harm.
+    """Return, for each harm, the candidates, the names of those on the Pareto front, and the selected candidate.
 
     Args:
         records: Records of finished runs that measured ``safety_validation``.
     """
     found = {}
     for harm in dict.fromkeys(harm for record in records for harm in _harms(record)):
-        measured = [(setting(record, harm), _of(record, harm)) for record in records]
+        measured = [(setting(record, harm), _validation_readings(record, harm)) for record in records]
         candidates = [
             Candidate(name, readings[PRECISION].value, readings[VARIANCE].value)
             for name, readings in measured
@@ -53,30 +53,34 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def setting(record: Record, harm: str) -> str:
-    """Return the strength of a run, written as configuration settings."""
+    """Return the reweighting strength of a run for a harm, as text."""
     strengths = record.config["method"]["reweighting"]
     values = strengths.get(harm) or strengths["others"]
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 
 def strength_table(records: Sequence[Record], harm: str) -> PageTable:
-    """Return a harm's table, one row per run, with 95 % intervals and the meaning of each column on hover."""
-    rows = [[setting(record, harm), *(_shown(*one) for one in _measured(record, harm))] for record in records]
-    some = [reading for record in records for reading in _of(record, harm).values()]
+    """Return the table of a harm, with one row per run, 95 % intervals, and explanations of the columns as tooltips."""
+    rows = [[setting(record, harm), *(_shown(*one) for one in _row_readings(record, harm))] for record in records]
+    some = [reading for record in records for reading in _validation_readings(record, harm).values()]
     said = {reading.quantity: meaning(reading) for reading in some}
     columns = [PageCell(name, hover=said.get(quantity, "")) for name, quantity in COLUMNS.items()]
     return PageTable(["strength", *columns, GAP_COLUMN], rows)
 
 
-def _measured(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
-    """Return the readings in a run's row of the table, each with its number of digits."""
-    readings = _of(record, harm)
+def _row_readings(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
+    """Return the readings in a run's table row, each with the number of decimals to print."""
+    readings = _validation_readings(record, harm)
     gap = next((one for one in record.readings if _is_gap(one, harm)), None)
     return [*((readings.get(name), 1) for name in COLUMNS.values()), (gap, 3)]
 
 
 def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
-    """Return the page: for every harm the plot of AU-PRC against ACV, the table, and the choice."""
+    """Render the page on reweighting strengths.
+
+    The page states the selected strength of each harm, and has a section per harm with a plot of AU-PRC against ACV and
+    the table of readings.
+    """
     rule = (
         "Changes from the baseline on the validation folds. The choice is the point of the Pareto front with the "
         f"lowest ACV that costs no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
@@ -88,16 +92,16 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
 
 
 def strength_verdict(of_harm: Mapping[str, Any]) -> str:
-    """Return a sentence on the choice, and on whether it costs more than allowed."""
+    """Return the selected strength as text, and state whether it costs more than allowed."""
     chosen = str(of_harm["chosen"])
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 
 
 def pareto_plot(of_harm: Mapping[str, Any]) -> Figure:
-    """Plot AU-PRC against ACV for several models of a harm, with the Pareto front.
+    """Plot AU-PRC against ACV for several models on one harm, with the Pareto front.
 
     Args:
-        of_harm: Result of :func:`compare_strengths` for one harm.
+        of_harm: Result of :func:`compare_strengths` for the harm.
     """
     marks = []
     for name, colour, inside in (("not on the front", None, False), ("Pareto front", 0, True)):
@@ -118,8 +122,8 @@ def _harms(record: Record) -> list[str]:
     return [str(harm) for harm in record.config["method"]["harms"]]
 
 
-def _of(record: Record, harm: str) -> dict[str, Reading]:
-    """Return the readings of the debiased model on validation by quantity."""
+def _validation_readings(record: Record, harm: str) -> dict[str, Reading]:
+    """Return the validation readings of the debiased model for a harm, by quantity."""
     return {
         one.quantity: one
         for one in record.readings

@@ -1,4 +1,4 @@
-"""Report page of a reproduced paper: tables, sweeps as curves, and each method's embeddings before and after."""
+"""Report page of a reproduced paper: tables, sweeps as curves, and embeddings before and after each method."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
 
     Args:
         filled: Tables of the paper, each with its cells.
-        matrix: Matrix that the tables belong to.
+        matrix: Matrix that contains the tables.
         records: Records of finished runs, by run id and seed.
-        path: Path of the page to write.
+        path: Path of the page.
     """
     seeds = ", ".join(map(str, matrix.seeds))
     lead: list[Block] = [
@@ -54,7 +54,7 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
 
 
 def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
-    """Return the number of published values per verdict, or the reason why no values are compared."""
+    """Return the number of published values with each verdict, or the reason why values are not compared."""
     printed = [cell for cell in cells if cell.published is not None]
     if not printed:
         return Verdict("No printed number can be compared with ours.")
@@ -70,13 +70,13 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
 
 
 def _tables(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> Tables:
-    """Return a small table for each quantity, with columns for our value and the printed one, and a row per method."""
+    """Return a small table for each quantity, with one row per method and columns for our and the printed values."""
     small = []
     for place, column in enumerate(table.columns):
         names = [_row_name(row, column, records) for row in table.rows]
         of_column = [(name, cells[place]) for name, cells in zip(names, rows, strict=True)]
         columns = ["", "ours", "printed", "verdict"]
-        lines = [[name, _ours(cell), _printed(cell), _said(cell)] for name, cell in of_column]
+        lines = [[name, _our_cell(cell), _published_cell(cell), _verdict_text(cell)] for name, cell in of_column]
         keep = [k for k in range(4) if k < 2 or any(line[k] for line in lines)]
         small.append(
             PageTable([columns[k] for k in keep], [[line[k] for k in keep] for line in lines], caption=in_words(column))
@@ -85,33 +85,33 @@ def _tables(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> T
 
 
 def _row_name(row: TableRow, column: str, records: Records) -> PageCell:
-    """Return the paper's name of a row, with the name that a person gave to its runs in small type."""
+    """Return the name of a row in the paper, with the user-given name of the runs in small type."""
     called = common_name(list(records.get(row.of(column), {}).values()))
     return PageCell(row.name, "" if called == row.name else called)
 
 
-def _ours(cell: Cell) -> PageCell | str:
+def _our_cell(cell: Cell) -> PageCell | str:
     if cell.value is None:
         return PageCell("—", hover=f"{cell.verdict}: {cell.reason}")
     spread = "" if cell.deviation is None else f"± {cell.deviation:.2g}\n"
     return PageCell(f"{cell.value:.4g}{'*' * cell.moved}", f"{spread}[{cell.low:.4g}, {cell.high:.4g}]")
 
 
-def _printed(cell: Cell) -> PageCell | str:
+def _published_cell(cell: Cell) -> PageCell | str:
     if cell.published is None:
         return ""
     again = "" if cell.recomputed is None else f"recomputed\n{cell.recomputed:g}"
     return PageCell(f"{cell.published:g}", again)
 
 
-def _said(cell: Cell) -> str:
+def _verdict_text(cell: Cell) -> str:
     return "" if cell.value is None or cell.verdict == OTHER_SCALE else cell.verdict
 
 
 def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
-    """Plot the table's columns against the setting that differs between its rows; empty if there is no such setting."""
+    """Plot the columns of a table against the setting that differs between rows; empty if there is no such setting."""
     found = [
-        (float(_at(next(iter(records[row.run].values())).config, table.against)), cells)
+        (float(_value_at(next(iter(records[row.run].values())).config, table.against)), cells)
         for row, cells in zip(table.rows, rows, strict=True)
         if table.against and row.run in records
     ]
@@ -132,14 +132,14 @@ def _point(cell: Cell) -> tuple[float, float, float] | None:
     return cell.value, cell.low, cell.high
 
 
-def _at(config: Any, key: str) -> Any:
+def _value_at(config: Any, key: str) -> Any:
     for part in key.split("."):
         config = config[part]
     return config
 
 
 def _maps(tables: Sequence[Table], matrix: Matrix, records: Records) -> list[Block]:
-    """Return a t-SNE map of the first seed for every run that has a row in a table."""
+    """Return a t-SNE map for each run in a table, made from the run with the first seed."""
     names = {row.run: row.name for table in tables for row in table.rows if row.run and row.phase == "after"}
     maps: list[Block] = []
     for run, name in names.items():

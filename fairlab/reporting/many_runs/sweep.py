@@ -1,4 +1,4 @@
-"""Report page of a sweep: tables of runs, best settings per criterion, small multiples, lines and trade-offs."""
+"""Report page of a sweep: tables of runs, best settings by reading, small multiples, line plots and trade-offs."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
-LONGEST_LINE = 22  # maximum letters per line of a mark in a cell
+LONGEST_LINE = 22  # maximum number of characters per line of a warning in a cell
 MOST_LINES = 40  # maximum number of settings in a panel
-FEW = 2  # maximum number of settings named in a cell; longer lists are folded
+FEW = 2  # maximum number of settings named in a cell; longer lists are collapsed
 MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings get another table
 MOST_SETTINGS = 2  # maximum number of settings with separate columns; if there are more, they share one column
 
@@ -64,7 +64,7 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
 
     Args:
         folder: Folder that contains runs at any depth.
-        readings: Keys of the readings to show, as in ``metrics.json``; None selects the headline readings.
+        readings: Keys of the readings to show, as in ``metrics.json``; None for the headline readings.
 
     Raises:
         FairlabError: The folder does not exist or contains no run, or a reading does not exist.
@@ -90,7 +90,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     """Write ``report.html`` and ``report.json`` to a folder of runs.
 
     Args:
-        folder: Folder of the runs, where both files are written.
+        folder: Folder of the runs, to which both files are written.
         records: Records of the runs.
         keys: Keys of the readings to show, as in ``metrics.json``.
         unread: One sentence for each record that could not be read.
@@ -99,7 +99,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
         Path of the page.
     """
     as_run = choices_of(records, keys)
-    choices, chosen = _ordered(as_run), chosen_by_validation(as_run)
+    choices, chosen = _sort_groups(as_run), chosen_by_validation(as_run)
     shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
     titles = _titles(keys, shown)
     sections = [
@@ -124,19 +124,19 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    """Return a point for JSON, with null for a bound that does not exist."""
+    """Convert a point to a dictionary for JSON, with null in place of nan."""
     return {name: None if value != value else value for name, value in asdict(point).items()}
 
 
-def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
-    """Sort choices by their settings if all of these are numbers; otherwise keep the order of the runs."""
+def _sort_groups(choices: Sequence[Choice]) -> Sequence[Choice]:
+    """Sort groups of runs by their settings if all values are numbers. Otherwise, keep the order of the runs."""
     if not all(NUMBER.fullmatch(value) for choice in choices for value in choice.settings.values()):
         return choices
     return sorted(choices, key=lambda choice: [float(value) for value in choice.settings.values()])
 
 
 def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
-    """Return distinct titles by key, which include the phase or model unless it is the model after training."""
+    """Return distinct titles of readings, by key. They include the phase or model unless it is the trained model."""
     titles = {
         key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
         for key in keys
@@ -149,7 +149,7 @@ def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]
 def _lead(
     records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[str, str], chosen: Sequence[Chosen]
 ) -> list[Block]:
-    """Return the number of runs, the best settings per criterion, and the notes to read first."""
+    """Return the first blocks of the page: the number of runs, the best settings by reading, and warnings."""
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them repeat another run with the same seed; the last one counts." if repeated else ""
@@ -189,7 +189,7 @@ def _lead(
 
 
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
-    """Return tables of readings by question and choice of settings, with few columns per table."""
+    """Return tables of readings with one row per group of runs, by question and with few columns each."""
     settings = list(choices[0].settings) if choices else []
     called = any(choice.called for choice in choices)
     settings = settings if len(settings) <= MOST_SETTINGS and not called else ["settings"]
@@ -211,7 +211,7 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
 
 
 def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
-    """Split keys into the smallest number of portions, as even as possible."""
+    """Split keys into as few portions as possible, of nearly equal size."""
     portions = -(-len(keys) // most)
     for number in range(portions):
         yield keys[number * len(keys) // portions : (number + 1) * len(keys) // portions]
@@ -226,11 +226,11 @@ def _row(
     for key in keys:
         top = tops[key]
         nearest = top is not None and top[0] is choice and not top[1]
-        cells.append(_shown(choice.points[key], nearest=nearest) if key in choice.points else "")
+        cells.append(_point_cell(choice.points[key], nearest=nearest) if key in choice.points else "")
     return cells
 
 
-def _shown(point: Point, *, nearest: bool = False) -> PageCell:
+def _point_cell(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
     said = [point.interval] if point.interval else []
     if point.over_seeds is not None:
@@ -240,7 +240,7 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
 
 
 def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
-    """Return the settings with the best median over seeds of a task's measure on held-out training examples."""
+    """Return the section with the settings that have the best median validation score over seeds."""
     if not chosen:
         return None
     rows: list[Row] = [
@@ -285,7 +285,7 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
 
 
 def _lines(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Plot readings against each numeric setting, with one line per choice of the other settings."""
+    """Plot readings against each numeric setting, with one line for each combination of the other settings."""
     blocks: list[Block] = []
     for setting in choices[0].settings if choices else ():
         if not all(NUMBER.fullmatch(choice.settings[setting]) for choice in choices):
@@ -311,7 +311,7 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Plot distances to the ideal for two criteria from different benchmarks, with the Pareto front of the choices."""
+    """Plot distances to the ideal value for pairs of readings from different benchmarks, with the Pareto front."""
     judged = [key for key in titles if all(key in c.points and c.points[key].ideal is not None for c in choices)]
     first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
     pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]
@@ -352,7 +352,7 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
 
 
 def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Draw the settings of all runs with their intervals, one panel per reading."""
+    """Draw the value and interval of each group of runs, with one panel per reading."""
     panels = []
     for key, name in islice(titles.items(), MOST_PLOTTED):
         having = [choice for choice in choices if key in choice.points][:MOST_LINES]

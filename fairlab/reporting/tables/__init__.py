@@ -1,1 +1,1 @@
-"""Results of any runs as tables: one long-form table, and tables by method with significance tests."""
+"""Tables of the results of any runs: one in long form, and tables of methods with significance tests."""

@@ -1,4 +1,4 @@
-"""Pairwise comparison of several runs on every headline reading: adjusted p-values, and ranks with ties."""
+"""Pairwise comparison of several runs on every headline reading, with adjusted p-values and ranks with ties."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class RunPair:
 
     Attributes:
         first, second: Names of the runs.
-        before, after: Readings of the two runs.
-        comparison: Difference, second minus first.
-        p_adjusted: P-value adjusted for all pairs and readings; nan with too few items.
-        spoiled: Names of runs that are never called better, because their training or model has a warning.
+        before, after: Readings of the first and second run.
+        comparison: Difference, second minus first run.
+        p_adjusted: P-value adjusted for all pairs and readings; nan if there are too few items.
+        spoiled: Names of the runs that are never called better, because their training or model has a warning.
     """
 
     first: str
@@ -47,21 +47,26 @@ class RunPair:
 
     @property
     def differs(self) -> bool:
-        """Return whether the two runs differ beyond chance."""
+        """Return whether the two runs differ significantly."""
         return self.p_adjusted < ALPHA
 
     @property
     def better(self) -> str:
-        """Name of the run that is nearer to the ideal value beyond chance; empty if there is none."""
+        """Return the name of the run that is significantly nearer to the ideal value; empty if neither is."""
         span = Shift(self.comparison, self.before, self.after).span
         if not self.differs or span is None:
             return ""
-        low, _, high = span  # two values on either side of the ideal may differ, and be equally near
+        low, _, high = span  # different values on either side of the ideal can be equally near
         nearer = self.first if low > 0 else self.second if high < 0 else ""
         return "" if nearer in self.spoiled else nearer
 
     def said(self, first: str, second: str) -> str:
-        """Return one sentence on the difference, with other names for the two runs."""
+        """Return one sentence on the difference.
+
+        Args:
+            first: Name to print for the first run.
+            second: Name to print for the second run.
+        """
         c = self.comparison
         size = f"{second} less {first}: {c.difference:+.3g}"
         if math.isnan(self.p_adjusted):
@@ -75,13 +80,13 @@ class RunPair:
 
 @dataclass(frozen=True)
 class RunsCompared:
-    """Comparison of all pairs of several runs on every headline reading that they share.
+    """Comparison of all pairs of several runs on the headline readings that both runs of a pair have.
 
     Attributes:
-        sides: Runs by name.
+        sides: Compared models, by name.
         pairs: One entry per reading and pair of runs.
         adjustment: Method that adjusted the p-values.
-        left_out: Sentences on the readings that were not compared, with the reasons.
+        left_out: One sentence for each reading that was not compared and each run with warnings.
     """
 
     sides: dict[str, Side]
@@ -90,10 +95,10 @@ class RunsCompared:
     left_out: Sequence[str] = ()
 
     def ranks(self) -> list[tuple[Place, str, int, int]]:
-        """Return the reading, the run, and the best and worst rank that the run may have.
+        """Return a tuple of reading, run, best possible rank and worst possible rank for each reading and run.
 
-        A run's best rank follows from the number of runs that are better beyond chance, and its worst rank from the
-        number that are not worse beyond chance. Runs with overlapping ranks cannot be distinguished.
+        The best rank follows from the number of runs that are significantly better, and the worst rank from the number
+        of runs that are not significantly worse. Runs with overlapping ranks cannot be distinguished.
         """
         found = []
         for place in dict.fromkeys(place_of(one.before) for one in self.pairs if one.before.ideal is not None):
@@ -107,7 +112,7 @@ class RunsCompared:
         return found
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per reading and pair of runs."""
+        """Return a table with one row per reading and pair of runs."""
         return frame_of(
             [
                 {
@@ -156,11 +161,11 @@ class RunsCompared:
 
 
 def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
-    """Compare runs pairwise on every headline reading that both runs of a pair have.
+    """Compare runs pairwise on the headline readings that both runs of a pair have.
 
     Args:
-        sides: Two or more models, each measured by a run.
-        adjust: ``holm`` or ``bh`` (Benjamini-Hochberg).
+        sides: Two or more models, each measured in a run.
+        adjust: Method that adjusts the p-values: ``holm`` or ``bh`` (Benjamini-Hochberg).
 
     Raises:
         FairlabError: The adjustment is unknown, or no two runs can be compared.
@@ -188,20 +193,20 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
 
 
 def warnings_on(sides: Sequence[Side]) -> list[str]:
-    """Return a sentence on each run whose headline readings have warnings, such as that it did not train."""
+    """Return one sentence for each run whose headline readings have warnings, for example because it did not train."""
     named = zip(names_of(sides), sides, strict=True)
     return [f"{name}: {', '.join(marks)}" for name, side in named if (marks := _marks(side))]
 
 
 def _about(side: Side) -> str:
-    """Return the method and model of a run, or its folder if these are unknown."""
+    """Return the method and the model of a run, or the run's folder if both are unknown."""
     method = str((side.record.config.get("method") or {}).get("_target_", "")).rpartition(".")[2]
     model = model_given(side.record)
     return " on ".join(filter(None, (method, model if isinstance(model, str) else ""))) or str(side.record.folder)
 
 
 def _pair(first: str, second: str, before: Side, after: Side, comparison: Comparison) -> RunPair:
-    """Return a pair whose p-value is not adjusted yet."""
+    """Return the comparison of two runs on one reading, with a p-value that is not adjusted yet."""
     place = place_of(before.readings[_place(comparison)])
     readings = {first: (before, before.readings[place]), second: (after, after.readings[place])}
     few = any(too_few(side.record, reading) for side, reading in readings.values())
@@ -219,7 +224,7 @@ def _place(comparison: Comparison) -> Place:
 
 
 def _marks(side: Side) -> list[str]:
-    """Return the warnings about a run's headline readings."""
+    """Return the warnings on a run's headline readings."""
     found = [mark for one in side.readings.values() if one.headline for mark in marks_beside(side.record, one)]
     collapsed = any(one.headline and one.key in collapsed_readings(side.record) for one in side.readings.values())
     return list(dict.fromkeys([*found, *(["its gap fell by collapse alone"] if collapsed else [])]))

@@ -1,4 +1,4 @@
-"""Comparison of two finished runs on the same items, from their stored bootstrap draws."""
+"""Comparison of two finished runs on the same items, based on their stored bootstrap draws."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CHANGE = "change"
 
 @dataclass(frozen=True)
 class Side:
-    """One model, as measured by a run.
+    """Model that was measured in a run, as one side of a comparison.
 
     Attributes:
         record: Record of the run.
-        phase: Phase of the model in that record; empty if it is the only model.
+        phase: Phase of the model in the record; empty if it is the only model.
     """
 
     record: Record
@@ -38,15 +38,15 @@ class Side:
 
     @cached_property
     def readings(self) -> dict[Place, Reading]:
-        """Return the readings of the model by benchmark, subset and quantity."""
+        """Return the model's readings by benchmark, subset and quantity."""
         return {place_of(reading): reading for reading in self.record.readings if reading.phase == self.phase}
 
     @cached_property
     def draws(self) -> dict[Place, NDArray[np.float64]]:
-        """Return the bootstrap draws (2,000,) of the readings for which the run has stored them.
+        """Return the bootstrap draws (2,000,) of each reading for which the run stored them.
 
         Raises:
-            FairlabError: A file is damaged or has another number of draws.
+            FairlabError: A file is damaged or contains another number of draws.
         """
         found: dict[Place, NDArray[np.float64]] = {}
         for benchmark in {benchmark for benchmark, _, _ in self.readings}:
@@ -64,24 +64,24 @@ class Side:
 
     @property
     def name(self) -> str:
-        """Return the name of the run or its folder, with the model's label if it has one."""
+        """Return the name of the run, or its folder if it has no name, with the label of the model if there is one."""
         name = self.record.name or str(self.record.folder)
         return f"{name} ({self.phase})" if self.phase else name
 
 
 def place_of(reading: Reading) -> Place:
-    """Return benchmark, subset and quantity."""
+    """Return the benchmark, subset and quantity of a reading."""
     return reading.benchmark, reading.subset, reading.quantity
 
 
 def sides_of(record: Record) -> list[Side]:
-    """Return the models that a run provides: the trained model, or all measured models."""
+    """Return the models of a run that take part in comparisons: the trained model, or else all measured models."""
     phases = record.phases
     return [Side(record, phase) for phase in (["after"] if "after" in phases else phases)]
 
 
 def only_side(record: Record) -> Side:
-    """Return the only model that a run provides.
+    """Return the model of a run that takes part in comparisons.
 
     Raises:
         FairlabError: The run measured no model, or several.
@@ -94,14 +94,15 @@ def only_side(record: Record) -> Side:
 
 
 def names_of(sides: Sequence[Side]) -> list[str]:
-    """Return unique names of models; names that several runs share are extended by the run's folder."""
+    """Return unique names for models. If several models have the same name, the run's folder is added."""
     return distinct_names([side.name for side in sides], [str(side.record.folder) for side in sides])
 
 
 def compare_sides(before: Side, after: Side) -> list[Comparison]:
-    """Return the differences of all readings that two models share, paired by item, as a run compares before and after.
+    """Return the differences between two models on all readings that both have, paired by item.
 
-    P-values of headline readings are adjusted by Holm's method.
+    The method is the same as for the models before and after training in one run. P-values of headline readings are
+    adjusted by Holm's method.
 
     Raises:
         FairlabError: No reading can be compared; the message gives the reason.
@@ -118,13 +119,13 @@ def compare_sides(before: Side, after: Side) -> list[Comparison]:
 
 
 def of_other_definitions(before: Side, after: Side) -> list[str]:
-    """Return a sentence per benchmark whose readings are left out because their versions differ."""
+    """Return one sentence for each benchmark that is left out because its two readings have different versions."""
     pairs = [(before.readings[place], reading) for place, reading in after.readings.items() if place in before.readings]
     return list(dict.fromkeys(filter(None, (other_definition(*pair) for pair in pairs))))
 
 
 def why_not(before: Side, after: Side, place: Place) -> str:
-    """Return the reason why a shared reading cannot be compared; empty if it can."""
+    """Return the reason why a reading of two models cannot be compared; empty if it can."""
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
         return f"they were measured with different settings ({key})"
@@ -139,7 +140,10 @@ def why_not(before: Side, after: Side, place: Place) -> str:
 
 
 def _other_setting(first: Record, second: Record, benchmark: str) -> str:
-    """Return a benchmark's first setting that differs between two runs; empty if none differs or they are unknown."""
+    """Return the first setting of a benchmark that differs between two runs.
+
+    The result is empty if no setting differs, or if the settings are unknown.
+    """
     name = re.split("[@]", benchmark)[0]
     nodes: list[Any] = [(record.config.get("benchmark") or {}).get(name) for record in (first, second)]
     if not all(isinstance(node, dict) for node in nodes):
@@ -149,7 +153,7 @@ def _other_setting(first: Record, second: Record, benchmark: str) -> str:
 
 
 def _comparison(before: Side, after: Side, place: Place) -> Comparison:
-    """Return the difference of a reading between two runs, with the description of its benchmark."""
+    """Return the difference between two models on a reading."""
     earlier, later = before.readings[place], after.readings[place]
     draws = after.draws[place] - before.draws[place]
     return Comparison(

@@ -1,4 +1,4 @@
-"""Tables that are written to a folder of runs."""
+"""Tables written to a folder of runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlab.reporting.tables.method_table import method_table
 
 
 def write_tables(records: Sequence[Record], folder: Path) -> None:
-    """Write ``readings.csv``, and ``methods.md`` and ``methods.tex`` if a finished run has headline readings.
+    """Write ``readings.csv`` and, if a finished run has headline readings, ``methods.md`` and ``methods.tex``.
 
     Args:
         records: Records of the runs, in the order of the rows.
@@ -27,6 +27,6 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
 
 
 def has_headlines(records: Sequence[Record]) -> bool:
-    """Check whether a finished run has a headline reading of a model."""
+    """Return whether any finished run has a headline reading of a model."""
     sides = [side for record in records if record.status == "finished" for side in sides_of(record)]
     return any(reading.headline for side in sides for reading in side.readings.values())

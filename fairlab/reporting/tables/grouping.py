@@ -1,4 +1,4 @@
-"""Grouping of runs that differ only in their seed, the settings that distinguish groups, and readings over seeds."""
+"""Grouping of runs that differ only in their seed, settings that distinguish the groups, and averages over seeds."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
-# Overrides that describe where and how a run was executed, or which of several equal runs it is.
+# Overrides that describe where and how a run was executed, or identify one of several equal runs.
 NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed|name)=)")
 # Parts of a configuration that describe where, how or with which seed a run was executed; settings that inherit the
 # seed.
 BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
-CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
+CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and provenance with their hashes
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # minimum number of seeds for an interval over seeds and items with the right coverage
 TWO_SEEDS = "two seeds, too few for an interval"
-FEW_SEEDS = 8  # with fewer seeds, the interval over only the seeds is also given
-# Parts of a configuration that a method without training steps does not read; it does read its data and device.
+FEW_SEEDS = 8  # with fewer seeds, the interval over seeds alone is also shown
+# Parts of a configuration that do not affect methods without training steps; data and device do affect them.
 OF_STEPS = re.compile(
     r"(optimizer|schedule|callbacks|loader)\.|trainer\.(?!accelerator$|devices$|precision$)|data\.batch_size$"
 )
@@ -43,16 +43,17 @@ SEED = re.compile(r"(^|\.)(seed|fresh)$")
 
 @dataclass(frozen=True)
 class Point:
-    """One reading of one choice of settings, averaged over its seeds.
+    """Reading averaged over the runs of one group, which differ only in their seed.
 
     Attributes:
         value: Mean over the runs, in the reading's unit.
-        low, high: Bounds of the 95 % interval over items and, if there are several, over seeds (nested); nan with two
-        seeds; see :func:`over_seeds`.
+        low, high: Bounds of the 95 % interval over items and, with several seeds, over seeds (nested); nan with two
+            seeds; see :func:`over_seeds`.
         ideal: Value of a perfectly fair or useful model, or None.
-        n: Number of averaged runs, without repetitions of the same computation.
-        marks: Warnings shown with the value, such as that the method did not train, with the number of runs concerned.
-        over_seeds: Bounds of Student's t over the seeds alone, if there are fewer than :data:`FEW_SEEDS` seeds;
+        n: Number of averaged runs. Repetitions of the same computation are not counted.
+        marks: Warnings shown with the value, for example that the method did not train, with the number of runs that
+            have them.
+        over_seeds: Bounds of Student's t-interval over the seeds alone if there are fewer than :data:`FEW_SEEDS` seeds;
             otherwise None.
     """
 
@@ -71,30 +72,33 @@ class Point:
 
     @property
     def distances(self) -> tuple[float, float]:
-        """Bounds of the distance from the ideal value: two values on either side of it may be equally near."""
+        """Return the lower and upper bound of the distance from the ideal value.
+
+        Values on either side of the ideal can have the same distance.
+        """
         ideal = self.ideal or 0.0
         ends = sorted((abs(self.low - ideal), abs(self.high - ideal)))
         return 0.0 if self.low <= ideal <= self.high else ends[0], ends[1]
 
     @property
     def interval(self) -> str:
-        """Return the bounds in brackets; empty if there are too few items or seeds for them."""
+        """Return the bounds of the interval in brackets; empty if there are too few items or seeds for an interval."""
         shown = math.isfinite(self.low) and FEW_ITEMS not in self.marks
         return f"[{self.low:.4g}, {self.high:.4g}]" if shown else ""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of settings, with its readings over its seeds.
+    """Group of runs that differ only in their seed, with their averaged readings.
 
     Attributes:
-        settings: Settings that distinguish it from the other choices, by key.
-        seeds: Seeds of its runs.
-        points: Readings over the runs, by key.
-        repeated: Number of runs left out because they repeat the seed of another run.
+        settings: Settings that distinguish the group from other groups, by key.
+        seeds: Seeds of the runs.
+        points: Averaged readings, by key.
+        repeated: Number of runs that were left out because a later run has the same settings and seed.
         runs: Records of the remaining runs.
-        called: Name that a person gave to all its runs, with its settings if other choices have the same name; empty
-            if they have none, or several.
+        called: User-given name of the runs, with the settings in which groups of the same name differ. Empty if the
+            runs have no name, or different names.
     """
 
     settings: dict[str, str]
@@ -106,12 +110,14 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name that a person gave to the runs, else the settings as overrides."""
+        """Return the user-given name of the runs, or the settings as overrides if there is none."""
         return self.called or overrides_text(self.settings) or "all runs"
 
 
 def records_below(folder: Path) -> list[Record]:
-    """Return the records of all runs below a folder or, without runs, records of other tools' results; at least one.
+    """Return the records of all runs in a folder and its subfolders.
+
+    If there are no fairlab runs, return records of other tools' results.
 
     Raises:
         FairlabError: The folder does not exist or contains no run.
@@ -129,16 +135,16 @@ def records_below(folder: Path) -> list[Record]:
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
-    """Return the settings that distinguish the runs, by key: overrides that differ and, if necessary, other settings.
+    """Return, for each run, the settings that distinguish it from the others, by key.
 
-    Values come from the resolved configurations. If a command chooses a whole part of the configuration, the value is
-    the one given in the command.
+    These are the overrides that differ and, if necessary, other settings. Values come from the resolved configurations.
+    If an override selects a whole part of the configuration, the value is the one given in the command.
     """
     done = [identity(record) for record in records]
-    given = [_given(record) for record in records]
+    given = [_overrides_of(record) for record in records]
     keys = dict.fromkeys(key for one in given for key in one)
     found = [
-        {key: _configured(record.config, key) or one.get(key, "default") for key in keys}
+        {key: _configured_value(record.config, key) or one.get(key, "default") for key in keys}
         for one, record in zip(given, records, strict=True)
     ]
     differing = [key for key in keys if len({one[key] for one in found}) > 1]
@@ -157,11 +163,11 @@ def _kinds(found: Sequence[Mapping[str, str]]) -> int:
 
 
 def identity(record: Record) -> dict[str, str]:
-    """Return the values that a run reads from its configuration, without its seed; null counts as a missing key.
+    """Return the configuration values that affect a run, without the seed. Keys with the value null are left out.
 
-    A finished run of a method without training steps, such as a projection, ignores optimizer, schedule, steps and
-    batches, so these do not distinguish two of its runs. Data and weights are identified by their hashes, if the record
-    has them, instead of their paths.
+    The optimizer, schedule, steps and batches do not affect a finished run of a method without training steps, such as
+    a projection, so they are left out as well. Data and weights are identified by their hashes if the record contains
+    them, and otherwise by their paths.
     """
     config = record.config
     what = {key: value for key, value in config.items() if key not in BESIDES}
@@ -184,7 +190,7 @@ def identity(record: Record) -> dict[str, str]:
 
 
 def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(content, dict):  # an empty dict is a part that was not chosen
+    if isinstance(content, dict):  # an empty dict is a group without a choice
         for key, value in content.items():
             yield from _leaves(value, f"{place}.{key}" if place else str(key))
     else:
@@ -192,17 +198,17 @@ def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """Format a value as text: the same for 1 and 1.0."""
+    """Format a value as text, identically for 1 and 1.0."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _given(record: Record) -> dict[str, str]:
+def _overrides_of(record: Record) -> dict[str, str]:
     overrides = [part for part in shlex.split(record.command)[3:] if "=" in part and not NO_SETTING.match(part)]
     return {key.lstrip("+~"): value for key, _, value in (part.partition("=") for part in overrides)}
 
 
-def _configured(config: Any, key: str) -> str:
-    """Return the value at a key; empty if the key is missing or is a whole part of the configuration."""
+def _configured_value(config: Any, key: str) -> str:
+    """Return the value of a configuration key; empty if the key is missing or denotes a whole group of settings."""
     for part in key.split("."):
         if not isinstance(config, dict) or part not in config:
             return ""
@@ -211,13 +217,13 @@ def _configured(config: Any, key: str) -> str:
 
 
 def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
-    """Return the finished runs as choices, each with the runs whose configurations differ only in their seed.
+    """Group the finished runs whose configurations differ only in their seed.
 
-    If several runs have the same configuration and seed, the last one counts.
+    If several runs have the same configuration and seed, only the last one is used.
 
     Args:
-        records: Records of runs; unfinished ones are left out.
-        keys: Keys of the readings to include, as in ``metrics.json``.
+        records: Records of runs; unfinished ones are ignored.
+        keys: Keys of the readings to average, as in ``metrics.json``.
     """
     done = [record for record in records if record.status == "finished"]
     grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
@@ -243,14 +249,21 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return a reading over runs."""
+    """Return the average of a reading over runs, or None if no run has it."""
     return point_over([(record, reading) for record in runs for reading in record.readings if reading.key == key])
 
 
 def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
-    """Return one reading over the runs that have it, with their marks and with the intervals used for verdicts."""
+    """Return the average of a reading over runs, with warnings and the interval that verdicts use.
+
+    Args:
+        found: Each run's record and its reading.
+
+    Returns:
+        Average, or None if there are no runs.
+    """
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
-    point = over_seeds([_corrected(record, reading, one) for record, reading in found])
+    point = over_seeds([_correct_interval(record, reading, one) for record, reading in found])
     if point is None:
         return None
     few = any(math.isnan(corrected_interval(record, reading)[0]) for record, reading in found)
@@ -261,10 +274,16 @@ def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
     )
 
 
-def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
-    """Return a reading with a corrected interval; unchanged if there are too few items for an interval.
+def _correct_interval(record: Record, reading: Reading, one: bool) -> Reading:
+    """Widen the interval of a reading to correct for a small number of items.
 
-    With several computations, :func:`over_seeds` widens intervals for few items, so only folded readings are corrected.
+    A reading without an interval is returned unchanged. If the runs differ, only absolute values of estimates are
+    corrected, because :func:`over_seeds` already corrects all other readings.
+
+    Args:
+        record: Record of the run.
+        reading: Reading to correct.
+        one: Whether all runs have the same value and interval.
     """
     info = judging_rules(reading)
     low, high = corrected_interval(record, reading)
@@ -273,16 +292,21 @@ def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
-    r"""Return the mean of a reading over runs, with its 95 % interval over seeds and items; None if there are no runs.
+    r"""Return the mean of a reading over runs, with its 95 % interval over seeds and items.
 
-    Runs whose values and intervals agree count as one computation, because a deterministic method varies only with its
-    items. Otherwise the variance of the mean of S seeds over N items is :math:`a + b`, with :math:`a = s^2 / S` and
-    :math:`b = e^2`, where s is the standard deviation of the values and e the mean standard error of the runs over
-    their items. The items are the same in each run, so their variance does not average out. Welch and Satterthwaite's
-    half-width is :math:`t_f \sqrt{a + b}` with :math:`f = (a + b)^2 / (a^2 / (S - 1) + b^2 / (N - 1))`, whose coverage
-    is too low with three seeds that vary; the coverage of Howe's, :math:`\sqrt{t_{S-1}^2 a + t_{N-1}^2 b}`, is too high
-    if seeds vary little. Three quarters of the first plus a quarter of the second have the right coverage with at least
-    :data:`FEWEST_SEEDS` seeds. With fewer seeds no formula does, and both bounds are nan.
+    Runs with equal values and intervals count as one computation, because a deterministic method varies only with its
+    items. Otherwise, the variance of the mean of S seeds over N items is :math:`a + b`, with :math:`a = s^2 / S` and
+    :math:`b = e^2`, where s is the standard deviation of the values and e the mean standard error over items. All runs
+    have the same items, so the variance over items does not average out.
+
+    The half-width by Welch and Satterthwaite is :math:`t_f \sqrt{a + b}` with :math:`f = (a + b)^2 / (a^2 / (S - 1) +
+    b^2 / (N - 1))`. Its coverage is too low for three seeds that vary. The half-width by Howe is :math:`\sqrt{t_{S-1}^2
+    a + t_{N-1}^2 b}`. Its coverage is too high if seeds vary little. Three quarters of the first plus one quarter of
+    the second have the right coverage for at least :data:`FEWEST_SEEDS` seeds. For two seeds, no formula has the right
+    coverage, and both bounds are nan.
+
+    Returns:
+        Mean with its interval, or None if there are no runs.
 
     Sources: Satterthwaite 1946, "An Approximate Distribution of Estimates of Variance Components"; Howe 1974,
     "Approximate Confidence Limits on the Mean of X + Y Where X and Y Are Two Tabled Independent Random Variables".
@@ -309,8 +333,8 @@ def nested_half_width(errors: NDArray[np.float64], freedom: NDArray[np.int64]) -
     """Return the half-width of a 95 % interval whose variance is the sum of two variances; see :func:`over_seeds`.
 
     Args:
-        errors: Standard errors of the mean due to seeds and to items, (2,).
-        freedom: Degrees of freedom of each, (2,).
+        errors: Standard error of the mean due to seeds, and standard error due to items, (2,).
+        freedom: Degrees of freedom of the two standard errors, (2,).
     """
     from scipy import stats  # takes a second to import
 
@@ -330,10 +354,10 @@ def headlines(records: Sequence[Record]) -> list[str]:
 
 
 def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
-    """Return the choice with the mean nearest to the ideal, and the choices whose intervals overlap its interval.
+    """Return the group whose mean is nearest to the ideal, and the groups whose intervals overlap with its interval.
 
-    A model that did not train, or whose numbers show nothing about bias, is never the best. The result is None if no
-    other model has an ideal value.
+    A model that did not train, or whose readings say nothing about bias, is never the best. The result is None if no
+    other model has a reading with an ideal value.
     """
     having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
     sound = [choice for choice in having if not spoiled(choice.points[key])]
@@ -341,23 +365,23 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
         return None
     first = min(sound, key=lambda choice: choice.points[key].distance)
     top = first.points[key]
-    alike = [c for c in having if c is not first and not _apart(c.points[key], top)]
+    alike = [c for c in having if c is not first and not _intervals_disjoint(c.points[key], top)]
     return first, alike
 
 
-def _apart(first: Point, second: Point) -> bool:
-    """Return whether the intervals of two distances do not overlap; with too few items none is apart from another."""
-    few = FEW_ITEMS in (*first.marks, *second.marks)  # two seeds have no bounds, which are apart from none
+def _intervals_disjoint(first: Point, second: Point) -> bool:
+    """Return whether the intervals of two distances do not overlap; always false if there are too few items."""
+    few = FEW_ITEMS in (*first.marks, *second.marks)  # comparisons with nan, the bounds for two seeds, are false
     (low, high), (other_low, other_high) = first.distances, second.distances
     return not few and (low > other_high or high < other_low)
 
 
 def spoiled(point: Point) -> bool:
-    """Return whether any run of a point did not train, is at chance, or fails the behaviour check."""
+    """Return whether any of the averaged runs has a warning that makes its reading unusable."""
     return is_spoiled(point.marks)
 
 
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the indices of the points on the Pareto front of two distances, ordered by the first coordinate."""
+    """Return the indices of the points on the Pareto front of two distances, ordered by the first distance."""
     kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
     return sorted(kept, key=lambda k: points[k])

@@ -1,4 +1,4 @@
-"""Results of any runs in one long-form table, with a row for each reading and its run's configuration."""
+"""Table of the results of any runs in long form: one row per run and reading, with the run's configuration."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ TAKEN = {"run", "status", "configuration", "seed", *READING}  # clashing setting
 
 
 def configuration(record: Record) -> str:
-    """Return a short name of a run's configuration without the seed: the first twelve digits of a hash."""
+    """Return an identifier of a run's configuration without the seed: the first twelve digits of a hash."""
     content = json.dumps(sorted(identity(record).items()))
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def long_form(records: Sequence[Record]) -> pandas.DataFrame:
-    """Return a table with a row for each reading of each run.
+    """Return a table with one row per run and reading.
 
-    Columns: ``run`` (its folder), ``status``, ``configuration`` (equal for runs that differ only in their seed),
-    ``seed``, the settings that distinguish the runs, by key (such as ``method.beta``), and the fields of a
-    :class:`fairlab.record.Reading`.
+    The columns are ``run`` (folder of the run), ``status``, ``configuration`` (equal for runs that differ only in their
+    seed), ``seed``, one column for each setting that distinguishes the runs (such as ``method.beta``), and the fields
+    of :class:`fairlab.record.Reading`.
 
     Args:
         records: Records of runs, finished or not.
@@ -63,10 +63,10 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
 
 
 def write_long_form(records: Sequence[Record], path: Path) -> None:
-    """Write the long-form table in the format given by the file's suffix: ``.csv`` or ``.parquet``.
+    """Write the long-form table to a ``.csv`` or ``.parquet`` file.
 
     Raises:
-        FairlabError: The suffix is neither, or the disk is full.
+        FairlabError: The file has another suffix, or the disk is full.
     """
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no known file ending; give a name that ends in .csv or .parquet")
@@ -74,12 +74,12 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            _escaped(table).to_csv(temporary, index=False)
+            _escape_texts(table).to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
 
 
-def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a table whose texts and column names cannot be mistaken for spreadsheet formulas."""
+def _escape_texts(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a copy of a table whose texts and column names cannot be mistaken for spreadsheet formulas."""
     texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
     return texts.rename(columns=csv_cell)

@@ -1,4 +1,4 @@
-"""Warnings on readings: training had no effect, or the benchmark's version is outdated."""
+"""Warnings on readings, for example that training had no effect or that the benchmark's version is outdated."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ COLLAPSED = "gap fell by collapse alone"
 
 
 def training_notes(record: Record) -> list[Note]:
-    """Return notes on uninformative training: the loss did not fall, or training was too short to tell.
+    """Return notes on training that makes the readings uninformative.
 
-    A classifier no better than a guess also gets a note. A method without steps, such as a projection, has no loss and
-    gets no note.
+    A note is added if the loss did not fall, if training was too short to tell, or if a classifier is no better than
+    guessing. Methods without training steps, such as projections, have no loss and get no notes.
     """
     data = record.provenance.get("data", {})
     guessed = at_chance(record.history, data.get("validation_labels", {}), data.get("validation_examples", 0))
@@ -27,26 +27,34 @@ def training_notes(record: Record) -> list[Note]:
 
 
 def version_notes(record: Record) -> list[Note]:
-    """Return a note per benchmark and phase whose readings have a version other than the current one."""
+    """Return one note for each benchmark and phase that was measured with an outdated version of the benchmark."""
     found = {(one.benchmark, one.phase): mark for one in record.readings if (mark := outdated(one))}
     remedy = "measure again before comparing it with present readings"
     return [Note(name, f"measured by {mark}; {remedy}", phase=phase) for (name, phase), mark in found.items()]
 
 
 def marks_beside(record: Record, reading: Reading) -> list[str]:
-    """Return a reading's warnings from the record's notes, from the history of older records, and from its version."""
+    """Return the warnings on a reading: from the record's notes, the training history and the version of the benchmark.
+
+    The history is needed because older records have no notes on training.
+    """
     own = record.marks(reading)
     own += [note.mark for note in training_notes(record) if note.marks(reading) and note.mark not in own]
     return own + list(filter(None, [outdated(reading)]))
 
 
 def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
-    """Return the warnings on a mean over runs, each with the number of runs that have it."""
+    """Return the warnings on a mean over runs, each with the number of runs that have the warning."""
     return marks_with_counts((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
 
 
 def marks_with_counts(marks: Iterable[str], runs: int) -> tuple[str, ...]:
-    """Return each warning once, with the number of ``runs`` that have it unless all do."""
+    """Return each distinct warning, with the number of runs that have it unless all of them do.
+
+    Args:
+        marks: Warnings of all runs.
+        runs: Number of runs.
+    """
     return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 
 
@@ -56,7 +64,7 @@ def marked(shown: str, marks: Sequence[str]) -> str:
 
 
 def failed_models(record: Record) -> dict[str, list[str]]:
-    """Return the reasons why a model's numbers do not show bias, by label; empty if every model is sound."""
+    """Return, by label of the model, the reasons why its readings say nothing about bias; empty if there are none."""
     found: dict[str, list[str]] = {}
     for note in record.notes:
         if note.mark == SAYS_NOTHING and note.text not in found.setdefault(note.phase, []):
@@ -65,16 +73,20 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 
 def said_of_training(record: Record) -> list[str]:
-    """Return warnings about a run's training that qualify its changes; empty if the training is sound."""
+    """Return the warnings on a run's training that limit the interpretation of its changes; empty if there are none."""
     notes = [note for note in record.notes if note.benchmark == TRAINING and note.mark != SAYS_NOTHING]
     return list(dict.fromkeys(note.text for note in notes))
 
 
 def is_spoiled(marks: Sequence[str]) -> bool:
-    """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
+    """Return whether any warning makes a reading unusable.
+
+    Such warnings are that the model did not train, is at chance, fails the behaviour check, or reduced its gap only by
+    collapsing.
+    """
     return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
 
 
 def is_untrained(mark: str) -> bool:
-    """Return whether a mark says that a model did not train, or is at chance on its own task."""
+    """Return whether a warning says that a model did not train, or is at chance on its own task."""
     return mark.startswith((UNTRAINED, CHANCE))

@@ -1,16 +1,17 @@
-"""Table of methods by readings, with means over seeds and marks for differences beyond chance.
+"""Table of methods by readings, with means over seeds and marks for significant differences.
 
-Every two methods are compared on each reading. The difference of their means varies with the measured items and with
-the seeds of the runs, and both variances are included:
+On each reading, all pairs of methods are compared. The difference of two means varies with the measured items and with
+the seeds of the runs, and the test includes both variances:
 
 - over items: the variance of the difference over bootstrap draws that resample the same items for all runs;
-- over seeds: the variance of the differences if the runs have the same seeds, else the pooled variance of both methods.
+- over seeds: the variance of the differences if the runs have the same seeds, otherwise the pooled variance of both
+  methods.
 
-With one seed each, the p-value is from the paired bootstrap, as in a run's own record. With more seeds, the difference
-divided by the root of the summed variances is compared with Student's t, with degrees of freedom after Welch and
-Satterthwaite. Runs without stored draws are compared only over seeds. The p-values of a reading are adjusted for all
-its pairs (Holm). Readings of different versions of a benchmark's definition are not tested against each other; readings
-of a version other than the current one are marked.
+With one seed each, the p-value is that of the paired bootstrap, as in the record of a single run. With more seeds, the
+difference divided by the root of the summed variances is compared with Student's t-distribution, with degrees of
+freedom by Welch and Satterthwaite. Runs without stored draws are compared only over seeds. The p-values of a reading
+are adjusted over all pairs by Holm's method. Readings of different versions of a benchmark are not tested against each
+other, and readings of an outdated version are marked.
 """
 
 from __future__ import annotations
@@ -49,15 +50,16 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Measured:
-    """One reading of one method over its seeds.
+    """Reading of one method, with one value per seed.
 
     Attributes:
         values: Value by seed.
-        draws: Bootstrap draws (2,000,) by seed, for the runs that have stored them.
-        reading: Reading of the first seed, for its unit, ideal value and number of items.
-        versions: Versions of the benchmark's definition by which its seeds were measured.
-        marks: Warnings shown with the value, such as that the method did not train, and for how many of the seeds.
-        few: Whether the items are too few for a verdict.
+        draws: Bootstrap draws (2,000,) by seed, for the runs that stored them.
+        reading: Reading of the first seed, which provides the unit, the ideal value and the number of items.
+        versions: Versions of the benchmark with which the runs were measured.
+        marks: Warnings shown with the value, for example that the method did not train, with the number of seeds that
+            have them.
+        few: Whether there are too few items for a verdict.
     """
 
     values: dict[int | None, float]
@@ -78,7 +80,10 @@ class Measured:
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
 
     def above(self) -> Measured:
-        """Return the values as distances above the ideal value, so that methods on either side of it are compared."""
+        """Reflect values whose mean is below the ideal value to the other side of it.
+
+        The means of two methods on either side of the ideal value can then be compared by their distance from it.
+        """
         ideal = self.reading.ideal
         if ideal is None or self.mean >= ideal:
             return self
@@ -92,7 +97,10 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """Return ``0.0312 ± 0.0021 (3)`` and the warnings; without a deviation for one seed or seeds that agree."""
+        """Return the mean, the deviation and the number of seeds, such as ``0.0312 ± 0.0021 (3)``, and the warnings.
+
+        The deviation and the number are left out if there is one seed, or if all seeds have the same value.
+        """
         seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(set(self.values.values())) > 1 else ""
         return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
@@ -102,10 +110,10 @@ class MethodTable:
     """Table with methods or models in rows and readings in columns.
 
     Attributes:
-        cells: Measured values by name of the method, then by reading.
-        p_values: Adjusted p-value of the same distance to the ideal value, by reading, then by pair of methods; pairs
-            that cannot be tested are left out.
-        titles: Heading of each reading.
+        cells: Measured values by name of the method and by reading.
+        p_values: Adjusted p-values of tests for equal distance to the ideal value, by reading and by pair of methods.
+            Pairs that cannot be tested are left out.
+        titles: Column heading of each reading.
     """
 
     cells: dict[str, dict[Place, Measured]]
@@ -113,10 +121,13 @@ class MethodTable:
     titles: dict[Place, str]
 
     def best(self, place: Place) -> str | None:
-        """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
+        """Return the method nearest to the ideal value if it differs significantly from every other method, or None.
 
-        Methods that did not train, or whose gap fell by collapse alone, are never the nearest. The result is None if
-        any method has too few items or only two seeds.
+        Methods that did not train, or whose gap fell only because their embeddings collapsed, are ignored. The result
+        is None if any method has too few items, or exactly two distinct values over seeds.
+
+        Args:
+            place: Benchmark, subset and quantity of the reading.
 
         Raises:
             FairlabError: The table has no column ``place``.
@@ -128,25 +139,27 @@ class MethodTable:
             return None
         first = min(having, key=lambda name: having[name].distance)
         if any(cell.few or len(set(cell.values.values())) == 2 for cell in having.values()):
-            return None  # too few items, or two seeds, of which no interval covers as it should
+            return None  # for two seeds, no interval has the right coverage
         p_values = [self.p(place, first, other) for other in having if other != first]
         return first if all(p < ALPHA for p in p_values) else None
 
     def p(self, place: Place, first: str, second: str) -> float:
-        """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested.
+        """Return the adjusted p-value of the test for no difference between two methods; 1 if they could not be tested.
 
         Raises:
-            FairlabError: The table has no column ``place``, or no row for a method.
+            FairlabError: The table has no column ``place``, or no row for one of the methods.
         """
         self._refuse_unknown(place, first, second)
         found = self.p_values.get(place, {})
         return found.get((first, second), found.get((second, first), 1.0))
 
     def _refuse_unknown(self, place: object, *methods: object) -> None:
-        """Raise if the table has no column for a reading or no row for a method, whatever the type of the value.
+        """Check that the table has a column for a reading and a row for each method.
+
+        The arguments can have any type.
 
         Raises:
-            FairlabError: One is not in the table.
+            FairlabError: The reading or a method is not in the table.
         """
         if place not in list(self.titles):
             raise FairlabError(
@@ -157,7 +170,11 @@ class MethodTable:
             raise FairlabError(f"the table has no method {unknown[0]!r}; there are: {', '.join(self.cells)}")
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row per method and reading: mean, deviation, numbers of seeds and items, unit, ideal, best."""
+        """Return a table with one row per method and reading.
+
+        The columns include the mean, the deviation, the numbers of seeds and items, the unit, the ideal value, and
+        whether the method is the best one.
+        """
         rows = [
             {
                 "method": name,
@@ -178,11 +195,11 @@ class MethodTable:
         return frame_of(rows)
 
     def to_markdown(self) -> str:
-        """Return the table in GitHub's Markdown, with an explanatory note."""
+        """Return the table in GitHub Markdown, with an explanatory note."""
         return f"{markdown(self._header, self._rows)}\n\n{NOTE}"
 
     def to_latex(self, caption: str = "") -> str:
-        """Return the table in LaTeX in the style of the package booktabs."""
+        """Return the table in LaTeX (booktabs package), with an explanatory note."""
         return latex(self._header, self._rows, caption=caption, note=NOTE)
 
     def __str__(self) -> str:
@@ -205,15 +222,15 @@ class MethodTable:
 
 
 def method_table(records: Sequence[Record], readings: Sequence[str] | None = None) -> MethodTable:
-    """Return a table of methods by readings from finished runs; runs that differ only in their seed are one method.
+    """Return a table of methods by readings. Finished runs that differ only in their seed count as one method.
 
     Args:
         records: Records of runs.
         readings: Keys ``benchmark/subset/quantity`` of the columns, as in ``metrics.json`` but without the phase; None
-            selects all headline readings.
+            for all headline readings.
 
     Raises:
-        FairlabError: No run has finished, or no run has such a reading.
+        FairlabError: No run is finished, or no run has one of the readings.
     """
     done = [record for record in records if record.status == "finished"]
     if not done:
@@ -237,12 +254,13 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
 
 
 def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]:
-    """Return the readings to use as columns.
+    """Return the readings that the table has columns for.
 
     Raises:
-        FairlabError: No model has a requested reading, or any headline reading, or ``readings`` is no list of texts.
+        FairlabError: No model has a requested reading, no model has a headline reading, or ``readings`` is not a list
+            of texts.
     """
-    if readings is not None and (isinstance(readings, str) or not _are_texts(readings)):
+    if readings is not None and (isinstance(readings, str) or not _all_texts(readings)):
         raise FairlabError(f"readings must be a list of texts such as cced/embedded/gap, not {readings!r}")
     known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
     if readings is None:
@@ -256,16 +274,16 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     return [by_name[name] for name in readings]
 
 
-def _are_texts(values: object) -> bool:
+def _all_texts(values: object) -> bool:
     return isinstance(values, Sequence) and all(isinstance(one, str) for one in values)
 
 
 def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
-    """Return the measurements of one method's runs, by reading.
+    """Return the values of one method, by reading.
 
     Args:
-        by_seed: Model of each seed.
-        places: Readings to return if a run has them.
+        by_seed: Measured model of the run with each seed.
+        places: Readings to return; readings that no run has are skipped.
     """
     row = {}
     for place in places:
@@ -284,9 +302,10 @@ def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) ->
 
 
 def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
-    """Return adjusted p-values of the same distance to the ideal value, for every pair of methods that can be tested.
+    """Return Holm-adjusted p-values for every pair of methods that can be tested.
 
-    Without an ideal value they are of the same value.
+    The null hypothesis is that both methods have the same distance to the ideal value, or the same value if there is no
+    ideal value.
     """
     p_values = {(a, b): difference_p(column[a].above(), column[b].above()) for a, b in combinations(column, 2)}
     tested = {pair: p for pair, p in p_values.items() if not math.isnan(p)}
@@ -296,8 +315,9 @@ def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
 def difference_p(first: Measured, second: Measured) -> float:
     """Return the two-sided p-value for the hypothesis that two methods have equal means, over items and seeds.
 
-    The value is nan if there is one seed each and no draws over the same items, if there is no variance, or if the two
-    were measured with different versions of a definition.
+    Returns:
+        P-value; nan if there is one seed each and no draws over the same items, if there is no variance, or if the
+        methods were measured with different versions of the benchmark.
     """
     if len(first.versions | second.versions) > 1:
         return math.nan
@@ -310,7 +330,7 @@ def difference_p(first: Measured, second: Measured) -> float:
     if not variance > 0:
         return math.nan
 
-    from scipy import stats  # a second to import
+    from scipy import stats  # takes a second to import
 
     spread = over_seeds**2 / freedom + over_items**2 / max(first.reading.n - 1, 1)
     t = (first.mean - second.mean) / math.sqrt(variance)
@@ -318,7 +338,10 @@ def difference_p(first: Measured, second: Measured) -> float:
 
 
 def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] | None:
-    """Return draws (2,000,) of the difference of means over seeds; None if a run has no draws or the items differ."""
+    """Return bootstrap draws (2,000,) of the difference between two means over seeds.
+
+    The result is None if a run has no draws or the methods were measured on different numbers of items.
+    """
     complete = len(first.draws) == len(first.values) and len(second.draws) == len(second.values)
     if not complete or first.reading.n != second.reading.n:
         return None
@@ -327,7 +350,7 @@ def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] 
 
 
 def _variance_over_seeds(first: Measured, second: Measured) -> tuple[float, int]:
-    """Return the variance of the difference of means due to seeds, and its degrees of freedom."""
+    """Return the variance over seeds of the difference between two means, and its degrees of freedom."""
     a, b = (np.array(list(one.values.values())) for one in (first, second))
     if first.values.keys() == second.values.keys():
         differences = np.array([first.values[seed] - second.values[seed] for seed in first.values])

@@ -1,4 +1,4 @@
-"""Names of runs on pages and in tables: given names (``name=``), extended if two are equal."""
+"""Names of runs on pages and in tables: user-given names (``name=``), made distinct if necessary."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fairlab.record import Record
 
 
 def overrides_text(settings: Mapping[str, str]) -> str:
-    """Format settings as overrides; empty string if there are none."""
+    """Format settings as Hydra overrides; empty string if there are none."""
     return " ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
-    """Format settings as overrides; of an experiment or a class, only the name is shown."""
+    """Format settings as Hydra overrides. Experiments and classes are shown by their name alone."""
     return " ".join(
         plain_value(key, value) if key == "experiment" or key.endswith("_target_") else f"{key}={value}"
         for key, value in settings.items()
@@ -22,12 +22,17 @@ def settings_text(settings: Mapping[str, str]) -> str:
 
 
 def plain_value(key: str, value: str) -> str:
-    """Return a setting's value as a cell: a class by its name."""
+    """Return the text of a table cell for the value of a setting. Classes are shown without their module."""
     return value.rpartition(".")[2] if key.endswith("_target_") else value
 
 
 def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> list[str]:
-    """Return, for each entry, the settings in which it differs from other entries with the same name, in short form."""
+    """Return, for each run, the settings in which it differs from other runs with the same name, in short form.
+
+    Args:
+        settings: Settings of each run, by key.
+        names: Name of each run.
+    """
     found = []
     for one, name in zip(settings, names, strict=True):
         alike = [other for other, called in zip(settings, names, strict=True) if called == name]
@@ -36,11 +41,11 @@ def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> li
 
 
 def distinct_names(names: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Return unique names: equal names get an addition in parentheses and, if they are still equal, a number.
+    """Make names distinct: equal names get an addition in parentheses and, if they are still equal, a number.
 
     Args:
-        names: Names; empty ones stay empty.
-        more: Addition of each.
+        names: Names; empty names stay empty.
+        more: Addition to each name.
 
     Example:
         >>> distinct_names(["ours", "theirs", "ours", "ours"], ["beta=0", "", "beta=1", "beta=1"])
@@ -60,17 +65,17 @@ def distinct_names(names: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def common_name(records: Sequence[Record]) -> str:
-    """Return the name that a person gave to all of several runs; empty if they have none, or several."""
+    """Return the user-given name that all runs share; empty if they have no name, or different names."""
     names = {record.name for record in records}
     return names.pop() if len(names) == 1 else ""
 
 
 def model_called(records: Sequence[Record], label: str = "") -> str:
-    """Return the name that a person gave to a model's runs, with the model's label among several; empty without one.
+    """Return the user-given name of a model's runs, with the model's label if there is one; empty without a name.
 
     Args:
-        records: Records of the runs of several seeds, or of one.
-        label: Label of the model in a run of several.
+        records: Records of one or more runs, which differ in their seeds.
+        label: Label of the model if the runs measured several models.
     """
     name = common_name(records)
     return f"{name} ({label})" if name and label else name

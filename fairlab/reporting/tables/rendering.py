@@ -1,4 +1,4 @@
-"""Small tables as Markdown and as LaTeX."""
+"""Formatting of small tables in Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ ESCAPED = {
 
 @dataclass(frozen=True)
 class Printed:
-    """Text of a cell, and whether it is bold."""
+    """Text of a table cell, and whether to print it in bold."""
 
     text: str
     bold: bool = False
 
 
-SET = re.compile(r"[\x00-\u017f\u2013-\u2026€]")  # letters that pdflatex sets without further packages
-LONGEST_WORD = 14  # letters of a row's name without a place for a line break
-LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on one line, else a column that breaks it
+SET = re.compile(r"[\x00-\u017f\u2013-\u2026€]")  # characters that pdflatex can print without additional packages
+LONGEST_WORD = 14  # maximum number of characters in a row name without a possible line break
+LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # maximum length of unwrapped row names; column type for longer ones
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
-    r"""Return a table in GitHub's Markdown.
+    r"""Format a table in GitHub Markdown.
 
     Example:
         >>> print(markdown(["method", "gap"], [[Printed("a|b"), Printed("0.1", bold=True)]]))
@@ -69,13 +69,15 @@ def _marked(entry: Printed) -> str:
 def latex(
     header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "", width: int = 0
 ) -> str:
-    """Return a LaTeX table for the package booktabs, with the first column left-aligned, the others right-aligned.
+    """Format a table in LaTeX for the booktabs package.
+
+    The first column is left-aligned and the others are right-aligned.
 
     Args:
         header: Name of each column.
-        rows: Entries of each row, one per column.
-        caption: Caption above the table; empty leaves it out.
-        note: Note below the table in small type; empty leaves it out.
+        rows: Cells of each row, one per column.
+        caption: Caption above the table; empty for none.
+        note: Note in small type below the table; empty for none.
         width: Number of characters after which column names and long row names are wrapped; 0 for no wrapping.
 
     Raises:
@@ -84,8 +86,8 @@ def latex(
     if not isinstance(caption, str):
         raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")
     long = width and max((len(row[0].text) for row in rows), default=0) > LONGEST_NAME
-    lines = [" & ".join(_stacked(name, width) for name in header)]
-    lines += [" & ".join([_row_name(row[0], bool(long)), *map(_set, row[1:])]) for row in rows]
+    lines = [" & ".join(_wrap_column_name(name, width) for name in header)]
+    lines += [" & ".join([_row_name(row[0], bool(long)), *map(_cell, row[1:])]) for row in rows]
     written = "".join([caption, note, *header, *(entry.text for row in rows for entry in row)])
     unset = "".join(dict.fromkeys(sign for sign in written if sign not in ESCAPED and not SET.match(sign)))
     return "\n".join(
@@ -109,22 +111,22 @@ def latex(
     )
 
 
-def _stacked(name: str, width: int) -> str:
-    """Return the name of a column, wrapped onto several lines."""
+def _wrap_column_name(name: str, width: int) -> str:
+    """Format a column name in LaTeX, wrapped onto several lines."""
     parts = textwrap.wrap(name.replace("_", "_ "), width) if width else [name]  # a line may end in an underscore
-    lines = [_guarded(escaped(part.replace("_ ", "_"))) for part in parts]
+    lines = [_guard_line_start(escaped(part.replace("_ ", "_"))) for part in parts]
     if len(lines) < 2:
         return escaped(name)
     return r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
 
 
-def _guarded(start: str) -> str:
-    """Protect the start of a line, which the preceding line break could otherwise take as its argument."""
+def _guard_line_start(start: str) -> str:
+    """Protect the start of a line that LaTeX could read as an argument of the preceding line break."""
     return "{}" + start if start.startswith(("[", "*")) else start
 
 
 def _row_name(entry: Printed, breakable: bool) -> str:
-    """Return the name of a row; if it is breakable, long words in it may be broken after a sign or anywhere."""
+    """Format a row name in LaTeX, with allowed line breaks in long words if ``breakable`` is true."""
     words = [
         r"\allowbreak{}".join(escaped(part) for part in textwrap.wrap(word, LONGEST_WORD) or [word])
         if breakable and len(word) > LONGEST_WORD
@@ -132,7 +134,7 @@ def _row_name(entry: Printed, breakable: bool) -> str:
         for word in entry.text.split()
     ]
     name = " ".join(words)
-    return _guarded(rf"\textbf{{{name}}}" if entry.bold and name else name)
+    return _guard_line_start(rf"\textbf{{{name}}}" if entry.bold and name else name)
 
 
 def escaped(text: str) -> str:
@@ -146,7 +148,7 @@ def escaped(text: str) -> str:
     return re.sub("|".join(map(re.escape, ESCAPED)), lambda found: ESCAPED[found[0]], text)
 
 
-def _set(entry: Printed) -> str:
-    """Return a cell, with minus signs instead of hyphens before numbers."""
+def _cell(entry: Printed) -> str:
+    """Format a cell in LaTeX, with minus signs instead of hyphens before numbers."""
     text = re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped(entry.text))
     return rf"\textbf{{{text}}}" if entry.bold and text else text

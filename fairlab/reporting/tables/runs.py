@@ -1,4 +1,4 @@
-"""Records of all runs below a folder."""
+"""Loading of the records of all runs in a folder."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fairlab.types import FairlabError
 
 
 def read_runs(folder: Path, unread: list[str] | None = None) -> list[Record]:
-    """Load the records of all runs below a folder, in the order of their numbers or names.
+    """Load the records of all runs in a folder and its subfolders, in natural order of their names.
 
     Args:
         folder: Folder that contains runs at any depth.
-        unread: List that receives a sentence for every record that cannot be read; with None, the first of them raises
-            an error.
+        unread: List to which an error message is appended for each record that cannot be read. With None, the first
+            unreadable record raises an error.
 
     Raises:
-        FairlabError: A record cannot be read.
+        FairlabError: A record cannot be read, and ``unread`` is None.
     """
     records = []
     for place in sorted(run_folders(folder), key=lambda place: _natural(str(place))):

@@ -1,4 +1,4 @@
-"""Conversion of other evaluation tools' runs to records, so that tables and pages can show them."""
+"""Conversion of other evaluation tools' runs to records, so that tables and pages can include them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, cluster_sums
 from fairlab.record import Note, NotRun, Reading, Record
 
-RESULTS = "results of another tool"  # key of the file of results in the provenance
+RESULTS = "results of another tool"  # provenance key of the path of the results file
 
 
 def tool_records(place: Path) -> list[Record]:
-    """Return a record for every run of another tool in a file or below a folder; empty if there are none.
+    """Return a record for each run of another tool in a file or folder, including subfolders; empty if there are none.
 
     Raises:
         FairlabError: A file is damaged, or there are too many files.
@@ -23,7 +23,7 @@ def tool_records(place: Path) -> list[Record]:
 
 
 def results_file(record: Record) -> Path | None:
-    """Return the file of results that a record was read from; None for a run of fairlab."""
+    """Return the results file of the tool that a record was converted from; None for a run of fairlab."""
     found = record.provenance.get(RESULTS)
     return Path(found) if isinstance(found, str) else None
 
@@ -39,8 +39,11 @@ def _record(run: ToolRun) -> Record:
 
 
 def _add(record: Record, scores: TaskScores) -> None:
-    """Add the mean over items with its cluster-robust t-interval, with a warning if there are few items."""
-    from scipy.stats import t  # a second to import
+    """Add a task's mean over items to a record, with its cluster-robust t-interval.
+
+    If there are few items, a warning is added as well.
+    """
+    from scipy.stats import t  # takes a second to import
 
     sums, sizes = cluster_sums(scores.values, scores.clusters or scores.ids)
     task, metric = (name.replace("/", "_") for name in (scores.task, scores.metric))

@@ -1,4 +1,4 @@
-"""Best settings of a sweep by validation, judged by the median over seeds of a task's measure.
+"""Selection of the best settings of a sweep by the median validation score over seeds.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix H: "select the best hyperparameter values
 based on the median validation accuracy of 3 runs for each task".
@@ -15,7 +15,7 @@ from fairlab.record import Record
 from fairlab.reporting.tables.grouping import Choice
 from fairlab.reporting.tables.marks import training_notes
 
-ERROR = "validation/error"  # key in a run's history: 1 minus the task's measure on held-out training examples
+ERROR = "validation/error"  # key in a run's history: 1 minus the task's metric on held-out training examples
 BESIDES = (ERROR, "validation/loss")
 # Settings that are compared, because they do not change the task, the model or the held-out examples.
 TRIED = re.compile(r"(method|trainer)\..+|data\.batch_size")
@@ -23,16 +23,16 @@ TRIED = re.compile(r"(method|trainer)\..+|data\.batch_size")
 
 @dataclass(frozen=True)
 class Chosen:
-    """Best settings by validation among those tried for one task.
+    """Settings of a sweep with the best validation score for one task.
 
     Attributes:
-        of: Settings that were not tried but distinguish runs, such as the task.
-        settings: Chosen values.
-        measure: Name of the task's measure.
-        median: Median of the measure over seeds.
-        values: Measure of each run, in the order of ``seeds``.
+        of: Settings that distinguish runs but were not tuned, such as the task.
+        settings: Selected values of the tuned settings.
+        measure: Name of the validation metric.
+        median: Median of the metric over seeds.
+        values: Metric of each run, in the order of ``seeds``.
         seeds: Seeds of the runs.
-        tried: Number of settings compared.
+        tried: Number of combinations of settings that were compared.
     """
 
     of: dict[str, str]
@@ -45,11 +45,11 @@ class Chosen:
 
 
 def validation_measure(record: Record) -> tuple[str, float] | None:
-    """Return the name and value of the measure on held-out training examples by which a run chose its weights.
+    """Return the name and value of the validation metric by which a run selected its weights.
 
-    The value is the best over all validations, because the weights of that validation are kept. The result is None if
-    the run has no task with a measure that is comparable between settings; a loss is not comparable if a setting is
-    part of it.
+    The value is the best over all validations during training, because the run keeps the weights of that validation.
+    The result is None if the run has no metric that can be compared between settings. The loss cannot, because settings
+    can change how it is computed.
     """
     rows = [row for row in record.history if row.get(ERROR) is not None]
     if not rows:
@@ -60,23 +60,23 @@ def validation_measure(record: Record) -> tuple[str, float] | None:
 
 
 def best_by_median(values: Iterable[Sequence[float]]) -> int:
-    """Return the index of the values with the highest median; the first in a tie.
+    """Return the index of the list of values with the highest median; the first one if there is a tie.
 
     Raises:
-        ValueError: There are no values.
+        ValueError: There are no lists.
     """
     medians = [statistics.median(some) for some in values]
     return medians.index(max(medians))
 
 
 def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
-    """Return the settings with the best median over seeds, for every task or other setting that was not tried.
+    """Return the settings with the best median over seeds, for each task or other combination of settings not tuned.
 
-    No benchmark's reading takes part, and settings of a run that did not train are never the best. The result is empty
+    Readings of benchmarks are not used, and settings of runs that did not train are never selected. The result is empty
     if no setting was varied.
 
     Args:
-        choices: Finished runs of a sweep, in the order in which they were run.
+        choices: Groups of finished runs of a sweep, in the order in which they were run.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[tuple[Choice, str, list[float]]]] = {}
     for choice in choices:

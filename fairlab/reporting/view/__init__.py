@@ -1,1 +1,1 @@
-"""Page that shows all runs."""
+"""Page that shows all runs in given folders."""

@@ -1,7 +1,7 @@
-"""Page of all runs below some folders: table, pairwise comparison, trade-offs, and the items and curves of each run.
+"""Page that shows all runs in given folders: table, pairwise comparison, trade-offs, and details of each run.
 
-Drawing and sorting are done by ``templates/view.js``. This module provides the content: a summary of all runs, and the
-details of each. A page with few runs includes the details; for many runs, a server sends them on request
+``templates/view.js`` draws and sorts. This module provides the content: a summary of all runs, and the details of each
+run. For few runs, the page includes the details; for many runs, a server sends them on request
 (:mod:`fairlab.reporting.view.serving`).
 """
 
@@ -30,18 +30,18 @@ from fairlab.reporting.view.items import ScoredItems, items_of
 
 MOST_WHOLE = 500  # maximum number of runs whose details a page includes
 MOST_STEPS = 240  # maximum number of points of a training curve
-MOST_ITEMS = 60  # maximum number of a benchmark's items in a page; the items whose scores changed most are kept
+MOST_ITEMS = 60  # maximum number of items per benchmark in a page, which are those whose scores changed most
 DIGITS = 6
 
 
 @dataclass
 class Browser:
-    """Runs below some folders, with the terms of all their readings.
+    """Runs in given folders, with descriptions of their readings.
 
     Attributes:
         records: Records of the runs.
         names: Name of each run.
-        terms: Description of each reading by key without phase: name, meaning, unit, ideal value and question.
+        terms: Description of each reading, by its key without the phase: name, meaning, unit, ideal value and question.
     """
 
     records: list[Record]
@@ -49,7 +49,7 @@ class Browser:
     terms: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def summary(self) -> dict[str, Any]:
-        """Return the page's overview of all runs."""
+        """Return the content of the overview of all runs."""
         runs = [self._run(record, name) for record, name in zip(self.records, self.names, strict=True)]
         return _without_secrets({"runs": runs, "terms": list(self.terms.values())})
 
@@ -58,12 +58,12 @@ class Browser:
 
         Args:
             number: Index of the run.
-            page: Whether the result is for a page, which includes only some items and only
-                texts that may be redistributed.
+            page: Whether the details are stored in a page, which contains only some of the items and only texts that
+                may be redistributed.
         """
         record = self.records[number]
         tones = {one.comparison.key: one.colour for one in shifts(record)}
-        items = [_of_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
+        items = [_page_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
         return _without_secrets(
             {
                 "readings": [self._reading(record, reading) for reading in record.readings],
@@ -77,7 +77,7 @@ class Browser:
         )
 
     def _run(self, record: Record, name: str) -> dict[str, Any]:
-        """Return a run's row of the table: its description, and its headline readings by index of the term."""
+        """Return the table row of a run: its description and its headline readings, which refer to terms by index."""
         config, collapsed = record.config, collapsed_readings(record)
         values, spoiled = {}, []
         for reading in record.readings:
@@ -101,7 +101,7 @@ class Browser:
         }
 
     def _term(self, named: Reading | Comparison) -> int:
-        """Return the index of a reading's key among the terms, adding it if it is new."""
+        """Return the index of a reading's description among the terms. A new description is added to the terms."""
         found = self.terms.get(key(named))
         if found is None:
             ideal = named.ideal if isinstance(named, Reading) else None
@@ -121,7 +121,7 @@ class Browser:
 
 
 def browse(folders: Sequence[Path]) -> Browser:
-    """Collect the runs below folders; from a folder without fairlab runs, collect the runs of other tools.
+    """Load all runs in folders and their subfolders. From a folder without fairlab runs, load the runs of other tools.
 
     Raises:
         FairlabError: A folder does not exist or contains no run, or a file is damaged.
@@ -138,7 +138,11 @@ def browse(folders: Sequence[Path]) -> Browser:
 
 
 def _name(record: Record, folder: Path, *, alone: bool) -> str:
-    """Return a run's name, with its path unless ``alone``; without a name, its path or the name of a single file."""
+    """Return the name to show for a run.
+
+    This is the user-given name, followed by the path unless ``alone`` is true. A run without a name is shown by its
+    path, or by the name of the file if the run was read from a single file.
+    """
     place = record.folder.relative_to(folder)
     shown = folder.name if str(place) == "." and results_file(record) else str(place)
     if record.name:
@@ -151,7 +155,7 @@ def view_page(browser: Browser, *, served: bool) -> str:
 
     Args:
         browser: Runs to show.
-        served: Whether a server provides the details; otherwise the page includes them unless there are too many runs.
+        served: Whether a server provides the details. Otherwise, the page includes them unless there are too many runs.
     """
     whole = not served and len(browser.records) <= MOST_WHOLE
     summary = browser.summary()
@@ -161,7 +165,7 @@ def view_page(browser: Browser, *, served: bool) -> str:
 
 
 def _notes(record: Record) -> list[Note]:
-    """Return the warnings about a run's readings, from its record and from outdated versions."""
+    """Return the notes in a run's record, and notes on outdated versions of benchmarks."""
     return [*record.notes, *version_notes(record)]
 
 
@@ -173,7 +177,7 @@ def _model(config: dict[str, Any]) -> str:
 
 
 def _settings(command: str) -> str:
-    """Return the overrides of a command without paths and seeds."""
+    """Return the overrides in a command, except those that are not settings, such as paths and seeds."""
     try:
         words = shlex.split(command)[3:]
     except ValueError:  # a truncated command
@@ -187,7 +191,7 @@ def _numbers(*values: float | None) -> list[float | None]:
 
 
 def _curves(history: Sequence[dict[str, float]]) -> dict[str, list[list[float | None]]]:
-    """Return steps and values by name, at most ``MOST_STEPS`` of each."""
+    """Return the points of each training curve by name, with at most :data:`MOST_STEPS` points each."""
     found: dict[str, list[list[float | None]]] = {}
     for row in history:
         step = row.get("step", row.get("round", 0))
@@ -197,8 +201,8 @@ def _curves(history: Sequence[dict[str, float]]) -> dict[str, list[list[float | 
     return {name: points[:: math.ceil(len(points) / MOST_STEPS)] for name, points in found.items()}
 
 
-def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
-    """Return a benchmark's items for the page: id, scores by phase, and texts if they may be shown."""
+def _page_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
+    """Return the items of a benchmark for the page: id, scores by phase, and texts if they may be shown."""
     told = not page or found.free
     rows = []
     for place in found.changed[:most]:
@@ -218,6 +222,6 @@ def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
 
 
 def _without_secrets(content: dict[str, Any]) -> dict[str, Any]:
-    """Redact secrets as :func:`fairlab.record.redacted` does, in one pass, skipping numbers, which are too short."""
+    """Redact secrets in the content, in one pass over its JSON."""
     cleared: dict[str, Any] = json.loads(without_secrets(json.dumps(content)))
     return cleared

@@ -1,8 +1,8 @@
-"""Items of a run's benchmarks, with their scores before and after and their texts.
+"""Items of a run's benchmarks, with their texts and their scores in each phase.
 
-A run folder stores only values, except for benchmarks from outside fairlab, whose texts it also stores. The texts of
-other benchmarks are read again from their original location: the user's files, or the data shipped with fairlab. Only
-texts with a licence that allows redistribution may be written to a page.
+A run folder stores only scores, except for benchmarks defined outside fairlab, for which it also stores the texts. The
+texts of fairlab's benchmarks are read again from their original location: the user's files, or the data shipped with
+fairlab. Only texts whose licence allows redistribution may be written to a page.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts
 
 Array = NDArray[np.floating]
-MOST_VALUES = 4  # maximum number of values of an item without known texts; wider arrays are embeddings
+MOST_VALUES = 4  # maximum number of values per item without texts; wider arrays are embeddings
 FREE = ("CC0-1.0", "MIT")  # licences of texts that a page may contain
 DIFFERENT = "the current files do not contain the items that were measured"
 
 
 @dataclass(frozen=True)
 class ScoredItems:
-    """Items of one benchmark, or of one of its parts, in a run.
+    """Items of one benchmark, or of one part of a benchmark, in a run.
 
     Attributes:
-        name: Name of the benchmark, and of the part if it has several.
+        name: Name of the benchmark, and of the part if there are several.
         values: Name of each score.
-        ids: Names of the N items.
+        ids: Identifiers of the N items.
         texts: Texts of each item; empty if they are unavailable.
-        scores: Scores (N, number of values) by phase.
+        scores: Scores (N, number of score names) by phase.
         free: Whether the texts may be written to a page.
-        missing: Reason why there are no texts; empty if there are texts.
+        missing: Reason why the texts are unavailable; empty if they are available.
         groups: Group of each item, such as its bias type; empty if there are no groups.
     """
 
@@ -56,7 +56,7 @@ class ScoredItems:
 
     @property
     def changed(self) -> list[int]:
-        """Return the indices of the items, by decreasing change of scores from the first to the last phase."""
+        """Return the indices of the items, sorted by decreasing change in scores from the first to the last phase."""
         phases = list(self.scores.values())
         moved = (
             np.nan_to_num(np.abs(phases[-1] - phases[0]).max(axis=1)) if len(phases) > 1 else np.zeros(len(self.ids))
@@ -65,14 +65,14 @@ class ScoredItems:
 
 
 def items_of(record: Record) -> list[ScoredItems]:
-    """Return the items of all benchmarks whose values are stored in the record's folder."""
+    """Return the items of all benchmarks whose scores are stored in the folder of a record."""
     folder = record.folder / "items"
     stems = [file.stem for file in sorted(folder.rglob("*.safetensors"))] if folder.is_dir() else []
-    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # draws of readings, not of items
-    return [found for name in names for found in _of_benchmark(name, record)]
+    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # draws belong to readings
+    return [found for name in names for found in _benchmark_items(name, record)]
 
 
-def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
+def _benchmark_items(name: str, record: Record) -> list[ScoredItems]:
     arrays: dict[str, dict[str, Array]] = {}
     for phase in record.phases:
         file = items_file(record.folder, phase, name)
@@ -80,7 +80,7 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
             arrays |= {phase: read_tensors(file)} if file.is_file() else {}
         except FairlabError:
             continue
-    own = _own(name, record)
+    own = _fairlab_benchmark(name, record)
     try:
         parts, why = (kept_texts(record.folder, name) if own is None else own.texts()), ""
     except (FairlabError, OSError, *UNFIT) as error:
@@ -89,10 +89,13 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
     return found or _without_texts(name, arrays, why)
 
 
-def _own(name: str, record: Record) -> Measurement | None:
-    """Return the fairlab benchmark of a name with a run's settings; None if it is external or has no texts.
+def _fairlab_benchmark(name: str, record: Record) -> Measurement | None:
+    """Return the fairlab benchmark with a name and the settings in a record.
 
-    Settings come from the record, but the class does not, so that a record from elsewhere cannot run code.
+    The class is found by name and not taken from the record, so that a record from elsewhere cannot run code.
+
+    Returns:
+        Benchmark; None if it is defined outside fairlab, has no texts, or its settings or files do not fit.
     """
     kind = find_class(name)
     if kind is None or kind.texts is Measurement.texts:
@@ -105,15 +108,15 @@ def _own(name: str, record: Record) -> Measurement | None:
     try:
         bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
         found: Measurement = kind(**given, limit=min(bounds, default=None))
-    except (FairlabError, *UNFIT):  # settings of another version
+    except (FairlabError, *UNFIT):  # the settings are from another version of fairlab
         return None
     return found
 
 
 def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether the files named in settings have the hashes in the record.
+    """Return whether the files named in settings have the hashes that the record states.
 
-    Otherwise a record from elsewhere could have any file of this machine read and displayed.
+    Without this check, a record from elsewhere could make this page read and show any file on this machine.
     """
     read: Any = record.provenance.get(READ_BY)
     for key in (name, "files"):
@@ -125,7 +128,7 @@ def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> 
 def _scored(
     name: str, part: ItemTexts, own: Measurement | None, arrays: Mapping[str, Mapping[str, Array]]
 ) -> ScoredItems | None:
-    """Return the scores of a part; None if no phase has them or they belong to other items."""
+    """Return the items of a part with their scores; None if no phase has scores, or they do not match the items."""
     try:
         scores = {
             phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))
@@ -146,7 +149,7 @@ def _columns(values: Array) -> Array:
 
 
 def _without_texts(name: str, arrays: Mapping[str, Mapping[str, Array]], why: str) -> list[ScoredItems]:
-    """Return the arrays with few values per item, which can be shown as numbers."""
+    """Return items without texts, for arrays with few values per item, which can be shown as numbers."""
     found = []
     for key in dict.fromkeys(key for of_phase in arrays.values() for key in of_phase):
         scores = {phase: of_phase[key] for phase, of_phase in arrays.items() if key in of_phase}

@@ -1,4 +1,4 @@
-"""Small local server for the page of many runs and the details of single runs."""
+"""Small local server that provides the page of all runs and the details of single runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ RUN = re.compile(r"/run/(\d+)")
 
 
 def server(browser: Browser, port: int) -> ThreadingHTTPServer:
-    """Return a server that answers only this machine; it is not started yet.
+    """Return a server, not started yet, that answers only requests from this machine.
 
     Args:
         browser: Runs to show.
-        port: Port to listen on; 0 selects a free one.
+        port: Port to listen on; 0 for any free port.
     """
     page = without_secrets(view_page(browser, served=True)).encode()
 
     class Answers(BaseHTTPRequestHandler):
-        """Request handler for the page at ``/`` and the details of a run at ``/run/NUMBER``."""
+        """Request handler that sends the page for ``/`` and the details of a run for ``/run/NUMBER``."""
 
         def do_GET(self) -> None:
             # A foreign page could make its own host name resolve to this machine; its requests would then carry that
@@ -50,6 +50,6 @@ def server(browser: Browser, port: int) -> ThreadingHTTPServer:
             self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
-            """Do nothing, because requests are not logged."""
+            """Do not log requests."""
 
     return ThreadingHTTPServer((LOCAL, port), Answers)
