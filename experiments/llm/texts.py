@@ -53,7 +53,7 @@ def paragraphs(source: str, kind: str) -> Iterator[str]:
 
 
 def folder(name: str) -> Path:
-    """Return a folder of published data below FAIRLAB_DATA."""
+    """Return a folder of published data under FAIRLAB_DATA."""
     return Path(os.environ.get("FAIRLAB_DATA", "")) / name
 
 

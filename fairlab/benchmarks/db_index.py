@@ -68,7 +68,7 @@ class DBIndexBenchmark(DataBenchmark):
         draw: Unit of the draws of ``random_entry``: one comparison entry for the ``run``, or one per ``cluster``.
         repeats: Number of draws that ``random_entry`` averages.
         seed: Seed of samples, starts of the clustering, draws and bootstrap.
-        limit: Maximum number of entries of the dataset, from the first; None for all.
+        limit: Maximum number of entries of the dataset, taken from the start; None for all.
     """
 
     version: ClassVar[int] = 1

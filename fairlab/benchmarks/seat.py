@@ -193,7 +193,7 @@ class SEAT(Benchmark):
 
 
 def file_of_test(test: str) -> str:
-    """Return the file of a test, as a name below ``FAIRLAB_DATA``.
+    """Return the file of a test, as a name under ``FAIRLAB_DATA``.
 
     Raises:
         FairlabError: The test does not exist.
