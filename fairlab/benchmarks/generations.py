@@ -1,4 +1,4 @@
-"""Generated texts of a run, stored by phase and benchmark, so that runs can resume and scores be recomputed."""
+"""Storage of a run's generated texts by model and benchmark, so that runs can resume and scores can be recomputed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: 
 def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
     """Return notes on texts that failed, and on texts in a language that the scorers do not read.
 
-    A text of at least eight words counts as not English if none of them is among the commonest English words.
+    A text of at least eight words counts as not English if it contains none of the most common English words.
 
     Args:
         name: Name of the benchmark.

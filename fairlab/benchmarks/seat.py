@@ -152,7 +152,7 @@ class SEAT(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every test; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure every test. ``before`` holds the ``items`` of an earlier measurement."""
         not_run: list[NotRun] = []
         tests = {subset: self._limited(test) for subset, test in self.own.items()}
         for subset, file in self.files.items():

@@ -182,7 +182,7 @@ class StereoSet(Benchmark):
         self.description = variant(self.description, protocol, items, default=(NADEEM, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure all examples; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all examples. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
         examples = self._asked()
         flagged = irregular_items(examples)

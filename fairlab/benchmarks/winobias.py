@@ -83,7 +83,7 @@ class WinoBias(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure both types; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure both types. ``before`` holds the ``items`` of an earlier measurement."""
         pairs, left_out = self._pairs()
         versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)

@@ -101,7 +101,7 @@ class Winogender(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure all schemas; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all schemas. ``before`` holds the ``items`` of an earlier measurement."""
         found = schemas(read_winogender(locate(SENTENCES)))
         women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
         if missing := sorted({schema.occupation for schema in found} - set(women)):

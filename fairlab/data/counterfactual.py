@@ -152,7 +152,7 @@ class CounterfactualData(Streamed):
         )
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: hash of the file, sizes, and numbers of dropped groups and truncated texts."""
+        """Return the facts for the record: file hash, sizes, and numbers of dropped groups and truncated texts."""
         return {
             "path": self.path,
             **({"made_of": self.input} if self.input else {}),

@@ -1,4 +1,4 @@
-"""Training and evaluation data of safety classifiers: seeds, their counterfactual versions, folds, and scored texts.
+"""Training and evaluation data for safety classifiers: seeds, counterfactual versions, folds and scored texts.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble".
 """

@@ -92,7 +92,7 @@ def read_bias_ir(path: Path) -> list[Query]:
 
 
 def irregular_documents(queries: Sequence[Query]) -> dict[str, str]:
-    """Return the reason for not using a query, by id: some of its documents have no single gender."""
+    """Return the irregularity of each affected query, by its id: non-relevant documents without a single gender."""
     return {
         query.id: f"{query.irregular} of its non-relevant documents have no single gender and are not used"
         for query in queries
