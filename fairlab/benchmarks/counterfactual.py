@@ -257,7 +257,11 @@ class Counterfactual(Benchmark):
         return kept, []
 
     def _similarities(self, rows: Mapping[str, Sequence[str]], texts: Sequence[str]) -> Array:
-        """Return for each template the mean similarity of texts of two groups, and of samples of one group, (T, 2)."""
+        """Return the mean similarity of each template's texts between groups, and between samples of one group.
+
+        Returns:
+            Similarities (T, 2).
+        """
         hidden = _gendered()
         vectors = self._vectors(texts) if self.similarity == COSINE else None
         found = []

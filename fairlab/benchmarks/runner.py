@@ -67,7 +67,7 @@ def measure(
         lacking = why_not_measured(benchmark, backbone)
         if phase == "before" and LABELS in benchmark.description.needs:
             lacking = ""  # training adds the head; the benchmark reads its data first, so bad data is reported now
-        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on, lacking)
+        tasks[benchmark.name] = partial(_run_with_earlier, benchmark, backbone, other, found, trained_on, lacking)
     with _remembering(backbone), keeping_generations(record.folder, phase):
         _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
     for benchmark in benchmarks:
@@ -174,7 +174,7 @@ def measure_data(
     """
 
     def measuring() -> Outcome:
-        return _versioned(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
+        return _set_version(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
 
     _keep({benchmark.name: measuring}, {benchmark.name: benchmark}, phase, record)
     keep_texts(benchmark, record.folder)
@@ -215,7 +215,7 @@ def _remembering(backbone: object) -> AbstractContextManager[None]:
     return backbone.remembering() if isinstance(backbone, Backbone) else nullcontext()
 
 
-def _beside(
+def _run_with_earlier(
     benchmark: Benchmark,
     backbone: Backbone,
     other: Path | None,
@@ -231,19 +231,19 @@ def _beside(
     if reason := lacking or validity.reason:
         raise CannotScore(reason)
     before = read_tensors(other) if other is not None and other.exists() else None
-    outcome = _counting_cut(benchmark, backbone, before, trained_on)
+    outcome = _note_truncation(benchmark, backbone, before, trained_on)
     if outcome.readings:
         outcome.notes += validity.notes(benchmark.name)
-    return _versioned(outcome, benchmark)
+    return _set_version(outcome, benchmark)
 
 
-def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
+def _set_version(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
     """Write the version of the benchmark's definition into every reading."""
     outcome.readings = [replace(reading, version=benchmark.version) for reading in outcome.readings]
     return outcome
 
 
-def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
+def _note_truncation(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
     """Run a benchmark, and note how many texts were truncated before they were embedded."""
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
@@ -254,14 +254,14 @@ def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_o
     elif isinstance(backbone, ModelObject) and backbone.limit:
         limit = backbone.limit.tokens
     else:
-        return _measured_on(benchmark, backbone, before, trained_on)
+        return _note_overlap(benchmark, backbone, before, trained_on)
     backbone.cut.clear()
-    outcome = _measured_on(benchmark, backbone, before, trained_on)
+    outcome = _note_overlap(benchmark, backbone, before, trained_on)
     outcome.notes += cut_notes(benchmark.name, len(backbone.cut), limit)
     return outcome
 
 
-def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
+def _note_overlap(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
     """Run a benchmark, and note whether its texts were used for training.
 
     An ensemble is exempt, because its texts are scored by models that saw no version of them.
@@ -295,7 +295,7 @@ def _keep(
     for block in steps(list(blocks), phase) if rank() == 0 else blocks:
         names = blocks[block]
         own = names[rank()] if rank() < len(names) else None
-        found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))
+        found = gather_over_ranks(None if own is None else _run_timed(benchmarks[own], tasks[own], record))
         for name, one in zip(names, found, strict=False):
             assert one is not None
             outcome, taken, facts = one
@@ -330,7 +330,7 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
     return True
 
 
-def _measured(
+def _run_timed(
     benchmark: Any, measuring: Callable[[], Outcome], record: Record
 ) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
     """Run a benchmark, and return its outcome, its time and memory, and its inputs.

@@ -38,7 +38,7 @@ CHANGED = (
 )
 VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not unbiased estimates
 NO_SKILL = "no better than chance here"
-UNAVERAGED = "acv_change_of_unaveraged"  # change of a model that averages over reference groups, without the average
+UNAVERAGED = "acv_change_of_unaveraged"  # change by a model that averages reference groups, without the average
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
 

@@ -45,9 +45,10 @@ def check_weights(backbone: Backbone) -> Iterator[Finding]:
 
 
 def random_parts(body: nn.Module) -> list[tuple[int, str]]:
-    """Return the layer number and name of each part whose matrices are all random; those narrower than 64 are skipped.
+    """Return the layer number and name of each part whose matrices are all random.
 
-    Parts are ``attention`` and ``feed-forward``, which is everything that is not named as attention.
+    Parts are ``attention`` and ``feed-forward``, which is everything that is not named as attention. Matrices narrower
+    than 64 are skipped.
     """
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for name, module in body.named_modules():
