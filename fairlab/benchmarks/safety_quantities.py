@@ -82,7 +82,10 @@ class OfHarm:
         return [replace(one, name=f"{one.name}_{UNCALIBRATED}", headline=False) for one in some]
 
     def compared(self, part: Predicted) -> list[Quantity]:
-        """Return the quantities that are compared between models: average precision, and variances of both scores."""
+        """Return the quantities to compare between models.
+
+        These are the average precision, and the variance of scores before and after calibration.
+        """
         scores = part.scores[self.harm]
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
         return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
