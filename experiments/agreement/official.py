@@ -27,7 +27,7 @@ CLASSIFIERS = 10  # as in bias-bench for GPT-2; its 80 for 768 dimensions would 
 
 def seat(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
     """Return the effect sizes of the six gender tests by bias-bench, which averages the last layer over all tokens."""
-    return seat_of(*loaded(transformers.AutoModel, model), checkout)
+    return seat_of(*load_model(transformers.AutoModel, model), checkout)
 
 
 def seat_of(encoder: Any, tokenizer: Any, checkout: Path) -> dict[str, float]:
@@ -91,7 +91,7 @@ def sentence_debias(checkout: Path, model: str, data: Path, types: list[str]) ->
     """Return the effect sizes of SEAT after removing the direction that bias-bench finds in pairs of sentences."""
     from bias_bench.debias import compute_gender_subspace
 
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    encoder, tokenizer = load_model(transformers.AutoModel, model)
     pairs_ = [{"male_example": group["man"], "female_example": group["woman"]} for group in groups()]
     direction = compute_gender_subspace(pairs_, encoder, tokenizer)
     return seat_projected(torch.eye(len(direction)) - torch.outer(direction, direction), checkout, encoder, tokenizer)
@@ -106,7 +106,7 @@ def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bo
     from bias_bench.debias.inlp import context_nullspace_projection, debias
     from sklearn.svm import LinearSVC
 
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    encoder, tokenizer = load_model(transformers.AutoModel, model)
     sentences = [[group[version] for group in groups()] for version in ("man", "woman", "neutral")]
     features = context_nullspace_projection._extract_gender_features(encoder, tokenizer, *sentences)
     numpy.save("embeddings.npy", numpy.stack(features))
@@ -179,7 +179,9 @@ def crows_pairs_meade(checkout: Path, model: str, data: Path, types: list[str]) 
     kind_of_model = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     found = {}
     for asked in types or ("gender", "race", "religion"):
-        runner = CrowSPairsRunner(*loaded(kind_of_model, model), pairs(data, []), is_generative=causal, bias_type=asked)
+        runner = CrowSPairsRunner(
+            *load_model(kind_of_model, model), pairs(data, []), is_generative=causal, bias_type=asked
+        )
         kind = "race_color" if asked == "race" else asked
         found[f"crows_pairs@meade/{kind}/metric_score"] = float(runner())
     return found
@@ -218,7 +220,7 @@ def stereoset_meade(checkout: Path, model: str, data: Path, types: list[str]) ->
 
     causal, gold = is_causal(model), Path("stereoset.json").absolute()
     kind_of_model = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
-    masked, tokenizer = loaded(kind_of_model, model)
+    masked, tokenizer = load_model(kind_of_model, model)
     runner = StereoSetRunner(masked, tokenizer, "a model", str(gold), is_generative=causal)
     predictions = Path("predictions.json")
     predictions.write_text(json.dumps(runner()), encoding="utf-8")
@@ -241,14 +243,14 @@ def stereoset_readings(name: str, found: dict[str, Any], types: list[str]) -> di
     }
 
 
-def loaded(kind: Any, model: str) -> tuple[Any, Any]:
+def load_model(kind: Any, model: str) -> tuple[Any, Any]:
     """Load a model and its tokenizer."""
     return kind.from_pretrained(model).eval(), transformers.AutoTokenizer.from_pretrained(model)
 
 
 def mean_of_last_layer(model: str) -> Callable[[str], Any]:
     """Return a function from a text to the mean of the last layer over its tokens."""
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    encoder, tokenizer = load_model(transformers.AutoModel, model)
 
     def encoded(text: str) -> Any:
         with torch.no_grad():
@@ -269,7 +271,7 @@ def is_causal(model: str) -> bool:
 
 def stand_in(model: str, model_class: str, tokenizer_class: str, kind: Any) -> None:
     """Provide a model and its tokenizer to code that loads others from transformers by name."""
-    weights, tokenizer = loaded(kind, model)
+    weights, tokenizer = load_model(kind, model)
     getattr(transformers, model_class).from_pretrained = lambda *_, **__: weights
     getattr(transformers, tokenizer_class).from_pretrained = lambda *_, **__: tokenizer
 

@@ -1,9 +1,9 @@
-"""Whether a text put to another subgroup keeps its label, by the model's own word: safe or unsafe to answer.
+"""Measure whether a text rewritten to another subgroup keeps its label, safe or unsafe to answer, by an LLM's verdict.
 
     python -m experiments.llm.labels SHEET.csv LEDGER OUT.json [THREADS]
 
-The sheet is that of ``experiments.ensemble.injection record``. Every text is asked about in a session of its own. Only
-counts are written.
+The sheet is written by ``experiments.ensemble.injection record``. The model judges every text in a separate session.
+Only counts are written.
 """
 
 from __future__ import annotations

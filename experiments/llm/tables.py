@@ -33,7 +33,7 @@ CONFIDENCES = {
 DOLLARS_A_EURO = 1.15  # assumed
 
 
-def loaded(name: str) -> Record:
+def load_record(name: str) -> Record:
     """Load a committed record of ``fairlab.augment``."""
     return Record.load(RECORDS / name)
 
@@ -57,13 +57,15 @@ def union(record: Record) -> str:
 def forms() -> str:
     """Return a table that compares three answer formats on the same texts."""
     header = ["prompt", "union polarity accuracy, %", "calls", "tokens read", "tokens written", "seconds"]
-    rows = [[label, union(loaded(name)), *spent(loaded(name))] for name, label in FORMS.items()]
+    rows = [[label, union(load_record(name)), *spent(load_record(name))] for name, label in FORMS.items()]
     return markdown(header, rows)
 
 
 def rounds(name: str) -> str:
     """Return a table of the percentage of correct versions of the search texts in each round."""
-    rows = [[f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in loaded(name).history]
+    rows = [
+        [f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in load_record(name).history
+    ]
     return markdown(["round", "examples", "right, %"], rows)
 
 
@@ -121,7 +123,8 @@ def five_hundred() -> str:
 def repair() -> str:
     """Return a table of how many answers were requested again with their fault quoted, and how many were then fixed."""
     told = {
-        text.split(" ", 1)[1]: text.split(" ", 1)[0] for text in (note.text for note in loaded("repair_found").notes)
+        text.split(" ", 1)[1]: text.split(" ", 1)[0]
+        for text in (note.text for note in load_record("repair_found").notes)
     }
     return markdown(["of 160 sentences", ""], [["asked again", told["asked again"]], ["mended", told["mended"]]])
 
@@ -158,7 +161,8 @@ def steps() -> str:
     seeds = sheet("../ensemble/injection_read.csv")
     wrong = sum(row["flagged"] == row["right"] for row in seeds)
     told = {
-        text.split(" ", 1)[1]: text.split(" ", 1)[0] for text in (note.text for note in loaded("repair_found").notes)
+        text.split(" ", 1)[1]: text.split(" ", 1)[0]
+        for text in (note.text for note in load_record("repair_found").notes)
     }
     rows = [
         ["counterfactual groups right by reading", *right_of(groups)],
@@ -202,7 +206,7 @@ def sheet(name: str) -> list[dict[str, str]]:
 
 def costs() -> str:
     """Return a table of tokens and seconds per call, and of the cost of the tokens at listed prices."""
-    calls, asked, answered, seconds = spent(loaded("test500_found"))
+    calls, asked, answered, seconds = spent(load_record("test500_found"))
     rows = [
         ["calls", calls],
         ["tokens read per call, most of them cached from the previous call", asked],
@@ -262,7 +266,7 @@ READ = {
 def origins(name: str) -> str:
     """Return the readings after training on groups of three origins: mean over seeds, and widest interval."""
     found = {
-        origin: [{one.key: one for one in loaded(f"ccd/{name}/{origin}/{seed}").readings} for seed in SEEDS]
+        origin: [{one.key: one for one in load_record(f"ccd/{name}/{origin}/{seed}").readings} for seed in SEEDS]
         for origin in ORIGINS
     }
     rows = []

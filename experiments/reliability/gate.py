@@ -45,7 +45,7 @@ def outcome(found: Validity) -> dict[str, Any]:
     return {"marked": bool(said), "said": _short(said), "not_judged": list(map(_short, found.not_judged))}
 
 
-def checked(model: Backbone) -> dict[str, Any]:
+def check_model(model: Backbone) -> dict[str, Any]:
     """Check a model, and return the outcome and the processor seconds of the check."""
     started = time.process_time()
     found = validity(model)
@@ -71,7 +71,9 @@ def measured(models: Sequence[str]) -> dict[str, Any]:
             except FairlabError as error:
                 print(f"passed over: {error}", file=sys.stderr)
                 continue
-            sound += [{"model": name, "dtype": dtype} | checked(fairlab.load(folder, dtype=dtype)) for dtype in DTYPES]
+            sound += [
+                {"model": name, "dtype": dtype} | check_model(fairlab.load(folder, dtype=dtype)) for dtype in DTYPES
+            ]
             for one in (one for one in DAMAGES if one.model == name):
                 with damaged(one, folder) as copy:
                     row = {"damage": one.name, "model": name, "kept_back": one.kept_back}
@@ -93,7 +95,7 @@ def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
 def cost() -> dict[str, Any]:
     """Return the processor seconds of checking MiniLM, and of evaluating it with the default benchmarks."""
     model = fairlab.load("minilm")
-    check = checked(model)["seconds"]
+    check = check_model(model)["seconds"]
     started = time.process_time()
     fairlab.evaluate(model, EVALUATION)
     whole = time.process_time() - started
@@ -174,7 +176,7 @@ def main(given: list[str]) -> None:
     """Measure all or the given models, or add the given folders of runs, and keep the rest of the record."""
     kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
     if set(given) - set(MODELS):
-        added = {"trained": joined(kept.get("trained", []), trained([Path(name) for name in given]))}
+        added = {"trained": merge_outcomes(kept.get("trained", []), trained([Path(name) for name in given]))}
     else:
         added = measured(given or MODELS)
         for part in ("sound", "damaged"):  # keep earlier results of models that are not on this machine
@@ -184,7 +186,7 @@ def main(given: list[str]) -> None:
     write_whole(RESULT, json.dumps(kept | added, separators=(",", ":")) + "\n")
 
 
-def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge_outcomes(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Merge the outcomes of runs. An added outcome replaces the one with the same method and number format."""
     again = {(row["method"], row["dtype"]) for row in added}
     rows = [*added, *(row for row in kept if (row["method"], row["dtype"]) not in again)]

@@ -173,16 +173,16 @@ def soak(name: str, case: Case, work: Path, times: int) -> None:
     """Interrupt one entry point at several moments, resume it, and record each comparison in ``soak.json``."""
     whole = work / f"{name}_whole"
     done = figures().get(name, {})
-    if not renewed(done) or not whole.is_dir():
+    if not names_signals(done) or not whole.is_dir():
         shutil.rmtree(whole, ignore_errors=True)
         started = time.perf_counter()
-        assert run(filled(case.command, whole), work).wait() == 0, work / "log.txt"
+        assert run(fill_folder(case.command, whole), work).wait() == 0, work / "log.txt"
         done = {"seconds": round(time.perf_counter() - started, 1), "moments": []}
         note(name, done)
     expected = case.results(whole)
     assert expected
     for number in range(len(done["moments"]), times):
-        done["moments"].append(ended_and_resumed(name, case, work, number, moment(name, number, times), done, expected))
+        done["moments"].append(end_and_resume(name, case, work, number, moment(name, number, times), done, expected))
         note(name, done)
         print(name, done["moments"][-1], flush=True)
 
@@ -196,7 +196,7 @@ def moment(name: str, number: int, times: int) -> float:
     return (number // len(SIGNALS) + random.Random(f"{SEED} {name} {number}").random()) / parts
 
 
-def ended_and_resumed(
+def end_and_resume(
     name: str, case: Case, work: Path, number: int, share: float, done: dict[str, Any], expected: Any
 ) -> dict[str, Any]:
     """Interrupt and resume a run at one moment, and return the outcome.
@@ -207,7 +207,7 @@ def ended_and_resumed(
     folder, log, by = work / f"{name}_{number}", f"{name}_{number}.txt", SIGNALS[number % len(SIGNALS)]
     shutil.rmtree(folder, ignore_errors=True)  # left by a soak that was stopped at this moment
     (work / log).unlink(missing_ok=True)
-    process = run(filled(case.command, folder), work, log)
+    process = run(fill_folder(case.command, folder), work, log)
     try:
         process.wait(share * done["seconds"])
     except subprocess.TimeoutExpired:
@@ -218,8 +218,8 @@ def ended_and_resumed(
     ended = process.returncode == 0 or case.finished(folder)
     where = OUTCOMES[2 if ended else int(began)]
     # Before the record exists, the interpreter may still be importing, and may print a traceback.
-    clean = where != OUTCOMES[1] or by == "SIGKILL" or in_a_sentence(process.returncode, work / log)
-    command = filled(case.command, folder)
+    clean = where != OUTCOMES[1] or by == "SIGKILL" or ended_cleanly(process.returncode, work / log)
+    command = fill_folder(case.command, folder)
     if case.resume and (folder / case.marker).exists():
         command.append(case.resume.format(folder=folder))
     code = 0 if ended else run(command, work, log).wait()
@@ -255,7 +255,7 @@ def end(process: subprocess.Popen[bytes], by: str) -> None:
     process.wait()
 
 
-def in_a_sentence(code: int, log: Path) -> bool:
+def ended_cleanly(code: int, log: Path) -> bool:
     """Return whether an interrupted run ended by itself, without a traceback.
 
     If Ctrl-C arrives while Python executes code from a string, as dataclasses do, the interpreter finally ends itself
@@ -264,7 +264,7 @@ def in_a_sentence(code: int, log: Path) -> bool:
     return code in (1, 130, -signal.SIGINT) and "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
 
 
-def renewed(found: dict[str, Any]) -> bool:
+def names_signals(found: dict[str, Any]) -> bool:
     """Return whether an entry of ``soak.json`` names its signals; older entries used only one signal."""
     return bool(found) and all("by" in one for one in found["moments"])
 
@@ -274,7 +274,7 @@ def note(name: str, done: dict[str, Any]) -> None:
     write_whole(RESULT, json.dumps(figures() | {name: done}, indent=1) + "\n")
 
 
-def filled(command: list[str], folder: Path) -> list[str]:
+def fill_folder(command: list[str], folder: Path) -> list[str]:
     """Replace ``{folder}`` in a command by a folder."""
     return [part.format(folder=folder) if "{folder}" in part else part for part in command]
 
