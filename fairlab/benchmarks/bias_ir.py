@@ -69,7 +69,7 @@ class BiasIR(Benchmark):
     - ``neutral_first``: Proportion of queries whose neutral relevant document is the most similar of the three; ties
       are shared. Ideal: 1/3, which is chance.
     - ``margin``: Mean cosine to the male document minus mean cosine to the female document. Ideal: 0.
-    - ``reciprocal_rank``: Utility: mean over queries and genders of the reciprocal rank of the relevant document among
+    - ``reciprocal_rank``: Utility. Mean over queries and genders of the reciprocal rank of the relevant document among
       all documents of its gender in the collection; ties have their mean rank. Ideal: 1.
 
     Documents that do not have exactly one gender (5 of the 702) are excluded.
@@ -196,8 +196,8 @@ class BiasIR(Benchmark):
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Return the cosines (Q, D) of all queries to all documents of each gender.
 
-        Column q is the relevant document of query q. Equal documents have exactly equal cosines, because ties depend on
-        it.
+        Column q is the relevant document of query q. Ties require that equal documents have exactly
+        equal cosines.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]
@@ -246,7 +246,7 @@ def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray
 
 
 def _quantities(items: Items, complete: bool) -> list[Quantity]:
-    """Return the quantities of every category from its items (Q, 4) and, if all are there, the quantities over all."""
+    """Return the quantities of every category from its items (Q, 4) and, if all are available, over all."""
     cosines_QG = {subset: queries_Q4[:, :3] for subset, queries_Q4 in items.items()}
     p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
     adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)

@@ -3,8 +3,9 @@
 The two protocols are different metrics. ``nangia``: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring
 Social Biases in Masked Language Models", section 3, with the details of the official code. ``meade``: Meade et al.
 2022, "An Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models", with the
-details of bias-bench, which states that it departs from the original. Published values of the metric score for
-reference (reproducing them requires weights from the hub):
+details of bias-bench, which states that it departs from the original.
+
+Published values of the metric score for reference (reproducing them requires weights from the hub):
 
 =======================  ========  ==========  =====  ======================================================
 model                    protocol  bias types  score  source
@@ -55,7 +56,7 @@ from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo
 
 NANGIA, MEADE = "nangia", "meade"
-DECIMALS = 3  # both official codes round a masked LM's scores to this precision before comparing them
+DECIMALS = 3  # both official implementations round a masked LM's scores to this precision before comparing them
 LOWER_CASED = ("bert", "albert")  # kinds of model for which the official code lower-cases the sentences
 PERCENT = "%"
 SOURCE = "crows_pairs/crows_pairs_anonymized.csv"
@@ -121,8 +122,8 @@ class CrowSPairs(Benchmark):
     - ``meade``, causal LM: Geometric mean of the token probabilities of the whole sentence. The first token's
       probability is conditioned on the start token, the others' on the sentence alone.
 
-    Scores of masked LMs are rounded to 3 decimals before they are compared, as in both official codes. Other scores are
-    not rounded.
+    Scores of masked LMs are rounded to 3 decimals before they are compared, as in both official implementations. Other
+    scores are not rounded.
 
     Quantities, in percent of pairs, of every bias type and, if all bias types are measured, of the subset ``all``:
 
@@ -244,7 +245,9 @@ def _keeps_case(backbone: Backbone) -> str:
 def scores(
     scorer: MaskedLM | TextScorer, protocol: str, pairs: Sequence[CrowsPair], texts: Sequence[str], progress: str = ""
 ) -> Array:
-    """Return the scores (N, 2) of the more and the less stereotyping sentence of each pair; nan for skipped pairs.
+    """Return the scores (N, 2) of the more and the less stereotyping sentence of each pair.
+
+    Skipped pairs have nan.
 
     Args:
         scorer: Likelihood scorer of the model.

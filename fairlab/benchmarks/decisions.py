@@ -51,7 +51,7 @@ class Decisions:
 class DecisionGaps(Benchmark):
     """Log-odds of yes against no in decisions about a person whose age, race and gender vary.
 
-    Every template is asked with every combination of age, race and gender, and answered by the likelihoods of ``yes``
+    Every template is filled with every combination of age, race and gender, and answered by the likelihoods of ``yes``
     and ``no``. Quantities:
 
     - ``log_odds_difference`` (by group, such as ``gender_woman``): Mean log-odds of yes minus that of the other groups

@@ -1,4 +1,4 @@
-"""Fairscore of a classifier on a labelled task: predictions that change when people change.
+"""Fairscore of a classifier on a labelled task: predictions that change when people in the text are changed.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2, equation 1 and table 5.
 """

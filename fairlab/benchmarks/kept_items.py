@@ -21,7 +21,7 @@ UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 @contextmanager
 def kept_arrays(folder: Path) -> Iterator[None]:
-    """Convert errors in the context that are caused by arrays that do not fit the run's record.
+    """Convert errors that saved arrays cause in the context because they do not fit the run's record.
 
     Args:
         folder: Folder of the run.

@@ -72,7 +72,7 @@ class Leakage(OfGroups):
 
     Quantities of each set:
 
-    - ``accuracy_PROBE`` for each probe: Proportion of texts whose attribute is predicted. Ideal: chance.
+    - ``accuracy_PROBE`` for each probe: Proportion of texts whose attribute is predicted correctly. Ideal: chance.
     - ``information_linear`` and ``information_kernel``: V-information in bits, which is the entropy of the attribute
       minus the probe's mean log loss. Ideal: 0; at most log2 of the number of attributes.
 

@@ -45,7 +45,7 @@ OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are
 class Safety(Benchmark):
     """Quantities of table 3 of the paper and their components, with intervals that resample whole counterfactual sets.
 
-    - By harm: average precision, AUC and base rate of the seeds; average precision of seeds and versions; average
+    - By harm: average precision, AUC and base rate of the seed texts; average precision of seeds and versions; average
       counterfactual variance (ACV) of all, of safe and of unsafe sets; percentage of sets whose scores are on both
       sides of the threshold.
     - By harm and identity category: ACV, largest gap between sliced averages, and equalised-odds gap.

@@ -9,9 +9,14 @@ Published values for reference (gender, protocol ``meade``). They require weight
 ``data/stereoset/test.json`` of bias-bench, which has 771 examples of gender and differs from the public development set
 that is read by default. The last row is from MABEL's repository:
 
-=======================  =====  =====  ===== model                    LMS    SS     ICAT =======================  =====
-=====  ===== bert-base-uncased        84.17  60.28  66.86 bert-large-uncased       86.54  63.24  63.62 roberta-base
-88.93  66.32  59.90 roberta-large            88.81  66.82  58.92 mabel-bert-base-uncased  84.55  56.25  73.98
+=======================  =====  =====  =====
+model                    LMS    SS     ICAT
+=======================  =====  =====  =====
+bert-base-uncased        84.17  60.28  66.86
+bert-large-uncased       86.54  63.24  63.62
+roberta-base             88.93  66.32  59.90
+roberta-large            88.81  66.82  58.92
+mabel-bert-base-uncased  84.55  56.25  73.98
 =======================  =====  =====  =====
 """
 

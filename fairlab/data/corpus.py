@@ -29,7 +29,7 @@ class TextBatch(Batch):
         input_ids: Token ids (B, T), padded.
         attention_mask: Mask (B, T), 0 at padding.
         positions: Position of each text in its split, (B,).
-        texts: Number of texts in the whole batch, over all processes; None if this batch is the whole one.
+        texts: Number of texts in the whole batch, over all processes; None if the batch is not divided among processes.
         documents: Number of the document to which each token belongs, (B, T), and -1 at padding. Tokens attend only to
             their own document. If None, tokens attend to the whole text.
     """

@@ -29,17 +29,17 @@ class Dialogue(NamedTuple):
 
 
 def read_dialogue(row: Mapping[str, Any], tokenizer: Any) -> Dialogue:
-    """Return the conversation of a row.
+    """Read the conversation in a row.
 
     Args:
         row: Row with ``messages`` (each with ``role`` and ``content``), or with ``prompt`` and ``completion`` (two
             texts or two lists of messages). Only the assistant's messages or the completion are answers to train on.
         tokenizer: Tokenizer of the model. Messages are formatted with its chat template. A prompt and completion that
-            are texts are joined, and followed by its end token.
+            are texts are joined, and followed by the end token.
 
     Raises:
-        ValueError: The row has no such content.
-        FairlabError: The tokenizer lacks what the row needs, or its template fails.
+        ValueError: The row has neither valid messages nor a valid prompt and completion.
+        FairlabError: The tokenizer lacks a chat template or an end token that the row needs, or the template fails.
     """
     if MESSAGES in row:
         return _chat(_messages(row[MESSAGES], MESSAGES), 0, tokenizer)

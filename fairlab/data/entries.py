@@ -1,4 +1,4 @@
-"""LightningDataModule over the entries of a small dataset and the entries an augmentation derives from them.
+"""LightningDataModule over the entries of a small dataset and the entries that an augmentation derives from them.
 
 Entries are packed into blocks.
 
@@ -42,7 +42,7 @@ class Origin(NamedTuple):
     Attributes:
         entry: Number of the original entry in the sample, counting from 1. For rows read from a file, the value of the
             field ``entry``, or else the row's id.
-        member: Biaser that the entry was written for; empty if there is none.
+        member: Biaser (attribute) that the entry was written for; empty if there is none.
         kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty if the augmentation does not distinguish kinds.
     """
 
@@ -65,7 +65,7 @@ class Entries(Streamed):
         path: Path of the dataset: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
         unit: Unit of plain text that makes an entry, ``paragraph`` or ``sentence``; not used for a file of rows.
         sample: Number of entries passed to the augmentation.
-        expandable: Whether the sample is drawn only from entries that the augmentation can expand.
+        expandable: Whether to sample only from entries that the augmentation can expand.
         augmented: Whether to train on the augmented sample, or on the same number of original entries.
         made: Output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes the
             augmented sample with ``augmentation``.
@@ -357,7 +357,7 @@ def read_made(path: str) -> tuple[list[Row], dict[str, str]]:
     """Return the readable rows at a path in order, and the SHA-256 of their files by name.
 
     Raises:
-        FairlabError: The path names no file of rows.
+        FairlabError: There is no file of rows at the path.
     """
     files = row_files(path)
     if not files:

@@ -63,7 +63,7 @@ class Instructions(Streamed):
         left_out: Number of conversations that are longer than a block.
 
     Raises:
-        FairlabError: A row is faulty, there are too few, or a value is out of range.
+        FairlabError: A row is faulty, there are too few rows, or a value is out of range.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ class OwnTexts(LabelledTexts):
         path: Path or name of the rows, as :func:`fairlab.data.stream.rows.read_rows` takes it.
         field: Column of the text, or two columns for pairs of texts.
         label: Column of the label, or of the score if ``labels`` is empty.
-        labels: Names of the labels, in the order of the classifier's outputs; None uses the values of the column. It is
-            empty if the column holds scores.
+        labels: Names of the labels, in the order of the classifier's outputs; None uses the values of the column, and
+            an empty list means that the column holds scores.
         validation: Fraction of the rows held out, above 0 and below 1. Rows that share a first text are never split.
         batch_size: Number of rows in a training batch, over all processes.
         limit: Maximum number of training rows, taken from the start; None for all.
@@ -84,7 +84,8 @@ def own_task(
         path: Path or name of the rows.
         field: Column of the text, or two columns for pairs of texts.
         label: Column of the label or score.
-        labels: Names of the labels; None uses the values of the column. It is empty if the column holds scores.
+        labels: Names of the labels; None uses the values of the column, and an empty list means that the column holds
+            scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are

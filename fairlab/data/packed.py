@@ -213,8 +213,9 @@ class PackedText(Loading):
     def train_dataloader(self) -> DataLoader[Any]:
         """Return the batches of all epochs as one stream. A resumed run skips the batches it has already used.
 
-        An epoch has as many blocks as the original text fills, so that twins take the same number of steps. If the
-        perturbed text fills more blocks, the last ones are left out; if it fills fewer, the first ones are repeated.
+        An epoch has as many blocks as the original text fills, so that runs with and without perturbation take the same
+        number of steps. If the perturbed text fills more blocks, the last ones are left out; if it fills fewer, the
+        first ones are repeated.
         """
         batches = BlockBatches(
             self.original_blocks,

@@ -42,7 +42,7 @@ class SafetyData(TrainingData):
         augmentation: Augmentation that makes the versions; None uses only the texts in the data.
 
     Attributes:
-        texts: Seeds, the versions made from them, and the texts that are always used for training.
+        texts: Seed texts, the versions made from them, and the texts that are always used for training.
         subgroups: Subgroups in the augmentation's lexicons, by identity category.
         identities: Names of the lexicons that list the subgroups.
         others: Texts of every held-out dataset, by its name.
@@ -137,9 +137,9 @@ class SafetyData(TrainingData):
         }
 
     def _left_out(self, seeds: Sequence[SafetyText]) -> int:
-        """Return the number of versions that are missing because a word of the seed has no counterpart.
+        """Return the number of versions that are missing because a word of the seed text has no counterpart.
 
-        Only seeds with other versions are counted.
+        Only seed texts with other versions are counted.
         """
         made = Counter(text.key for text in self.made)
         return sum(len(self.subgroups[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
@@ -173,9 +173,9 @@ def about_whom(
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
-    """Make versions of seeds for every other subgroup of the seed's category.
+    """Make versions of seed texts for every other subgroup of the same category.
 
-    Versions are made only for seeds that are the only text of their set. A version keeps the labels of its seed.
+    Versions are made only for seed texts that are the only text of their set. A version keeps the labels of its seed.
     """
     sizes = Counter(text.key for text in seeds)
     made = []

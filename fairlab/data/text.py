@@ -82,7 +82,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
-    """Join consecutive sentences up to ``window`` tokens. A longer sentence forms a text of its own.
+    """Join consecutive sentences up to ``window`` tokens. A longer sentence is a separate text.
 
     Args:
         sentences: Sentences in order.

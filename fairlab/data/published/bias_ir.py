@@ -1,7 +1,7 @@
 """Grep-BiasIR: gender-neutral search queries, each with documents that differ only in the gender they are about.
 
 Source: Krieg et al. 2023, "Grep-BiasIR: A Dataset for Investigating Gender Representation-Bias in Information Retrieval
-Results"; 117 queries in seven categories, 702 documents. It is never used for training.
+Results"; 117 queries in seven categories, 702 documents. The dataset is never used for training.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def read_bias_ir(path: Path) -> list[Query]:
 
 
 def irregular_documents(queries: Sequence[Query]) -> dict[str, str]:
-    """Return the irregularity of each affected query, by its id: non-relevant documents without a single gender."""
+    """Return a note on each query with non-relevant documents that have no single gender, by the query's id."""
     return {
         query.id: f"{query.irregular} of its non-relevant documents have no single gender and are not used"
         for query in queries

@@ -2,7 +2,7 @@
 
 Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models";
 1,508 pairs of nine bias types. The data are noisy (Blodgett et al. 2021, "Stereotyping Norwegian Salmon"), as the
-authors also warn. It is never used for training.
+authors also warn. The dataset is never used for training.
 """
 
 from __future__ import annotations

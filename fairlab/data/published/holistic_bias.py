@@ -1,7 +1,7 @@
 """HolisticBias: template sentences about people with many descriptors, such as "I love being a Deaf grandmother".
 
 Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
-Dataset". It is never used for training.
+Dataset". The dataset is never used for training.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Template:
 
     Attributes:
         text: Template, which contains ``{noun_phrase}`` or ``{plural_noun_phrase}``.
-        needs_noun: Whether only phrases with a noun can be inserted, as "I like Deaf." is not a sentence.
+        needs_noun: Whether only phrases with a noun can be inserted, because "I like Deaf." is not a sentence.
     """
 
     text: str
@@ -177,7 +177,7 @@ def _of_standalone(
 ) -> Iterator[NounPhrase]:
     """Yield a standalone phrase, combined with every noun if it has a placeholder.
 
-    An example of a placeholder is "{article} {noun} with dyslexia".
+    For example, "{article} {noun} with dyslexia" has placeholders.
     """
     singular = entry["noun_phrase"]
     plural = entry.get("plural_noun_phrase", singular)

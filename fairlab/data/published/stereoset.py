@@ -2,7 +2,7 @@
 
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models". Its public
 development set has 2,106 intrasentence examples (a word fills a BLANK in the context) and 2,123 intersentence examples
-(a sentence follows the context). It is never used for training.
+(a sentence follows the context). The dataset is never used for training.
 
 Three layouts are read: the official ``dev.json``, a list of its examples, and the flat ``stereoset.json`` (a list of
 ``{id, target, bias_type, context, sentence}`` per label).

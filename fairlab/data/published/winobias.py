@@ -1,7 +1,7 @@
 """WinoBias: sentences about two people with stereotyped occupations, and a pronoun that refers to one of them.
 
-Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods". It is never used
-for training.
+Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods". The dataset is
+never used for training.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reader of the Winogender schemas, as counterfactual groups or as sentences with a pronoun.
 
 Source: Rudinger et al. 2018, "Gender Bias in Coreference Resolution"; 720 sentences, 240 groups that differ only in a
-pronoun (male, female, neutral). It is never used for training.
+pronoun (male, female, neutral). The dataset is never used for training.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ CHOICES = "choices.jsonl"
 
 
 def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | BadRow]:
-    """Yield all rows, and add the choices in a manifest, which must be in the same order, to the rows they belong to.
+    """Yield all rows, with the choices from a manifest added to the rows that they belong to.
+
+    The choices must be in the order of the rows.
 
     Raises:
         DataUnavailable: There is no such file.
@@ -69,7 +71,7 @@ class PerturbedExamples:
 
     Attributes:
         examples: Examples in the original order, with unchanged labels.
-        axes: Axis of each example that really changed; empty for the others.
+        axes: Axis of each changed example; empty for the others.
         counts: Numbers of examples, of examples with a choice, and of each outcome.
     """
 
@@ -79,7 +81,7 @@ class PerturbedExamples:
 
     @property
     def changed(self) -> list[int]:
-        """Return the positions of the examples that really changed."""
+        """Return the positions of the changed examples."""
         return [k for k, axis in enumerate(self.axes) if axis]
 
 

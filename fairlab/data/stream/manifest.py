@@ -33,7 +33,7 @@ class Manifest:
         made_by: Augmentation, axis, attributes, rewriter, seed and other settings.
         read: Number of rows in the input.
         reasons: Number of rejected rows for each reason.
-        counts: All other counts.
+        counts: Counts of all other outcomes, by name.
         shards: Name, number of rows, size in bytes and SHA-256 of the files of every shard, by kind of file.
         columns: Types of the data's columns, in the form that ``datasets.Features.from_dict`` accepts.
     """

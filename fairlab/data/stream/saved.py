@@ -27,7 +27,7 @@ def saved_folder(source: str) -> Path | None:
 
 
 def opened(source: str) -> Mapping[str, Any]:
-    """Open a dataset from a saved folder or from the hub, by split. Without splits, the only key is empty.
+    """Open a dataset from a saved folder or from the hub, by split. Data without splits has an empty key.
 
     Args:
         source: ``FOLDER`` or ``FOLDER:SPLIT``; or for the hub ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``. An

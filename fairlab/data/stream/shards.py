@@ -209,7 +209,7 @@ def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
 
 
 def json_line(row: dict[str, Any]) -> str:
-    """Convert a row to a line of JSON, whatever its cells contain."""
+    """Convert a row to a line of JSON, for any content of its cells."""
     try:
         line = json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n"
     except ValueError:  # an empty table cell may be nan, which JSON does not allow
