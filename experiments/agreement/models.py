@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def rename(folder: Path) -> None:
-    """Give two settings the names that transformers 4 knows. Otherwise, it would silently use its defaults."""
+    """Give two settings the names that transformers 4 knows, because it would silently use its defaults otherwise."""
     tokenizer, config = folder / "tokenizer_config.json", folder / "config.json"
     content = json.loads(tokenizer.read_text(encoding="utf-8"))
     if content["tokenizer_class"] == "TokenizersBackend":

@@ -42,7 +42,7 @@ def seat_of(encoder: Any, tokenizer: Any, checkout: Path) -> dict[str, float]:
 def seat_p(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
     """Return effect sizes and p-values by sent-bias, on the mean of the last layer.
 
-    The encoders of sent-bias cannot be installed.
+    The encoders of sent-bias itself cannot be installed, so its test is run on these embeddings.
     """
     from sentbias.weat import run_test
 

@@ -60,7 +60,7 @@ def projection_of(directions_KD: Tensor) -> NDArray[np.float64]:
 
 
 def directions_of_classifiers(versions_VGD: NDArray[np.float32], count: int) -> Tensor:
-    """Return the directions of INLP for the sentences that bias-bench trains on, which are 0.7 of 0.7 of all."""
+    """Return the directions of INLP for the sentences that bias-bench trains on: 70 % of 70 % of all sentences."""
     embeddings = np.concatenate(versions_VGD.astype(np.float64))
     labels = np.repeat(np.arange(len(versions_VGD)), versions_VGD.shape[1])
     x, _, y, _ = train_test_split(embeddings, labels, test_size=0.3, random_state=0)

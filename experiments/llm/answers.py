@@ -21,7 +21,7 @@ from fairlab.llm.ledger import Ledger
 
 
 def save(ledger: Path, out: Path) -> int:
-    """Write the answers in a ledger with one model, and return their number."""
+    """Write the answers of a ledger, which must contain a single model, to a file, and return their number."""
     with closing(Ledger(ledger, read_only=True)) as opened:
         (model,) = opened.models()
         rows = list(opened.replies())

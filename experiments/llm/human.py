@@ -26,7 +26,7 @@ ATTRIBUTES = ("man", "woman")
 
 
 class Human(NamedTuple):
-    """Sentence with its attribute, and human references for other versions, by version."""
+    """Sentence with its attribute, and its other versions as written by people."""
 
     id: str
     text: str

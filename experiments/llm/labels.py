@@ -1,4 +1,4 @@
-"""Measure whether a text rewritten to another subgroup keeps its label, safe or unsafe to answer, by an LLM's verdict.
+"""Measure whether texts rewritten to another subgroup keep their label (safe or unsafe to answer), by an LLM's verdict.
 
     python -m experiments.llm.labels SHEET.csv LEDGER OUT.json [THREADS]
 

@@ -1,8 +1,8 @@
-"""Train one linear map of CCD on groups of three origins, and measure it with the reported benchmarks.
+"""Train CCD's linear map on counterfactual groups of three origins, and measure each map with the reported benchmarks.
 
     python -m experiments.llm.linear OUT minilm_mlm mpnet
 
-writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json. The origins are the groups made by the model
+This writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json. The origins are the groups made by the model
 (``outputs/llm/groups``), the groups made by rules from the same sample (``outputs/llm/groups_rules``), and the groups
 written by people. The setting is that of ``conf/method/ccd_linear.yaml`` without short sentences, so that pronouns are
 learned from the groups. The encoder embeds each text once for all maps. Existing records are kept.

@@ -1,6 +1,8 @@
-"""Sample thirty passages that name a nationality, for morphing: two or three sentences of speeches, novels and reviews.
+"""Sample thirty passages of two or three sentences that name a nationality, to be morphed by a language model.
 
-FAIRLAB_DATA=... python -m experiments.llm.passages OUT.jsonl
+    FAIRLAB_DATA=... python -m experiments.llm.passages OUT.jsonl
+
+The passages are taken from speeches, novels and reviews.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def confidence() -> str:
 
 
 def steps() -> str:
-    """Return a table of the model's results in each step of the papers."""
+    """Return a table of the model's results in each step for which the papers use a language model."""
     groups, claims = sheet("read_found.csv"), [row for row in sheet("razor_read.csv") if row["rewritten"] == "yes"]
     seeds = sheet("../ensemble/injection_read.csv")
     wrong = sum(row["flagged"] == row["right"] for row in seeds)

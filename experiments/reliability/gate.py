@@ -40,7 +40,7 @@ EVALUATION = ["cced", "seat", "bias_ir", "stsb"]
 
 
 def outcome(found: Validity) -> dict[str, Any]:
-    """Return whether a model was marked, and the first sentence that says why."""
+    """Return whether the check marked a model as damaged, and the first sentence that says why."""
     said = found.reason or "; ".join(found.failures[:1])
     return {"marked": bool(said), "said": _short(said), "not_judged": list(map(_short, found.not_judged))}
 

@@ -233,8 +233,8 @@ def end_and_resume(
 def end(process: subprocess.Popen[bytes], by: str) -> None:
     """Send a signal to a run as it would arrive in practice.
 
-    Ctrl-C and a lost machine reach all processes, while a scheduler signals only the first one. Processes that are left
-    after :data:`PATIENCE` seconds are killed.
+    Ctrl-C and a lost machine reach all processes, while a scheduler signals only the first process. Processes that are
+    left after :data:`PATIENCE` seconds are killed.
     """
     if by == "SIGTERM":
         process.send_signal(signal.SIGTERM)
