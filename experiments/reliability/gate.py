@@ -84,7 +84,7 @@ def measured(models: Sequence[str]) -> dict[str, Any]:
 
 
 def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
-    """Return the outcome for a model's folder. A folder that cannot be loaded counts as marked."""
+    """Return the outcome for a model's folder. If it cannot be loaded, the model counts as marked."""
     try:
         found = outcome(validity(fairlab.load(folder, dtype=dtype)))
         return {name: found[name] for name in ("marked", "said")}
@@ -115,7 +115,7 @@ def trained(folders: list[Path]) -> list[dict[str, Any]]:
 
 
 def _method(record: Record) -> str:
-    """Return the title of a run's method, with its non-default settings and the methods that follow it."""
+    """Return the title of a run's method, followed by raised dropout, alignment and later methods, if any."""
     settings = record.config["method"]
     raised = "with raised dropout" if isinstance(settings.get("dropout"), dict) else ""
     aligned = f"alignment {settings['alignment']:g}" if settings.get("alignment") else ""

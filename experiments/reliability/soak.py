@@ -188,9 +188,10 @@ def soak(name: str, case: Case, work: Path, times: int) -> None:
 
 
 def moment(name: str, number: int, times: int) -> float:
-    """Return a fraction of the run's time. Each signal gets one moment in each equal part of the run.
+    """Return the fraction of a run's duration after which it is interrupted.
 
-    The moment depends only on its number, so a soak that is resumed uses the same moments.
+    Each signal gets one moment in each equal part of the run. The moment depends only on its number, so a soak that is
+    resumed uses the same moments.
     """
     parts = -(-times // len(SIGNALS))
     return (number // len(SIGNALS) + random.Random(f"{SEED} {name} {number}").random()) / parts

@@ -185,7 +185,7 @@ class Fairscore(Benchmark):
 
 
 def said(split: str, made: PerturbedExamples) -> str:
-    """Return a sentence about the examples that a fairscore is computed on."""
+    """Return a sentence with the numbers of changed and of all examples of a split, and their hash."""
     counts = ", ".join(f"{count} {name}" for name, count in sorted(made.counts.items()) if name != "examples")
     sha256 = examples_digest(made.examples)[:16]
     return f"{len(made.changed)} of {len(made.examples)} examples of {split} changed ({counts}); SHA-256 {sha256}..."

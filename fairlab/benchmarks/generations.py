@@ -123,7 +123,7 @@ def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
 
 @contextmanager
 def _appending(file: Path) -> Iterator[Any]:
-    """Open a file of texts for appending, after ending a line that a killed run left unfinished."""
+    """Open a file of texts for appending. If a killed run left its last line unfinished, end that line first."""
     file.parent.mkdir(parents=True, exist_ok=True)
     whole = not file.exists() or not file.stat().st_size or _last_byte(file) == b"\n"
     with file.open("a", encoding="utf-8") as out:

@@ -37,7 +37,7 @@ Made = tuple[Example, Example]  # an example, and the published example it was d
 
 @dataclass(frozen=True)
 class LabelledBatch(Batch):
-    """Batch of B labelled examples, each with one row of token ids, or one row per answer option.
+    """Batch of B labelled examples. Each has one row of token ids, or one row per answer option.
 
     Attributes:
         input_ids: Token ids (B * rows, T), padded, example by example.

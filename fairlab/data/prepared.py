@@ -123,7 +123,7 @@ class Tokens:
         return int(self.starts[-1])
 
     def read(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Return the tokens from ``start`` up to ``stop`` or the end of the split."""
+        """Return the tokens from ``start`` up to ``stop``, or up to the end of the split if it comes first."""
         stop, parts = min(stop, len(self)), []
         shard = int(np.searchsorted(self.starts, start, "right")) - 1
         while start < stop:

@@ -31,7 +31,7 @@ BROKEN = re.compile("[\0\ud800-\udfff]")
 
 
 def broken_in_words(found: str) -> str:
-    """Return the name of a character that :data:`BROKEN` matches."""
+    """Return the description of a character that :data:`BROKEN` matches, for error messages."""
     return "a NUL character" if found == "\0" else "half a surrogate pair"
 
 
