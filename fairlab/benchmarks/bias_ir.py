@@ -196,8 +196,7 @@ class BiasIR(Benchmark):
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Return the cosines (Q, D) of all queries to all documents of each gender.
 
-        Column q is the relevant document of query q. Ties require that equal documents have exactly
-        equal cosines.
+        Column q is the relevant document of query q. Ties require that equal documents have exactly equal cosines.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]

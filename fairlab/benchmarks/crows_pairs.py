@@ -276,9 +276,9 @@ def scores(
 def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], stereotype: bool) -> Positions:
     """Return the token positions to score in the more and in the less stereotyping sentence.
 
-    Source: Both official codes pass the sentence about the disadvantaged group to difflib first, because its alignment
-    may depend on the order. This is the more stereotyping sentence if the pair is about a stereotype, and the other one
-    otherwise.
+    Source: Both official implementations pass the sentence about the disadvantaged group to difflib first, because its
+    alignment may depend on the order. This is the more stereotyping sentence if the pair is about a stereotype, and the
+    other one otherwise.
     """
     sentences = (more, less) if stereotype else (less, more)
     first: list[int] = []

@@ -62,7 +62,7 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
 def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
     """Return one score per text, (N,), with nan where the scorer gives none.
 
-    The arguments and errors are those of :func:`rate`.
+    The arguments and errors are the same as for :func:`rate`.
     """
     names = tuple(rater.outputs)
     if output is not None and output not in names:

@@ -238,7 +238,7 @@ class HolisticBias(Benchmark):
 
 
 def drawn_descriptors(things: Sequence[T], count: int | None, seed: Sequence[int]) -> list[T]:
-    """Sample ``count`` things, and keep their order. With None, return all.
+    """Sample ``count`` descriptors or templates, and keep their order. With None, return all.
 
     With the same seed, a larger sample contains the smaller ones.
     """

@@ -21,7 +21,7 @@ UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 @contextmanager
 def kept_arrays(folder: Path) -> Iterator[None]:
-    """Convert errors that saved arrays cause in the context because they do not fit the run's record.
+    """Convert errors that occur in the context, because saved arrays do not fit the run's record, to FairlabError.
 
     Args:
         folder: Folder of the run.

@@ -53,7 +53,7 @@ class LikelihoodPairs(Benchmark):
       ``distance_from_even_all_pairs`` and is the mean over all pairs. It is above 0 by chance alone, which its interval
       does not account for.
 
-    For a file of pairs, the quantities are those of CrowS-Pairs per bias type, with the subset ``FILE_TYPE``.
+    For a file of pairs, the quantities are the same as in CrowS-Pairs, per bias type, with the subset ``FILE_TYPE``.
 
     Items (N, 2): scores of each pair of attributes or of each bias type, by set.
 

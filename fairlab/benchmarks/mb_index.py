@@ -1,7 +1,7 @@
 """Stereotype score of a causal LM's continuations, its perplexity, and the mb-index, which combines the two.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.2; contexts and candidates are those of StereoSet's intersentence task (Nadeem et al. 2021).
+Quantification", section 3.2; contexts and candidates are from StereoSet's intersentence task (Nadeem et al. 2021).
 """
 
 from __future__ import annotations

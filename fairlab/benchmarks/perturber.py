@@ -48,8 +48,8 @@ class PerturberQuality(Benchmark):
     Further quantities of the perturber:
 
     - ``bleu_to_original``: BLEU with the original text as the reference.
-    - ``perplexity`` and ``perplexity_changed``: Perplexity per token of the references, over all tokens and over those
-      that the original lacks. Ideal: 1.
+    - ``perplexity`` and ``perplexity_changed``: Perplexity per token of the references, over all tokens and over the
+      tokens that the original lacks. Ideal: 1.
 
     Intervals resample pairs.
 

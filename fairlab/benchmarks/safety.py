@@ -168,7 +168,10 @@ class Safety(Benchmark):
         return list(known[2])
 
     def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
-        """Return a note if the model or the baseline ranks texts no better than chance. Only the former is a mark."""
+        """Return a note if the model or the baseline ranks texts no better than chance.
+
+        Only the note about the model marks its readings.
+        """
         if skill := no_skill(now):
             return Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL)
         if skill := no_skill(earlier):

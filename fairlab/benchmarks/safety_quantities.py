@@ -62,7 +62,7 @@ class OfHarm:
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
     def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
-        """Return all quantities, beginning with the average precision of the seeds.
+        """Return all quantities, beginning with the average precision of the seed texts.
 
         If the texts have only one label, only the variances are returned.
 
@@ -143,7 +143,7 @@ class OfHarm:
         return float(self._ranked(average_precision, scores, chosen, None))
 
     def auc(self, scores: Array, name: str = "auc", subgroup: str = "") -> Quantity:
-        """Return the area under the ROC curve of the seeds, or of one subgroup's seeds."""
+        """Return the area under the ROC curve of the seed texts, or of one subgroup's seed texts."""
         chosen = self.seeds
         if subgroup:
             chosen = chosen & (self.slices == self.subgroups.index(subgroup))
@@ -187,7 +187,7 @@ class OfHarm:
         return _mean_of_defined(np.stack(found))
 
     def _can_rank(self, subgroup: str) -> bool:
-        """Return whether a subgroup has enough safe and unsafe seeds for its own AUC."""
+        """Return whether a subgroup has enough safe and unsafe seed texts for its own AUC."""
         truth = self.truth[self.seeds & (self.slices == self.subgroups.index(subgroup))]
         return bool(np.bincount(truth, minlength=2).min() >= FEWEST)
 

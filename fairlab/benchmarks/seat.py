@@ -1,4 +1,4 @@
-"""Sentence encoder association test (SEAT): do sentences about two groups lean towards one of two poles?
+"""Sentence encoder association test (SEAT): are two sets of sentences associated with different attributes?
 
 Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; WEAT: Caliskan et al. 2017. The average of
 absolute effect sizes over the tests of a kind of bias: Meade et al. 2022, "An Empirical Survey of the Effectiveness of
@@ -81,7 +81,7 @@ class SEAT(Benchmark):
     ``absolute_effect_size`` stays above 0 even if every effect size is 0; its p-value comes from assigning names and
     terms to the targets of all tests at random.
 
-    Items: associations of each test's targets, first of X, then of Y.
+    Items: associations of each test's targets, first for set X, then for set Y.
 
     Args:
         tests: Names of the tests. ``6b`` is the sentence test ``sent-weat6b``, and ``weat6b`` is the word test. Any
@@ -237,7 +237,7 @@ def with_words(test: AssociationTest, file: str) -> AssociationTest:
 
 
 def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array]) -> Array:
-    """Return the associations (|X| + |Y|,) of a test's targets, first of X, then of Y.
+    """Return the associations (|X| + |Y|,) of a test's targets, first for set X, then for set Y.
 
     Args:
         test: Association test.
@@ -248,7 +248,7 @@ def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array])
 
 
 def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: int) -> Result:
-    """Return the result of a test from the associations of its targets, first of X, then of Y.
+    """Return the result of a test from the associations of its targets, first for set X, then for set Y.
 
     Raises:
         FairlabError: The effect size is undefined.

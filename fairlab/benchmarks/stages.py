@@ -95,6 +95,6 @@ def _gpu_peak() -> int | None:
 
 
 def _cuda() -> Any:
-    """Return torch's GPU module if a GPU is already in use."""
+    """Return torch's GPU module if a GPU is already in use, otherwise None."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch is not None and torch.cuda.is_initialized() else None

@@ -99,7 +99,8 @@ class StereoSet(Benchmark):
     - Causal LM: Geometric mean of the probabilities of the candidate's tokens, given the start token, the context (with
       a full stop if it has no end) and a space. The authors trained a next-sentence head for such models, and published
       its weights separately. Their older code divides the candidate's mean log-probability by that of the context,
-      which is the same for all candidates, so it ignores the context, and lower is likelier. fairlab offers neither.
+      which is the same for all candidates, so it ignores the context, and a lower score means a more likely candidate.
+      fairlab offers neither.
 
     Quantities of each subset, in percent (``lms`` and ``ss`` are unweighted means over target terms):
 
@@ -328,7 +329,7 @@ def stereoset_quantities(
     *,
     seen: set[str] | None = None,
 ) -> list[Quantity]:
-    """Return the quantities of every domain and task with scores, and the overall ones if every part is present.
+    """Return the quantities of every domain and task with scores, and the overall quantities if no part is missing.
 
     Args:
         by_task: Examples of each task.

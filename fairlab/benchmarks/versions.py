@@ -43,7 +43,7 @@ def definition(reading: Reading) -> int:
 
 
 def outdated(reading: Reading) -> str:
-    """Return a short remark on a reading with an outdated or newer version. For the current version, it is empty.
+    """Return a short remark if a reading has an outdated or newer version, otherwise an empty string.
 
     Example:
         >>> outdated(Reading("stsb", "dev", "spearman", 80.0, "x 100", 100.0, 9, 79.0, 81.0, version=2))
@@ -58,7 +58,7 @@ def outdated(reading: Reading) -> str:
 
 
 def other_definition(first: Reading, second: Reading) -> str:
-    """Return a sentence, with a remedy, on two readings with different definitions. Otherwise, it is empty."""
+    """Return a sentence, with a remedy, if two readings have different definitions, otherwise an empty string."""
     versions = sorted([definition(first), definition(second)])
     if versions[0] == versions[1]:
         return ""

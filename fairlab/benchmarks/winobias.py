@@ -1,6 +1,6 @@
 """WinoBias: does a language model expect the pronoun that fits the stereotype of an occupation?
 
-Source: The sentences are those of Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
+Source: The sentences are from Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
 Methods". Their test compares the accuracy of a coreference system on stereotypical and anti-stereotypical sentences;
 the question for a language model, which of the two sentences it finds more likely, is from this project.
 """

@@ -1,6 +1,6 @@
 """Winogender: which pronoun a language model prefers, and whether that follows employment statistics.
 
-Source: The sentences and the statistics of occupations are those of Rudinger et al. 2018, "Gender Bias in Coreference
+Source: The sentences and the statistics of occupations are from Rudinger et al. 2018, "Gender Bias in Coreference
 Resolution". Their test asks a coreference system for the pronoun's referent; the question for a language model, which
 pronoun it expects, is from this project. As in their test, the result is compared with the proportion of women in an
 occupation.

@@ -100,7 +100,8 @@ class AttributeSentences(Loading):
             sentence once, for its first listed word (DPCE). ``keep`` uses it once for every attribute word, and a
             sentence without attribute words once for every stereotyped word (ADEPT).
         at_least: Minimum frequency of the rarest among counterparts such as *he* and *she*. All counterparts are used
-            as often as the rarest one, or not at all if that is less than ``at_least``. None uses all words (DPCE).
+            as often as the rarest one, or not at all if its frequency is below ``at_least``. None uses all words
+            (DPCE).
         validation: Number of sentences of each kind that are held out by their hash, or their fraction if below 1.
         batch_size: Number of sentences in a training batch, over all processes.
         limit: Maximum number of training sentences of each kind; None for all.

@@ -309,7 +309,7 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _without(part: Sequence[Made], measured: set[tuple[str, ...]]) -> list[Example]:
-    """Return the examples for which neither their own texts nor those of their source are in an evaluation set."""
+    """Return the examples whose own texts and whose source's texts are in none of the evaluation sets."""
     return [one for one, source in part if not {_texts(one), _texts(source)} & measured]
 
 

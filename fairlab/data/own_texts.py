@@ -25,7 +25,7 @@ class OwnTexts(LabelledTexts):
     """Training examples from a user's file, some of which are held out for model selection.
 
     Args:
-        path: Path or name of the rows, as :func:`fairlab.data.stream.rows.read_rows` takes it.
+        path: Path or name of the rows; see :func:`fairlab.data.stream.rows.read_rows`.
         field: Column of the text, or two columns for pairs of texts.
         label: Column of the label, or of the score if ``labels`` is empty.
         labels: Names of the labels, in the order of the classifier's outputs; None uses the values of the column, and

@@ -81,7 +81,7 @@ def read_pairs(source: str) -> list[PerturbationPair]:
 def silver_pairs(
     texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None
 ) -> list[PerturbationPair]:
-    """Make pairs with the rule rewriter, and return the pairs whose text changed.
+    """Make silver pairs with the rule rewriter, and return the pairs whose text changed.
 
     For each text and axis, one word and one target are sampled uniformly.
 
@@ -210,7 +210,7 @@ class EncodedPair:
 
     @property
     def length(self) -> int:
-        """Return the number of tokens of the longer side."""
+        """Return the number of tokens of the longer text."""
         return max(len(self.source), len(self.target))
 
 
@@ -260,7 +260,8 @@ class PerturbationPairs(Streamed):
     """Pairs for training a perturber, some of which are held out by their original text.
 
     Args:
-        path: File of pairs with PANDA's columns, see :func:`read_pairs`; None makes silver pairs from ``paths``.
+        path: File of pairs with PANDA's columns, see :func:`read_pairs`; None makes silver pairs from ``paths``, see
+            :func:`silver_pairs`.
         paths: Plain text from whose sentences silver pairs are made, as for :class:`fairlab.data.corpus.Corpus`; None
             if ``path`` is given.
         axes: Axes on which silver pairs are made, such as ``gender``.

@@ -97,7 +97,10 @@ def _seeds(file: Path) -> Iterator[SafetyText]:
 
 
 def _madlibs(file: Path) -> Iterator[SafetyText]:
-    """Yield the texts of Bias Madlibs. A set is one sentence with every identity term, which is the subgroup."""
+    """Yield the texts of Bias Madlibs. Texts that differ only in their identity term form a set.
+
+    The term is the subgroup. A text without a term is a separate set.
+    """
     terms = text_lines(locate(MADLIB_TERMS))
     ordered = sorted((term.strip() for term in terms if term.strip()), key=len, reverse=True)
     for number, row in _csv(file, ["Text", "Label"]):
@@ -111,7 +114,11 @@ def _madlibs(file: Path) -> Iterator[SafetyText]:
 
 
 def _hatecheck(file: Path) -> Iterator[SafetyText]:
-    """Yield the texts of HateCheck. A set is a template with every target group, or a single other test case."""
+    """Yield the texts of HateCheck.
+
+    The texts of a template form a set if the template occurs with every target group. Every other text is a separate
+    set.
+    """
     rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id", "functionality"]))
     sizes = Counter(row["templ_id"] for _, row in rows if row["target_ident"])
     targets = len({row["target_ident"] for _, row in rows} - {""})

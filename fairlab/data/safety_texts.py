@@ -31,10 +31,10 @@ class SafetyText:
 
     Attributes:
         text: Text to score, which is never printed.
-        key: Name of the text's counterfactual set, which is the same for all versions of a seed.
+        key: Name of the text's counterfactual set, which is the same for all versions of a seed text.
         subgroup: Subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
         labels: Label 0 (safe) or 1 (unsafe) for each harm that was annotated.
-        seed: Whether the text occurs in the data itself; False for a version made from a seed.
+        seed: Whether the text occurs in the data itself; False for a version made from a seed text.
         kind: Kind of text for which the authors report separate results, such as a functionality of HateCheck; empty if
             there is none.
     """

@@ -23,7 +23,7 @@ class AssociationTest:
 
     Attributes:
         targ1, targ2, attr1, attr2: Distinct texts in file order, at least one each.
-        words: Name or term in each target sentence, first of X, then of Y; empty if unknown.
+        words: Name or term in each target sentence, first for set X, then for set Y; empty if unknown.
     """
 
     targ1: tuple[str, ...]

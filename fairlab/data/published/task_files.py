@@ -63,7 +63,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
 
 
 def _in_first_half(text: str) -> bool:
-    """Return whether a text is in the first half of all texts, independently of the texts held out in training."""
+    """Return whether a text's hash assigns it to the first half. The choice of held-out texts uses another hash."""
     return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
 
 

@@ -1,4 +1,4 @@
-"""Perturbation of datasets with stored choices: of streamed rows, or of labelled examples in memory.
+"""Perturbation of streamed rows, or of labelled examples in memory, with stored choices.
 
 The choices (number of the row, hash of its text, word, axis, target) form a manifest that can be shared without the
 texts. The manifest reproduces the same texts from the same data with the same rewriter.

@@ -51,7 +51,7 @@ Input = Row | BadRow
 
 
 class Augmentation(Protocol):
-    """Interface that shards need from an augmentation."""
+    """Interface of an augmentation that can make shards."""
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """Return the results for every row, in order."""
@@ -59,7 +59,7 @@ class Augmentation(Protocol):
 
 
 class ShardFile(TypedDict):
-    """Entry of one of the files of a shard."""
+    """Entry for one file of a shard, as stored in summaries and manifests."""
 
     file: str
     sha256: str
