@@ -133,7 +133,7 @@ class PackedText(Loading):
         self.sources = [file for path in self.paths for file in _files(path)]
         decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
         decides |= {"limit_characters": limit_characters}
-        if separators:  # a key of its own, so that text prepared without separators keeps its folder
+        if separators:  # a separate key, so that text prepared without separators keeps its folder
             decides["separators"] = True
         self._prepare(decides, prepared, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}

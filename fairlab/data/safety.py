@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairlab.data.near_copies import set_groups
 from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
-from fairlab.data.safety_readers import _csv as _csv  # still imported from this module
+from fairlab.data.safety_readers import _csv as _csv  # other code imports it from this module
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
@@ -76,7 +76,7 @@ class SafetyData(TrainingData):
         self.folds = folds
         self.repeats = repeats
         self.seed = seed
-        # a custom augmentation may have no lexicons of its own
+        # a custom augmentation may have no lexicons
         self.identities = tuple(getattr(augmentation, "identities", (SUBGROUPS,)))
         lexicons = identity_lexicons(self.identities)
         self.subgroups = {lexicon.axis: list(lexicon.attributes) for lexicon in lexicons}
