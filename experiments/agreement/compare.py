@@ -1,10 +1,10 @@
-"""Run official code and fairlab on the same weights and the same files, and write their values side by side.
+"""Run official code and fairlab on the same weights and files, and record both values of each reading.
 
     python experiments/agreement/compare.py NAME MODEL --python OFFICIAL_PYTHON --checkouts FOLDER --kinds seat ...
 
-``MODEL`` is a folder of transformers, as ``models.py`` writes it, ``OFFICIAL_PYTHON`` an interpreter that has what
-``official.py`` says, and ``FOLDER`` holds the checkouts that ``COMMITS`` names. What a record holds of other kinds
-stays. ``holistic_bias`` needs no model.
+``MODEL`` is a folder in transformers format, as ``models.py`` writes it. ``OFFICIAL_PYTHON`` is an interpreter with the
+packages that ``official.py`` lists, and ``FOLDER`` contains the checkouts in ``COMMITS``. Kinds that are not requested
+keep their values in the record. ``holistic_bias`` needs no model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fairlab.files import write_whole
 from fairlab.run.environment import environment
 
 HERE = Path(__file__).parent
-COMMITS = {  # what is compared with: another commit may say something else
+COMMITS = {  # commits of the official code; other commits may give other values
     "bias-bench": "291426aab926f78ecfc7bd040b531429ee8123e0",
     "crows-pairs": "8aaac11c485473159ec9328a65253a5be9a479dc",
     "sent-bias": "e3559fb669ca4832743b42fee715994c15c7f1af",
@@ -40,7 +40,7 @@ PROJECTIONS = ("sentence_debias", "inlp", "inlp_intercept")
 
 @dataclass(frozen=True)
 class Asked:
-    """The checkout of the official code, our benchmark, and its settings."""
+    """Checkout of the official code, the corresponding benchmark of fairlab, and its settings."""
 
     checkout: str
     benchmark: str
@@ -67,11 +67,11 @@ KINDS = {
 PART = {
     "crows_pairs": "benchmark.crows_pairs.bias_types",
     "stereoset": "benchmark.stereoset.domains",
-}  # what --types is called there
+}  # setting of the benchmark that --types sets
 
 
 def main() -> None:
-    """Compare and write ``NAME.json`` among the records."""
+    """Compare both implementations, and write the record ``NAME.json``."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name")
     parser.add_argument("model", type=Path, nargs="?")
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def compared(kind: str, given: argparse.Namespace) -> dict[str, Any]:
-    """Both codes' values and seconds, and the commit of the official code."""
+    """Return the values and seconds of both implementations, and the commit of the official code."""
     asked = KINDS[kind]
     checkout = (given.checkouts / asked.checkout).resolve()
     commit = head(checkout)
@@ -122,7 +122,7 @@ def compared(kind: str, given: argparse.Namespace) -> dict[str, Any]:
 def our_values(
     kind: str, checkout: Path, given: argparse.Namespace, folder: Path
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return what fairlab says, and what a record holds of it beside the values."""
+    """Return the values that fairlab computes, and the other fields to store in the record."""
     asked = KINDS[kind]
     if kind == "holistic_bias":
         return ours.generated(checkout, folder), {}
@@ -139,7 +139,7 @@ def our_values(
 
 
 def official_values(kind: str, checkout: Path, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Return what the official code says, from a process of its own."""
+    """Run the official code in a separate process, and return its values."""
     output, data = folder / f"{kind}.json", Path(os.environ["FAIRLAB_DATA"]).resolve()
     command = [given.python.absolute(), HERE.resolve() / "official.py", kind, checkout]
     command += ["" if given.model is None else given.model.resolve(), data, ",".join(given.types), output]
@@ -153,7 +153,7 @@ def official_values(kind: str, checkout: Path, given: argparse.Namespace, folder
 
 
 def write_examples(data: Path, types: list[str], file: Path) -> None:
-    """Write StereoSet's intrasentence examples, or those of some domains, in the layout of the official codes."""
+    """Write StereoSet's intrasentence examples, optionally of some domains only, in the layout of the official code."""
     examples = [
         {
             "id": one.id,
@@ -181,7 +181,7 @@ def head(checkout: Path) -> str:
     """Return the commit of a checkout.
 
     Raises:
-        SystemExit: there is none, it is of another commit than ``COMMITS`` has, or code or data in it are changed.
+        SystemExit: There is no checkout, its commit differs from ``COMMITS``, or its code or data is changed.
     """
     asked = ["git", "-C", str(checkout)]
     found = subprocess.run([*asked, "rev-parse", "HEAD"], capture_output=True, text=True)

@@ -1,9 +1,9 @@
-"""Write a model as a folder of transformers that both codes read.
+"""Write a model to a folder in transformers format, which both implementations can load.
 
     python experiments/agreement/models.py NAME FOLDER
 
-``NAME`` is ``minilm_mlm`` or ``smollm2``, or ``tiny_mlm`` or ``tiny_causal``, small models of random weights with the
-tokenizers of these. Their weights are drawn from a wide distribution, so that they are sure of their nonsense.
+``NAME`` is ``minilm_mlm`` or ``smollm2``, or one of the small random models with their tokenizers, ``tiny_mlm`` or
+``tiny_causal``. The random weights have a large standard deviation, so that the models' predictions are confident.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCES = {"minilm_mlm": "minilm_mlm", "tiny_mlm": "minilm_mlm", "smollm2": "smo
 
 
 def main() -> None:
-    """Write one model."""
+    """Write the model named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=SOURCES)
     parser.add_argument("folder", type=Path)
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def rename(folder: Path) -> None:
-    """Give two settings the names that transformers 4 knows; it takes its own values else, and says nothing."""
+    """Give two settings the names that transformers 4 knows, because it would silently use its defaults otherwise."""
     tokenizer, config = folder / "tokenizer_config.json", folder / "config.json"
     content = json.loads(tokenizer.read_text(encoding="utf-8"))
     if content["tokenizer_class"] == "TokenizersBackend":

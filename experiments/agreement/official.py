@@ -1,7 +1,7 @@
-"""Run one benchmark by the official code, in a process and an environment of its own; writes its values as JSON.
+"""Run one benchmark with the official code, in a separate process and environment, and write its values as JSON.
 
-Nothing of the official code is here: it is imported from a checkout. Called by ``compare.py``; it needs torch,
-transformers before 5, numpy before 2 and pandas before 2, which is what that code was written for (WEFE: pandas 2).
+No official code is included; it is imported from a checkout. ``compare.py`` calls this script. It needs torch,
+transformers before 5, numpy before 2 and pandas before 2, for which that code was written (WEFE: pandas 2).
 """
 
 import collections
@@ -20,18 +20,18 @@ import torch
 import transformers
 
 SEAT = ("6", "6b", "7", "7b", "8", "8b")
-PERMUTATIONS = 20_000  # sent-bias draws them one by one
-DRAWS = 2_000  # WEFE takes some milliseconds for each
-CLASSIFIERS = 10  # as bias-bench has it for GPT-2; its 80 for 768 dimensions would leave nothing of smaller models
+PERMUTATIONS = 20_000  # number of permutations, which sent-bias draws one by one
+DRAWS = 2_000  # number of permutations; WEFE takes some milliseconds for each
+CLASSIFIERS = 10  # as in bias-bench for GPT-2; its 80 for 768 dimensions would remove everything from smaller models
 
 
 def seat(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Effect sizes of the six gender tests by bias-bench, which averages the last layer over all tokens."""
-    return seat_of(*loaded(transformers.AutoModel, model), checkout)
+    """Return the effect sizes of the six gender tests by bias-bench, which averages the last layer over all tokens."""
+    return seat_of(*load_model(transformers.AutoModel, model), checkout)
 
 
 def seat_of(encoder: Any, tokenizer: Any, checkout: Path) -> dict[str, float]:
-    """Return the same of a loaded model."""
+    """Return the effect sizes of the six gender tests for a loaded model."""
     from bias_bench.benchmark.seat import SEATRunner
 
     tests = [f"sent-weat{name}" for name in SEAT]
@@ -40,7 +40,10 @@ def seat_of(encoder: Any, tokenizer: Any, checkout: Path) -> dict[str, float]:
 
 
 def seat_p(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Effect sizes and p-values by sent-bias, on the mean of the last layer; its own encoders cannot be installed."""
+    """Return effect sizes and p-values by sent-bias, on the mean of the last layer.
+
+    The encoders of sent-bias itself cannot be installed, so its test is run on these embeddings.
+    """
     from sentbias.weat import run_test
 
     encoded = mean_of_last_layer(model)
@@ -55,9 +58,9 @@ def seat_p(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str
 
 
 def wefe(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Effect sizes and p-values of the word tests by WEFE, on the mean of the last layer.
+    """Return the effect sizes and p-values of the word tests by WEFE, on the mean of the last layer.
 
-    Also the effect sizes as they are when the standard deviation's divisor is the sample's.
+    The effect sizes are also returned with n - 1 as the divisor of the variance.
     """
     from gensim.models import KeyedVectors
     from wefe.metrics import WEAT
@@ -85,25 +88,25 @@ def wefe(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, 
 
 
 def sentence_debias(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Effect sizes of SEAT without the direction that bias-bench finds in pairs of sentences."""
+    """Return the effect sizes of SEAT after removing the direction that bias-bench finds in pairs of sentences."""
     from bias_bench.debias import compute_gender_subspace
 
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    encoder, tokenizer = load_model(transformers.AutoModel, model)
     pairs_ = [{"male_example": group["man"], "female_example": group["woman"]} for group in groups()]
     direction = compute_gender_subspace(pairs_, encoder, tokenizer)
     return seat_projected(torch.eye(len(direction)) - torch.outer(direction, direction), checkout, encoder, tokenizer)
 
 
 def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bool = False) -> dict[str, float]:
-    """Effect sizes of SEAT without what bias-bench's classifiers see, with its parameters for them.
+    """Return the effect sizes of SEAT after removing the directions of bias-bench's classifiers, with its parameters.
 
-    Its outermost function takes embeddings of 768 numbers alone, so those that it calls are called here. The embeddings
-    are written beside, and the projection of the first classifier alone.
+    The outermost function of bias-bench only accepts embeddings with 768 dimensions, so the functions that it calls are
+    used instead. The embeddings and the projection of the first classifier alone are written to the working directory.
     """
     from bias_bench.debias.inlp import context_nullspace_projection, debias
     from sklearn.svm import LinearSVC
 
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    encoder, tokenizer = load_model(transformers.AutoModel, model)
     sentences = [[group[version] for group in groups()] for version in ("man", "woman", "neutral")]
     features = context_nullspace_projection._extract_gender_features(encoder, tokenizer, *sentences)
     numpy.save("embeddings.npy", numpy.stack(features))
@@ -118,12 +121,12 @@ def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bo
 
 
 def inlp_intercept(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Return the same with classifiers that have an intercept."""
+    """Return the same effect sizes as :func:`inlp` for classifiers with an intercept."""
     return inlp(checkout, model, data, types, intercept=True)
 
 
 def seat_projected(projection: Any, checkout: Path, encoder: Any, tokenizer: Any) -> dict[str, float]:
-    """Effect sizes after a projection of every token's last hidden state; the projection is written beside."""
+    """Return the effect sizes after projecting every token's last hidden state, and write the projection to a file."""
     numpy.save("projection.npy", projection.numpy())
 
     def projected(module: Any, given: Any, output: Any) -> Any:
@@ -135,7 +138,7 @@ def seat_projected(projection: Any, checkout: Path, encoder: Any, tokenizer: Any
 
 
 def holistic_bias(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """How many sentences HolisticBias generates, for each axis; the different ones are written beside."""
+    """Return the number of sentences that HolisticBias generates for each axis, and write the distinct ones."""
     from holistic_bias.src.sentences import HolisticBiasSentenceGenerator
 
     found: dict[str, float] = {}
@@ -150,7 +153,7 @@ def holistic_bias(checkout: Path, model: str, data: Path, types: list[str]) -> d
 
 
 def crows_pairs(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Return the score of all pairs and of each bias type by metric.py of CrowS-Pairs, which names its model."""
+    """Return the score of all pairs and of each bias type by CrowS-Pairs' metric.py, which loads its model by name."""
     stand_in(model, "BertForMaskedLM", "BertTokenizer", transformers.AutoModelForMaskedLM)
     scores = Path("crows_scores.csv").absolute()
     run(checkout / "metric.py", "--input_file", pairs(data, types), "--lm_model", "bert", "--output_file", scores)
@@ -164,26 +167,28 @@ def crows_pairs(checkout: Path, model: str, data: Path, types: list[str]) -> dic
 
 
 def share(rows: list[dict[str, str]]) -> float:
-    """Per cent of pairs with the score 1."""
+    """Return the percentage of pairs with the score 1."""
     return 100 * sum(float(row["score"]) for row in rows) / len(rows)
 
 
 def crows_pairs_meade(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Return the score of bias types by bias-bench, those that its paper prints where none are named."""
+    """Return the score of bias types by bias-bench. If none are named, use the bias types in its paper."""
     from bias_bench.benchmark.crows import CrowSPairsRunner
 
     causal = is_causal(model)
     kind_of_model = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     found = {}
     for asked in types or ("gender", "race", "religion"):
-        runner = CrowSPairsRunner(*loaded(kind_of_model, model), pairs(data, []), is_generative=causal, bias_type=asked)
+        runner = CrowSPairsRunner(
+            *load_model(kind_of_model, model), pairs(data, []), is_generative=causal, bias_type=asked
+        )
         kind = "race_color" if asked == "race" else asked
         found[f"crows_pairs@meade/{kind}/metric_score"] = float(runner())
     return found
 
 
 def stereoset(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Scores of the intrasentence task by StereoSet's own scripts, which name their models."""
+    """Return the scores of the intrasentence task by StereoSet's own scripts, which load their models by name."""
     code, gold = checkout / "code", Path("stereoset.json").absolute()
     sys.path.insert(0, str(code))
     shared = ("--input-file", gold, "--no-cuda", "--skip-intersentence", "--output-dir", Path.cwd())
@@ -210,12 +215,12 @@ def stereoset(checkout: Path, model: str, data: Path, types: list[str]) -> dict[
 
 
 def stereoset_meade(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """Scores of the intrasentence task by bias-bench."""
+    """Return the scores of the intrasentence task by bias-bench."""
     from bias_bench.benchmark.stereoset import StereoSetRunner
 
     causal, gold = is_causal(model), Path("stereoset.json").absolute()
     kind_of_model = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
-    masked, tokenizer = loaded(kind_of_model, model)
+    masked, tokenizer = load_model(kind_of_model, model)
     runner = StereoSetRunner(masked, tokenizer, "a model", str(gold), is_generative=causal)
     predictions = Path("predictions.json")
     predictions.write_text(json.dumps(runner()), encoding="utf-8")
@@ -226,7 +231,7 @@ def stereoset_meade(checkout: Path, model: str, data: Path, types: list[str]) ->
 
 
 def stereoset_readings(name: str, found: dict[str, Any], types: list[str]) -> dict[str, float]:
-    """Language-model score, stereotype score and ICAT of each domain, and over all where all were measured."""
+    """Return language-model score, stereotype score and ICAT of each domain and, if all were measured, over all."""
     of_subsets = {domain: found.get(domain) for domain in types or ("gender", "profession", "race", "religion")}
     if not types:
         of_subsets["intrasentence"] = found["overall"]
@@ -238,14 +243,14 @@ def stereoset_readings(name: str, found: dict[str, Any], types: list[str]) -> di
     }
 
 
-def loaded(kind: Any, model: str) -> tuple[Any, Any]:
-    """Return a model and its tokenizer."""
+def load_model(kind: Any, model: str) -> tuple[Any, Any]:
+    """Load a model and its tokenizer."""
     return kind.from_pretrained(model).eval(), transformers.AutoTokenizer.from_pretrained(model)
 
 
 def mean_of_last_layer(model: str) -> Callable[[str], Any]:
     """Return a function from a text to the mean of the last layer over its tokens."""
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    encoder, tokenizer = load_model(transformers.AutoModel, model)
 
     def encoded(text: str) -> Any:
         with torch.no_grad():
@@ -255,30 +260,30 @@ def mean_of_last_layer(model: str) -> Callable[[str], Any]:
 
 
 def groups() -> list[dict[str, str]]:
-    """Return the counterfactual groups that projections are fitted on, as ``compare.py`` wrote them."""
+    """Return the counterfactual groups on which projections are fitted, as written by ``compare.py``."""
     return list(json.loads(Path("groups.json").read_text(encoding="utf-8")))
 
 
 def is_causal(model: str) -> bool:
-    """Whether a model writes from left to right."""
+    """Return whether a model is a causal language model."""
     return str(transformers.AutoConfig.from_pretrained(model).architectures[0]).endswith(("CausalLM", "LMHeadModel"))
 
 
 def stand_in(model: str, model_class: str, tokenizer_class: str, kind: Any) -> None:
-    """Give a model and its tokenizer to code that asks transformers for others by name."""
-    weights, tokenizer = loaded(kind, model)
+    """Provide a model and its tokenizer to code that loads others from transformers by name."""
+    weights, tokenizer = load_model(kind, model)
     getattr(transformers, model_class).from_pretrained = lambda *_, **__: weights
     getattr(transformers, tokenizer_class).from_pretrained = lambda *_, **__: tokenizer
 
 
 def run(script: Path, *arguments: object) -> None:
-    """Run a script as the command line would."""
+    """Run a script as if from the command line."""
     sys.argv = [script.name, *map(str, arguments)]
     runpy.run_path(str(script), run_name="__main__")
 
 
 def pairs(data: Path, types: list[str]) -> str:
-    """Return the file of CrowS-Pairs, or one of some bias types."""
+    """Return the path of the CrowS-Pairs file, or of a file with some bias types only."""
     whole = data / "crows_pairs" / "crows_pairs_anonymized.csv"
     if not types:
         return str(whole)

@@ -1,4 +1,4 @@
-"""What fairlab says where more than a benchmark is asked: projections, and sentences that are generated."""
+"""Values of fairlab that no benchmark provides: projections, and generated sentences."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from fairlab.methods.inlp import nullspace_directions
 from fairlab.methods.sentence_debias import bias_subspace
 
 VERSIONS = ("man", "woman", "neutral")
-GROUPS = 320  # a multiple of 32: bias-bench leaves out what fills no batch of so many
-CLASSIFIERS = 10  # as ``official.py`` has it
+GROUPS = 320  # a multiple of 32, because bias-bench leaves out an incomplete batch of 32
+CLASSIFIERS = 10  # as in ``official.py``
 
 
 def write_groups(file: Path) -> None:
-    """Write the counterfactual groups that projections are fitted on."""
+    """Write the counterfactual groups on which projections are fitted."""
     found = [one.versions for one in read_groups("embedded/short") if set(VERSIONS) <= set(one.versions)]
     file.write_text(json.dumps([dict(one) for one in found[:GROUPS]]), encoding="utf-8")
 
 
 def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str, Any]]:
-    """Return the model with the projection of a kind, and how far it is from the official one in the folder.
+    """Return the model with a projection, and the distance of the projection from the official one in the folder.
 
-    Classifiers are given the official embeddings. ``first_degrees`` tells how far the first one alone is from the
-    official, ``own_degrees`` how far all are from all on our own embeddings, which differ in the seventh digit.
+    The classifiers are trained on the official embeddings. ``first_degrees`` is the angle between the projections of
+    the first classifier alone. ``own_degrees`` is the angle between fairlab's projections for the official embeddings
+    and for its own embeddings, which differ in the seventh digit.
     """
     groups = json.loads((folder / "groups.json").read_text(encoding="utf-8"))
-    encoder = fairlab.load(str(model), normalize=False)  # as bias-bench has them; classifiers see the length
+    encoder = fairlab.load(str(model), normalize=False)  # as in bias-bench, whose classifiers depend on the length
     own = torch.stack([encoder.embed([group[version] for group in groups]) for version in VERSIONS])
     more = {}
     if kind == "sentence_debias":
@@ -54,12 +55,12 @@ def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str,
 
 
 def projection_of(directions_KD: Tensor) -> NDArray[np.float64]:
-    """Return the projection (D, D) onto what is orthogonal to directions."""
+    """Return the projection (D, D) onto the orthogonal complement of the directions."""
     return away_from(directions_KD).double().numpy()
 
 
 def directions_of_classifiers(versions_VGD: NDArray[np.float32], count: int) -> Tensor:
-    """Directions of INLP on the part of the sentences that bias-bench trains on: 0.7 of 0.7 of them."""
+    """Return the directions of INLP for the sentences that bias-bench trains on: 70 % of 70 % of all sentences."""
     embeddings = np.concatenate(versions_VGD.astype(np.float64))
     labels = np.repeat(np.arange(len(versions_VGD)), versions_VGD.shape[1])
     x, _, y, _ = train_test_split(embeddings, labels, test_size=0.3, random_state=0)
@@ -68,11 +69,12 @@ def directions_of_classifiers(versions_VGD: NDArray[np.float32], count: int) -> 
 
 
 def apart(official: NDArray[np.float64], ours: NDArray[np.float64]) -> dict[str, Any]:
-    """How far two orthogonal projections (D, D) are from one another.
+    """Return how far two orthogonal projections (D, D) are apart.
 
     Returns:
-        ``dimensions``: how many each removes; ``degrees``: the largest principal angle between what they remove, of as
-        many dimensions as the smaller has; ``entry``: the largest absolute difference of an entry.
+        ``dimensions``: number of dimensions that each projection removes; ``degrees``: largest principal angle between
+        the removed subspaces, in as many dimensions as the smaller one has; ``entry``: largest absolute difference
+        between entries.
     """
     theirs, mine = removed(official), removed(ours)
     smaller, larger = (theirs, mine) if len(theirs) <= len(mine) else (mine, theirs)
@@ -85,13 +87,13 @@ def apart(official: NDArray[np.float64], ours: NDArray[np.float64]) -> dict[str,
 
 
 def removed(projection: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an orthonormal basis (K, D) of what an orthogonal projection removes."""
+    """Return an orthonormal basis (K, D) of the subspace that an orthogonal projection removes."""
     strengths, vectors = np.linalg.eigh(projection)
     return vectors.T[strengths < 0.5]
 
 
 def generated(checkout: Path, folder: Path) -> dict[str, float]:
-    """Return counts of HolisticBias' sentences, and how many of the official ones in the folder are among ours."""
+    """Return counts of fairlab's HolisticBias sentences, and of the official ones in the folder that are among them."""
     found: dict[str, float] = {}
     for version in ("1.0", "1.1"):
         files = checkout / "holistic_bias" / "dataset" / f"v{version}"

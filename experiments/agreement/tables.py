@@ -1,4 +1,4 @@
-"""Tables of the page of agreement with official code."""
+"""Tables for the documentation page about agreement with official code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFFICIAL = {
 
 
 def comparisons() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Model, kind, and what was found, of every record."""
+    """Yield the model, the kind and the results of every comparison in the records."""
     for model in MODELS:
         file = RECORDS / f"{model.replace(' ', '_')}.json"
         record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"kinds": {}}
@@ -37,7 +37,7 @@ def comparisons() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def summary() -> str:
-    """Return a row for each model and official code: how many values, how far apart, and the seconds of each."""
+    """Return a table of the number of values, the largest difference and the seconds for each model and code."""
     rows = []
     for model, kind, found in comparisons():
         apart = max(abs(a - b) for key, (a, b) in found["values"].items() if not key.endswith("/p"))
@@ -59,7 +59,7 @@ def summary() -> str:
 
 
 def projections() -> str:
-    """How far apart the projections of INLP and SentenceDebias are."""
+    """Return a table of the distances between the projections of INLP and SentenceDebias."""
     rows = []
     for model, kind, found in comparisons():
         if "projections" in found:
@@ -74,7 +74,7 @@ def projections() -> str:
 
 
 def cells() -> str:
-    """Every value, official and ours, with the difference."""
+    """Return a table of all values, official and fairlab's, with their differences."""
     rows = [
         [model, OFFICIAL[kind], f"`{key}`", f"{a:.5g}", f"{b:.5g}", f"{b - a:+.1g}"]
         for model, kind, found in comparisons()
@@ -84,7 +84,7 @@ def cells() -> str:
 
 
 def counted() -> str:
-    """How many values there are, and of how many models."""
+    """Return a sentence with the number of compared values and models."""
     found = list(comparisons())
     values = sum(len(one["values"]) for _, _, one in found)
     models = {model for model, _, _ in found}
@@ -93,7 +93,7 @@ def counted() -> str:
 
 
 def commits() -> str:
-    """Return the commits of the checkouts, and of fairlab."""
+    """Return a table of the commits of the official code and of fairlab."""
     found = {(one["repository"], one["commit"]) for _, _, one in comparisons()}
     found |= {("fairlab", one["fairlab"]) for _, _, one in comparisons()}
     return markdown(["repository", "commit"], [[name, f"`{commit}`"] for name, commit in sorted(found)])

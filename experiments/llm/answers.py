@@ -1,9 +1,10 @@
-"""The answers of a ledger in a small file without what was asked, and back: texts that were asked about are not ours.
+"""Store the answers of an LLM ledger in a small file without the prompts, and restore them.
 
     python -m experiments.llm.answers save LEDGER ANSWERS.jsonl.gz
     python -m experiments.llm.answers restore ANSWERS.jsonl.gz LEDGER      # then llm=replay llm.ledger=LEDGER
 
-An answer stands under the hash of its request, so a replay finds it where the same text is asked about in the same way.
+The prompts contain texts that must not be published. An answer is stored under the hash of its request, so a replay
+finds it if the same request is made for the same text.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fairlab.llm.ledger import Ledger
 
 
 def save(ledger: Path, out: Path) -> int:
-    """Write the answers of the one model of a ledger, and return their number."""
+    """Write the answers of a ledger, which must contain a single model, to a file, and return their number."""
     with closing(Ledger(ledger, read_only=True)) as opened:
         (model,) = opened.models()
         rows = list(opened.replies())
@@ -31,7 +32,7 @@ def save(ledger: Path, out: Path) -> int:
 
 
 def restore(saved: Path, ledger: Path) -> int:
-    """Put saved answers into a ledger, and return their number; those it has already stay as they are."""
+    """Add saved answers to a ledger, and return their number. Answers that the ledger already has are kept."""
     header, *lines = gzip.decompress(saved.read_bytes()).decode().splitlines()
     with closing(Ledger(ledger)) as opened:
         for line in lines:

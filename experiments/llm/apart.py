@@ -1,8 +1,9 @@
-"""All versions in one request, against one request for each attribute, on the same texts.
+"""Compare one request for all versions of a text with one request per attribute, on the same texts.
 
     python -m experiments.llm.apart TEXTS.jsonl LEDGER OUT.json [THREADS]
 
-Each attribute's request asks for the neutral version as well; the first one's is taken. Only counts are written.
+Each attribute's request also asks for the neutral version, which is taken from the first attribute's answer. Only
+counts are written.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ VERIFIERS = (["polarity"], ["polarity", "kinds"])
 
 
 def asked(rewriter: LLMRewriter, texts: Sequence[str], attributes: Sequence[str]) -> list[dict[str, str]]:
-    """Return the versions of every text by one request; empty where there are none."""
+    """Return the versions of every text from one request per text. A failed request gives an empty neutral version."""
     stage = " and ".join(attributes)
     made = rewriter.groups(texts, axis="gender", attributes=attributes, stage=stage)
     return [one.versions if isinstance(one, Versions) else {NEUTRAL: ""} for one in made]
 
 
 def right(text: str, versions: Mapping[str, str], verifiers: Sequence[TextVerifier]) -> bool:
-    """Whether there are all versions and no verifier finds a fault with them."""
+    """Return whether all versions exist and no verifier finds a fault with them."""
     return all(versions.values()) and not any(one.fault(text, versions) for one in verifiers)
 
 
 def main(source: Path, ledger: Path, out: Path, threads: str = "1") -> None:
-    """Ask in both ways, and write how many texts are right in each."""
+    """Make the requests in both ways, and write how many texts are correct in each."""
     texts = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()[:TEXTS]]
     lexicon = load_lexicon("gender")
     llm = served(ledger, threads)

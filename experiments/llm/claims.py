@@ -1,4 +1,4 @@
-"""Eighty pairs of claim and evidence for RAZOR by a language model: VitaminC's, half of each label.
+"""Sample eighty claim-evidence pairs of VitaminC, half of each label, for RAZOR with a language model.
 
 FAIRLAB_DATA=... python -m experiments.llm.claims OUT.jsonl
 """
@@ -16,11 +16,11 @@ from fairlab.files import write_whole
 TASK = "vitaminc_two_way"
 SEED = 22
 OF_LABEL = 40
-LONGEST = (45, 30)  # words of the evidence and of the claim
+LONGEST = (45, 30)  # maximum number of words of the evidence and of the claim
 
 
 def draw() -> list[dict[str, str]]:
-    """Rows with ``evidence``, ``claim`` and ``label``, in random order."""
+    """Sample rows with ``evidence``, ``claim`` and ``label``, in random order."""
     labels = find_task(TASK).labels
     by_label: dict[str, list[Example]] = {label: [] for label in labels}
     for one in [*read_task(TASK, "train"), *read_task(TASK, "test")]:

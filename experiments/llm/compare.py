@@ -1,9 +1,9 @@
-"""Two ways of asking for the same texts, compared text by text by verifiers.
+"""Compare two ways of prompting for versions of the same texts, text by text, with verifiers.
 
     python -m experiments.llm.compare FIRST SECOND OUT.json
 
-Both are output folders of ``fairlab.augment`` with ``augmentation.filter=keep``. Only counts are written: the texts are
-their publishers'.
+Both arguments are output folders of ``fairlab.augment`` with ``augmentation.filter=keep``. Only counts are written,
+because the texts belong to their publishers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairlab.rewriting.verifiers import TextVerifier, load_verifiers
 
 
 def outcomes(folder: Path, verifiers: Sequence[TextVerifier]) -> dict[str, bool]:
-    """Whether no verifier finds a fault with the versions of a text, for every text with a word of the axis."""
+    """Return, for every text with a word of the axis, whether no verifier finds a fault with its versions."""
     right = {
         row["source_id"]: not any(one.fault(row["source_text"], row["versions"]) for one in verifiers)
         for row in rows(folder, "data")
@@ -35,20 +35,24 @@ def versions(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def rows(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
-    """Rows of all files of a kind."""
+    """Yield the rows of all files of a kind."""
     for file in sorted(folder.glob(f"{kind}-*.jsonl")):
         yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())
 
 
 def compared(first: Path, second: Path, names: Sequence[str]) -> dict[str, object]:
-    """How many texts are right in both, in one alone and in neither, and the exact p of the difference (McNemar)."""
+    """Count the texts that are correct in both folders, in one alone and in neither, with the exact McNemar p-value."""
     verifiers = load_verifiers(names, load_lexicon("gender"))
     one, other = outcomes(first, verifiers), outcomes(second, verifiers)
     return counted([(one[key], other[key]) for key in sorted(one.keys() & other.keys())])
 
 
 def counted(pairs: Sequence[tuple[bool, bool]]) -> dict[str, object]:
-    """Of texts right or wrong in two ways: how many in both, in one alone and in neither, and the exact p (McNemar)."""
+    """Count the texts that are correct in both ways, in one alone and in neither, with the exact McNemar p-value.
+
+    Args:
+        pairs: Whether each text is correct in the first way, and in the second.
+    """
     counts = {
         "both": pairs.count((True, True)),
         "first_alone": pairs.count((True, False)),

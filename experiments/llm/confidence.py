@@ -1,14 +1,14 @@
-"""Whether a small model's confidence tells its right versions from its wrong ones.
+"""Measure whether a small model's confidence separates its correct versions from its wrong ones.
 
     FAIRLAB_DATA=... python -m experiments.llm.confidence power
     FAIRLAB_DATA=... python -m experiments.llm.confidence measure WORK.jsonl OUT.json    # a killed run resumes
 
 The answers are the recorded ones of Qwen2.5-Coder-1.5B-Instruct to the first 160 test sentences of
-:mod:`experiments.llm.texts` (``records/answers.jsonl.gz``). Right are those with which neither verifier finds a fault:
-polarity (CCD paper, equations 6 and 7) and the kinds of pronouns. Three confidences are compared with a random order:
-the probability of the answer's texts (:func:`fairlab.llm.exchange.answer_log_probability`), that of all its tokens, and
-the model's own word. The weights are read back from 4 bits to bfloat16 (``python -m experiments.real_models.fetch
-qwen``). No text is written.
+:mod:`experiments.llm.texts` (``records/answers.jsonl.gz``). An answer is correct if neither verifier finds a fault:
+polarity (CCD paper, equations 6 and 7) or the kinds of pronouns. Three confidences are compared with a random order:
+the probability of the answer's texts (:func:`fairlab.llm.exchange.answer_log_probability`), the probability of all its
+tokens, and the confidence that the model states. The 4-bit weights are converted to bfloat16 (``python -m
+experiments.real_models.fetch qwen``). No text is written.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versi
 from fairlab.rewriting.verifiers import load_verifiers
 
 ANSWERS = Path(__file__).parent / "records" / "answers.jsonl.gz"
-TEXTS, SEED = 160, 0  # number of texts by ``power``
+TEXTS, SEED = 160, 0  # number of texts, chosen with ``power``, and seed
 ASKED: dict[str, Any] = {"axis": "gender", "attributes": ("man", "woman")}
 VERIFIERS = ("polarity", "kinds")
 
@@ -50,7 +50,7 @@ def rewriter_of(llm: LLM) -> LLMRewriter:
 
 
 class Scored:
-    """Model that scores answers to prompts with one beginning, which it reads once."""
+    """Model that scores answers to prompts with the same beginning, which it processes once."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
         import hydra
@@ -73,7 +73,7 @@ class Scored:
 
     @torch.inference_mode()
     def probabilities(self, request: Request, answer: str) -> tuple[float, float]:
-        """Return the probability of what an answer says, and that of all its tokens."""
+        """Return the probability of an answer's texts, and the probability of all its tokens."""
         prompt, ids = self._prompt(request), self.tokenizer(answer, add_special_tokens=False)["input_ids"]
         rest = [*prompt[self.shared :], *ids]
         logits = self.model(torch.tensor([rest]), past_key_values=copy.deepcopy(self.cache), use_cache=True).logits[0]
@@ -84,7 +84,7 @@ class Scored:
 
 
 def measure(work: Path, out: Path) -> None:
-    """Score the recorded answers, and write what is right and how confident the model is."""
+    """Score the recorded answers, and write whether each is correct and how confident the model is."""
     texts = [row["text"] for row in draw()["test"][:TEXTS]]
     with tempfile.TemporaryDirectory() as folder:
         restore(ANSWERS, Path(folder) / "ledger.sqlite")
@@ -117,13 +117,13 @@ def measure(work: Path, out: Path) -> None:
 
 
 def power(texts: int, shift: float, error: float = 0.45, trials: int = 100) -> float:
-    """Return the share of simulated studies whose interval excludes a random order.
+    """Return the proportion of simulated studies whose interval excludes a random order.
 
     Args:
         texts: Number of texts.
-        shift: Mean confidence of right answers minus that of wrong ones, in standard deviations; 0.74 is an area under
-            the ROC curve of 0.70, and 0.54 one of 0.65.
-        error: Share of wrong answers.
+        shift: Mean confidence of correct answers minus that of wrong ones, in standard deviations; 0.74 corresponds to
+            an area under the ROC curve of 0.70, and 0.54 to 0.65.
+        error: Proportion of wrong answers.
         trials: Number of simulated studies.
     """
     rng = np.random.default_rng(SEED)

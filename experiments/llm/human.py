@@ -1,10 +1,11 @@
-"""Versions of sentences that people have written in every version: how many equal the human one.
+"""Count how many versions of sentences equal the versions that people wrote.
 
     python -m experiments.llm.human write TEXTS.jsonl          # the sentences, to be given to fairlab.augment
     python -m experiments.llm.human score FOLDER... OUT.json   # output folders with augmentation.filter=keep
 
-Winogender's held-out sentences, in its man's and its woman's version, and the CrowS-Pairs of
-:func:`experiments.rewriting.sets.crows`, each from one side, men's and women's in turn. Only counts are written.
+The sentences are the held-out ones of Winogender, alternating between the man's and the woman's version, and the pairs
+of :func:`experiments.rewriting.sets.crows`, alternating between the man's and the woman's side. Only counts are
+written.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ATTRIBUTES = ("man", "woman")
 
 
 class Human(NamedTuple):
-    """A sentence with its attribute, and what people wrote for other versions, by version."""
+    """Sentence with its attribute, and its other versions as written by people."""
 
     id: str
     text: str
@@ -34,7 +35,7 @@ class Human(NamedTuple):
 
 
 def sentences() -> Iterator[Human]:
-    """All sentences; an id begins with the set they are of."""
+    """Yield all sentences. An id begins with the name of the sentence's set."""
     for number, group in enumerate(winogender()["held out"]):
         source = ATTRIBUTES[number % 2]
         others = {name: group.versions[name] for name in (NEUTRAL, *ATTRIBUTES) if name != source}
@@ -48,7 +49,7 @@ def sentences() -> Iterator[Human]:
 
 
 def scored(folder: Path) -> dict[str, list[int]]:
-    """How many versions equal the human one, of how many, by set, source and version."""
+    """Count the versions that equal the human reference, and all versions, by set, source and version."""
     made = versions(folder)
     right, asked = Counter[str](), Counter[str]()
     for one in sentences():

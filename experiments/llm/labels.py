@@ -1,9 +1,9 @@
-"""Whether a text put to another subgroup keeps its label, by the model's own word: safe or unsafe to answer.
+"""Measure whether texts rewritten to another subgroup keep their label (safe or unsafe to answer), by an LLM's verdict.
 
     python -m experiments.llm.labels SHEET.csv LEDGER OUT.json [THREADS]
 
-The sheet is that of ``experiments.ensemble.injection record``. Every text is asked about in a session of its own. Only
-counts are written.
+The sheet is written by ``experiments.ensemble.injection record``. The model judges every text in a separate session.
+Only counts are written.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ SAFE, UNSAFE = "safe", "unsafe"
 
 
 def labels(check: LLMLabelCheck, texts: Sequence[str]) -> list[str]:
-    """Return the label that the model gives each text."""
+    """Return the label that the model assigns to each text."""
     faults = check.faults([Labelled(text, SAFE) for text in texts], texts)
     return [SAFE if fault is None else UNSAFE for fault in faults]
 
 
 def main(sheet: Path, ledger: Path, out: Path, threads: str = "1") -> None:
-    """Count the labels of seeds and of their versions, pair by pair."""
+    """Count the pairs of labels of seeds and their versions."""
     with sheet.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     llm = served(ledger, threads)

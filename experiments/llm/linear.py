@@ -1,11 +1,11 @@
-"""One linear map of CCD on groups of three origins, measured by the benchmarks that are reported.
+"""Train CCD's linear map on counterfactual groups of three origins, and measure each map with the reported benchmarks.
 
     python -m experiments.llm.linear OUT minilm_mlm mpnet
 
-writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json for the groups that the model made (``outputs/llm/groups``),
-those of rules from the same draw (``outputs/llm/groups_rules``), and those that were written. The setting is that of
-``conf/method/ccd_linear.yaml`` without short sentences, so that pronouns are learned from the groups. The encoder reads
-each text once for all maps; records that are there are kept.
+This writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json. The origins are the groups made by the model
+(``outputs/llm/groups``), the groups made by rules from the same sample (``outputs/llm/groups_rules``), and the groups
+written by people. The setting is that of ``conf/method/ccd_linear.yaml`` without short sentences, so that pronouns are
+learned from the groups. The encoder embeds each text once for all maps. Existing records are kept.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from experiments.ccd.validation.search import matrix_of, people, settings_of_the
 from fairlab.data.groups import read_groups
 from fairlab.files import holds_run
 
-NUMBER = 1400  # groups, as in the runs in the encoder
+NUMBER = 1400  # number of groups, as in the runs that train the encoder
 ORIGINS = {"rules": "outputs/llm/groups_rules", "written": None, "llm": "outputs/llm/groups"}
 
 
 def main(out: Path, *backbones: str) -> None:
-    """Measure every origin and seed on every backbone."""
+    """Measure every origin and every seed on every backbone."""
     settings = settings_of_the_map() | {"short": None}
     for name in backbones:
         measured = Measured(name)

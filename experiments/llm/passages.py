@@ -1,6 +1,8 @@
-"""Thirty passages that name a nationality, to be morphed: two or three sentences of speeches, novels and film reviews.
+"""Sample thirty passages of two or three sentences that name a nationality, to be morphed by a language model.
 
-FAIRLAB_DATA=... python -m experiments.llm.passages OUT.jsonl
+    FAIRLAB_DATA=... python -m experiments.llm.passages OUT.jsonl
+
+The passages are taken from speeches, novels and reviews.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ SEED = 22
 NUMBER = 30
 WORDS = range(25, 61)
 FROM = ("corpora/state_union", "corpora/novels", "corpora/imdb_sample/imdb_test_sample.jsonl")
-LIKELY = re.compile(r"\b[A-Z][a-z]+(?:(?:an)s?|ese|ish|ench|man|men|iss|utch|eek)\b")  # a cheap look before the parse
+LIKELY = re.compile(r"\b[A-Z][a-z]+(?:(?:an)s?|ese|ish|ench|man|men|iss|utch|eek)\b")  # cheap filter before parsing
 
 
 def passages(source: str) -> Iterator[str]:
-    """Yield the first two or three sentences of paragraphs, of the right length."""
+    """Yield the first two or three sentences of each paragraph if their length fits."""
     for paragraph in paragraphs(source, SOURCES[source]):
         text = re.sub(r"\s+", " ", paragraph).strip()
         ends = [end for _, end in sentence_spans(text)][1:3]
@@ -36,7 +38,7 @@ def passages(source: str) -> Iterator[str]:
 
 
 def draw() -> list[dict[str, str]]:
-    """As many passages of each source."""
+    """Sample the same number of passages from each source."""
     rewriter = BiaserRewriter(lexicon=load_lexicon("nationality"))
     rows: list[dict[str, str]] = []
     for source in FROM:

@@ -1,4 +1,4 @@
-"""Area under the risk-coverage curve: how well a confidence ranks right answers above wrong ones."""
+"""Area under the risk-coverage curve: how well a confidence ranks correct answers above wrong ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fairlab.types import FairlabError
 def area_under_risk_coverage(confidence: ArrayLike, wrong: ArrayLike) -> float:
     """Return the mean error rate of the k most confident answers over k = 1..N, in 0..1; lower is better.
 
-    Answers with equal confidence are in random order, over which the expectation is taken. If all answers have equal
+    For answers with equal confidence, the expectation over their random order is taken. If all answers have equal
     confidence, the area is the error rate.
 
     Args:
-        confidence: Confidence of each answer (N,), of any scale; only the order matters.
+        confidence: Confidence of each answer (N,), on any scale, because only the order matters.
         wrong: Whether each answer is wrong (N,).
 
     Raises:
@@ -39,7 +39,7 @@ def area_under_risk_coverage(confidence: ArrayLike, wrong: ArrayLike) -> float:
 
 
 def gain_over_random(confidence: ArrayLike, wrong: ArrayLike, seed: int = 0) -> tuple[float, float, float]:
-    """Return the error rate minus the area under the curve, with its 95 % bootstrap interval over answers.
+    """Return the error rate minus the area under the curve, with a 95 % bootstrap interval over answers.
 
     A value above 0 means that the confidence ranks better than a random order, whose area is the error rate.
 

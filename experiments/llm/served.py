@@ -1,4 +1,4 @@
-"""The model of this folder's studies, behind a server of its own with a ledger."""
+"""Language model used by the studies in this folder, on a local server with a ledger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from fairlab.llm.loading import load_served
 
 
 def served(ledger: Path, threads: str) -> LLM:
-    """Qwen2.5-Coder-1.5B-Instruct (``python -m experiments.real_models.fetch qwen``), asked one by one."""
+    """Load Qwen2.5-Coder-1.5B-Instruct, which answers one request at a time.
+
+    ``python -m experiments.real_models.fetch qwen`` provides the model.
+    """
     return load_served(
         model="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
         program=None,

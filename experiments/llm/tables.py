@@ -1,4 +1,4 @@
-"""Tables of the page on a small language model's versions."""
+"""Tables for the documentation page about the versions written by a small language model."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FORMS = {
     "form_marked": "`counterfactual_marked`: what stands for marked words",
 }
 UNION = "polarity/rewrites/union_accuracy"
-# Dollars a million tokens read and written, as announced in January and July 2024 and still listed in spring 2026; no
-# discount for kept prefixes.
+# Dollars per million tokens read and written, as announced in January and July 2024 and still listed in spring 2026,
+# without a discount for cached prefixes.
 PRICES = {"gpt-3.5-turbo-0125": (0.50, 1.50), "gpt-4o-mini-2024-07-18": (0.15, 0.60)}
 CONFIDENCES = {
     "tokens": "probability of the answer's texts",
@@ -33,39 +33,44 @@ CONFIDENCES = {
 DOLLARS_A_EURO = 1.15  # assumed
 
 
-def loaded(name: str) -> Record:
-    """Return a committed record of ``fairlab.augment``."""
+def load_record(name: str) -> Record:
+    """Load a committed record of ``fairlab.augment``."""
     return Record.load(RECORDS / name)
 
 
 def spent(record: Record) -> list[str]:
-    """Return calls, and tokens read and written a call; seconds a call, of calls side by side."""
+    """Return the number of calls, and the tokens read, tokens written and seconds per call.
+
+    Calls may run in parallel, so their seconds overlap.
+    """
     stage = record.provenance["ledger"]["groups"]
     per_call = (stage[key] / stage["calls"] for key in ("prompt_tokens", "completion_tokens", "seconds"))
     return [str(stage["calls"]), *(f"{value:.1f}" for value in per_call)]
 
 
 def union(record: Record) -> str:
-    """Union polarity accuracy with its 95 % interval."""
+    """Return the union polarity accuracy with its 95 % interval."""
     (reading,) = (one for one in record.readings if one.key == UNION)
     return interval(reading, 1)
 
 
 def forms() -> str:
-    """Return the three forms of an answer on the same texts."""
+    """Return a table that compares three answer formats on the same texts."""
     header = ["prompt", "union polarity accuracy, %", "calls", "tokens read", "tokens written", "seconds"]
-    rows = [[label, union(loaded(name)), *spent(loaded(name))] for name, label in FORMS.items()]
+    rows = [[label, union(load_record(name)), *spent(load_record(name))] for name, label in FORMS.items()]
     return markdown(header, rows)
 
 
 def rounds(name: str) -> str:
-    """Share of right versions of the texts that are searched on, round by round."""
-    rows = [[f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in loaded(name).history]
+    """Return a table of the percentage of correct versions of the search texts in each round."""
+    rows = [
+        [f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in load_record(name).history
+    ]
     return markdown(["round", "examples", "right, %"], rows)
 
 
 def compared(name: str, first: str, second: str) -> str:
-    """Two ways on the same texts, by one verifier and by two."""
+    """Return a table that compares two ways of prompting on the same texts, with one verifier and with two."""
     found = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
     named = {"polarity": "polarity (the paper's)", "polarity and kinds": "polarity, and pronouns of the right case"}
     rows = []
@@ -77,13 +82,13 @@ def compared(name: str, first: str, second: str) -> str:
 
 
 def share(count: int, n: int) -> str:
-    """Return a share in per cent with its 95 % interval."""
+    """Return a percentage with its 95 % interval."""
     low, high = wilson_interval(count, n)
     return f"{100 * count / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def human() -> str:
-    """How many versions equal what people wrote."""
+    """Return a table of how many versions equal the versions that people wrote."""
     found = json.loads((RECORDS / "human.json").read_text(encoding="utf-8"))
     named = {"human_rules": "rules, %", "human_found": "the model, %"}
     rows = [[key, *(share(*found[folder][key]) for folder in named)] for key in found["human_rules"]]
@@ -91,7 +96,7 @@ def human() -> str:
 
 
 def read(name: str) -> str:
-    """Return what two verifiers say of outputs that were read."""
+    """Return a table that compares the verdicts of two verifiers with outputs that were checked by hand."""
     rows = sheet(name)
     right = [row["right"] == "yes" for row in rows]
     by = {
@@ -104,7 +109,7 @@ def read(name: str) -> str:
 
 
 def five_hundred() -> str:
-    """Return the found prompt and the rules on the same five hundred sentences, by one verifier and by two."""
+    """Return a table of the model with the best prompt and the rules on the same 500 sentences, by verifier."""
     found = json.loads((RECORDS / "rules.json").read_text(encoding="utf-8"))
     rows = []
     for verifiers in ("polarity", "polarity and kinds"):
@@ -116,15 +121,16 @@ def five_hundred() -> str:
 
 
 def repair() -> str:
-    """How many answers were asked for again, their fault quoted, and how many of these were then right."""
+    """Return a table of how many answers were requested again with their fault quoted, and how many were then fixed."""
     told = {
-        text.split(" ", 1)[1]: text.split(" ", 1)[0] for text in (note.text for note in loaded("repair_found").notes)
+        text.split(" ", 1)[1]: text.split(" ", 1)[0]
+        for text in (note.text for note in load_record("repair_found").notes)
     }
     return markdown(["of 160 sentences", ""], [["asked again", told["asked again"]], ["mended", told["mended"]]])
 
 
 def razor() -> str:
-    """Claims of each label that passed the check, how many are right by reading, and how long claims are."""
+    """Return a table of the claims that passed the check, by label: their number, correctness by hand and length."""
     rows = []
     for label in ("SUPPORTS", "REFUTES"):
         asked = [row for row in sheet("razor_read.csv") if row["label"] == label]
@@ -137,7 +143,7 @@ def razor() -> str:
 
 
 def confidence() -> str:
-    """How well three confidences sort right answers before wrong ones."""
+    """Return a table of how well three confidences rank correct answers above wrong ones."""
     items = json.loads((RECORDS / "confidence.json").read_text(encoding="utf-8"))["items"]
     wrong = [not one["right"] for one in items]
     rows = []
@@ -150,12 +156,13 @@ def confidence() -> str:
 
 
 def steps() -> str:
-    """Return what the model does for each step of the papers."""
+    """Return a table of the model's results in each step for which the papers use a language model."""
     groups, claims = sheet("read_found.csv"), [row for row in sheet("razor_read.csv") if row["rewritten"] == "yes"]
     seeds = sheet("../ensemble/injection_read.csv")
     wrong = sum(row["flagged"] == row["right"] for row in seeds)
     told = {
-        text.split(" ", 1)[1]: text.split(" ", 1)[0] for text in (note.text for note in loaded("repair_found").notes)
+        text.split(" ", 1)[1]: text.split(" ", 1)[0]
+        for text in (note.text for note in load_record("repair_found").notes)
     }
     rows = [
         ["counterfactual groups right by reading", *right_of(groups)],
@@ -173,7 +180,7 @@ def steps() -> str:
 
 
 def relabelled() -> list[str]:
-    """How many injected versions got another label, of how many."""
+    """Return how many injected versions got a different label, and the number of all versions."""
     found = json.loads((RECORDS / "labels.json").read_text(encoding="utf-8"))
     pairs = {key: count for key, count in found.items() if " to " in key}
     changed = sum(count for key, count in pairs.items() if len(set(key.split(" to "))) == 2)
@@ -181,25 +188,25 @@ def relabelled() -> list[str]:
 
 
 def right_of_morphs(shift: str) -> list[str]:
-    """How many morphs of a kind are right, of those asked for."""
+    """Return how many morphs of a kind are correct, and how many were requested."""
     some = [row for row in sheet("morphs_read.csv") if row["shift"] == shift]
     return [str(sum(row["grammatical"] == row["faithful"] == "yes" for row in some)), str(len(some))]
 
 
 def right_of(rows: list[dict[str, str]]) -> list[str]:
-    """How many are right, of how many."""
+    """Return the number of correct rows, and of all rows."""
     return [str(sum(row["right"] == "yes" for row in rows)), str(len(rows))]
 
 
 def sheet(name: str) -> list[dict[str, str]]:
-    """Rows of a sheet that was read."""
+    """Read the rows of a sheet that was checked by hand."""
     with (RECORDS.parent / name).open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
 def costs() -> str:
-    """Tokens and seconds of a sentence, and what as many tokens cost at listed prices."""
-    calls, asked, answered, seconds = spent(loaded("test500_found"))
+    """Return a table of tokens and seconds per call, and of the cost of the tokens at listed prices."""
+    calls, asked, answered, seconds = spent(load_record("test500_found"))
     rows = [
         ["calls", calls],
         ["tokens read per call, most of them cached from the previous call", asked],
@@ -214,7 +221,7 @@ def costs() -> str:
 
 
 def apart() -> str:
-    """Versions in one request and in one for each attribute, and what both cost."""
+    """Return tables that compare one request for all versions with one per attribute, and their costs."""
     spent = json.loads((RECORDS / "apart.json").read_text(encoding="utf-8"))["spent"]
     texts = spent["man and woman"]["calls"]
     ways = [[spent["man and woman"]], [spent["man"], spent["woman"]]]
@@ -227,7 +234,7 @@ def apart() -> str:
 
 
 def morphs() -> str:
-    """Morphs that passed the check, and what a reading says of them."""
+    """Return a table of the morphs that passed the check, and of their correctness by hand."""
     read = sheet("morphs_read.csv")
     rows = []
     for shift in ("upshift", "downshift"):
@@ -257,9 +264,9 @@ READ = {
 
 
 def origins(name: str) -> str:
-    """Return the readings after training on groups of three origins: means over seeds, and the widest interval."""
+    """Return the readings after training on groups of three origins: mean over seeds, and widest interval."""
     found = {
-        origin: [{one.key: one for one in loaded(f"ccd/{name}/{origin}/{seed}").readings} for seed in SEEDS]
+        origin: [{one.key: one for one in load_record(f"ccd/{name}/{origin}/{seed}").readings} for seed in SEEDS]
         for origin in ORIGINS
     }
     rows = []

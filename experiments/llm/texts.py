@@ -1,8 +1,9 @@
-"""Sentences of published corpora that hold a word of gender, drawn for the language model, in parts that share none.
+"""Sample sentences with gendered words from published corpora for the language model, in disjoint parts.
 
     FAIRLAB_DATA=... python -m experiments.llm.texts OUT      # writes OUT/PART.jsonl for every part
 
-Every part takes the same share of every source. A sentence has 6 to 30 words; one that stands twice is taken once.
+Every part takes the same number of sentences from every source. A sentence has 6 to 30 words, and repeated sentences
+are used once.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from fairlab.metrics.polarity import Polarity
 from fairlab.text.sentences import sentence_spans
 
 SEED = 22
-SHORTEST, LONGEST = 6, 30  # words
-PARTS = {"search": 8, "validation": 8, "test": 90, "more": 304}  # sentences of each source, in the order they are drawn
+SHORTEST, LONGEST = 6, 30  # minimum and maximum number of words
+PARTS = {"search": 8, "validation": 8, "test": 90, "more": 304}  # number of sentences per source, in sampling order
 SOURCES = {
     "corpora/newstest/newstest2012.en": "lines",
     "corpora/newstest/newstest2013.en": "lines",
@@ -37,7 +38,7 @@ SOURCES = {
 
 
 def paragraphs(source: str, kind: str) -> Iterator[str]:
-    """Yield running text of a source, a paragraph, line or review at a time."""
+    """Yield the running text of a source, one paragraph, line or review at a time."""
     path = folder(source) if kind == "folder" else published(source)
     if kind == "folder":
         for file in sorted(path.glob("*.txt")):
@@ -53,12 +54,12 @@ def paragraphs(source: str, kind: str) -> Iterator[str]:
 
 
 def folder(name: str) -> Path:
-    """Return a folder of published data below FAIRLAB_DATA."""
+    """Return a folder of published data under FAIRLAB_DATA."""
     return Path(os.environ.get("FAIRLAB_DATA", "")) / name
 
 
 def sentences(source: str, kind: str) -> Iterator[str]:
-    """Sentences of the right length, without the publisher's notes around novels."""
+    """Yield the sentences of suitable length, without the publisher's notes around novels."""
     for paragraph in paragraphs(source, kind):
         text = re.sub(r"\s+", " ", paragraph).strip()
         if "Gutenberg" in text:
@@ -69,7 +70,7 @@ def sentences(source: str, kind: str) -> Iterator[str]:
 
 
 def draw() -> dict[str, list[dict[str, str]]]:
-    """Return the rows of every part, each with ``text`` and ``source``, sources in turn."""
+    """Return the rows of every part, each with ``text`` and ``source``, alternating between sources."""
     polarity = Polarity(load_lexicon("gender"))
     parts: dict[str, list[dict[str, str]]] = {name: [] for name in PARTS}
     seen = set[str]()

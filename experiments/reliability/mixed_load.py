@@ -1,8 +1,8 @@
-"""Good clients of ``fairlab serve`` among slow, huge and hostile ones: what the good ones lose, and how long they wait.
+"""Measure lost replies and latency of well-behaved clients of ``fairlab serve`` among slow, huge and hostile ones.
 
-``python experiments/reliability/mixed_load.py MODEL`` loads a server of an exported ensemble for a minute and writes
-``mixed_load.json`` beside this file, from which docs/threat_model.md quotes. A reply to a good client is lost if there
-is none, or one that is neither scores nor 503, after which it comes again as it was told.
+``python experiments/reliability/mixed_load.py MODEL`` loads a server of an exported ensemble for a minute, and writes
+``mixed_load.json`` next to this file; docs/threat_model.md quotes it. A reply to a well-behaved client counts as lost
+if there is none, or if it is neither scores nor 503. After 503, the client retries, as the reply asks.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import numpy as np
 from fairlab.files import write_whole
 
 RESULT = Path(__file__).with_name("mixed_load.json")
-GOOD = 4  # clients that ask as they should, without pause
+GOOD = 4  # number of well-behaved clients, which send requests without pause
 PERCENTILES = (50, 90, 99, 100)
 WORDS = "the a gardener writes of long walks by an old river where birds and boats pass every bright morning".split()
 PATH = "/v1/moderations"
 
 
 def ask(port: int, texts: list[str], timeout: float = 60) -> tuple[int, Any]:
-    """Status and content of a reply."""
+    """Send texts to the server, and return the status and content of the reply."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     with contextlib.closing(connection):
         connection.request("POST", PATH, json.dumps({"input": texts}))
@@ -44,7 +44,7 @@ def ask(port: int, texts: list[str], timeout: float = 60) -> tuple[int, Any]:
 
 
 def good(port: int, number: int, until: float, said: Counter[str], latencies: list[float]) -> None:
-    """Ask for the scores of a new text, again and again; come again after 503."""
+    """Request the scores of new texts repeatedly, and retry after 503."""
     rng = np.random.default_rng(number)
     while time.monotonic() < until:
         text, started, tries = " ".join(rng.choice(WORDS, size=20)), time.perf_counter(), 0
@@ -62,12 +62,12 @@ def good(port: int, number: int, until: float, said: Counter[str], latencies: li
 
 
 def head(port: int, length: int) -> bytes:
-    """Return the head of a request with a body of so many bytes."""
+    """Return the head of a request whose body has the given number of bytes."""
     return f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
 def dribbles(begin: Callable[[int], bytes], drop: bytes) -> Callable[[int], None]:
-    """Return a client that sends a beginning at once, and then a drop every tenth of a second until it is closed."""
+    """Return a client that sends a beginning, and then a few bytes every tenth of a second until it is closed."""
 
     def attack(port: int) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as one:
@@ -80,7 +80,7 @@ def dribbles(begin: Callable[[int], bytes], drop: bytes) -> Callable[[int], None
 
 
 def never_reads(port: int) -> None:
-    """Ask for many replies and read none."""
+    """Send many requests without reading the replies."""
     body = json.dumps({"input": ["a text"] * 1_000}).encode()
     with socket.create_connection(("127.0.0.1", port), timeout=60) as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -90,7 +90,7 @@ def never_reads(port: int) -> None:
 
 
 def sends(content: bytes) -> Callable[[int], None]:
-    """Return a client that sends bytes that are no request, and reads what comes."""
+    """Return a client that sends bytes that are not a request, and reads the reply."""
 
     def attack(port: int) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as one:
@@ -114,7 +114,7 @@ HOSTILE: dict[str, Callable[[int], object]] = {
 
 
 def hostile(attack: Callable[[int], object], port: int, until: float) -> None:
-    """Attack again and again."""
+    """Repeat an attack until the end of the measurement."""
     while time.monotonic() < until:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             attack(port)
@@ -122,11 +122,11 @@ def hostile(attack: Callable[[int], object], port: int, until: float) -> None:
 
 
 def mixed_load(model: str, seconds: float, *settings: str) -> dict[str, Any]:
-    """Return what became of the requests of good clients, and how long they took.
+    """Return the outcomes and latencies of the well-behaved clients' requests.
 
     Args:
         model: Folder of an exported ensemble.
-        seconds: Time for which clients ask.
+        seconds: Duration of the load in seconds.
         settings: Overrides of ``fairlab.serve``.
     """
     command = [sys.executable, "-m", "fairlab.serve", f"model={model}", "port=0", *settings]
@@ -155,7 +155,7 @@ def mixed_load(model: str, seconds: float, *settings: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Load a server and write the figures."""
+    """Load a server, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--seconds", type=float, default=60)

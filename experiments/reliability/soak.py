@@ -1,8 +1,9 @@
-"""End each entry point at drawn moments by SIGKILL, SIGTERM and SIGINT, go on, and compare with a whole run.
+"""Interrupt each entry point at random moments with SIGKILL, SIGTERM and SIGINT, resume it, and compare the results.
 
-``python experiments/reliability/soak.py WORK`` in a checkout; WORK is a folder. It writes ``soak.json`` beside this
-file, moment by moment, from which ``--table`` writes the table in docs/reliability.md. What ``soak.json`` holds
-already is not done again, so that it may be stopped at any time and started again; ``--fresh`` forgets it.
+Run ``python experiments/reliability/soak.py WORK`` in a checkout, with a folder WORK. The results of each moment are
+written to ``soak.json`` next to this file, and ``--table`` writes the table in docs/reliability.md from it. Moments
+that ``soak.json`` already contains are not repeated, so the script can be stopped and restarted at any time;
+``--fresh`` deletes them.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ RESULT = Path(__file__).with_name("soak.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- soak.py: table -->", "<!-- soak.py: end -->"
 OUTCOMES = ("before its record", "in mid-run", "after its end")
-SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")  # in turn
-PATIENCE = 180.0  # seconds in which a run that was told to end must do so
+SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")  # used in turn
+PATIENCE = 180.0  # seconds in which an interrupted run must end
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Case:
-    """An entry point.
+    """Entry point to interrupt.
 
     Attributes:
-        command: that starts it, with ``{folder}`` for where it writes.
-        resume: what is added to the command when the folder holds a run.
-        results: what must come out the same.
-        marker: the file whose presence says that the run began.
-        finished: whether a folder holds all that the command leaves.
+        command: Command that starts the entry point, with ``{folder}`` in place of the output folder.
+        resume: Argument to add to the command if the folder already holds a run.
+        results: Function that returns the results to compare from a folder.
+        marker: File whose presence shows that the run has begun.
+        finished: Function that returns whether a folder has all outputs of the command.
     """
 
     command: list[str]
@@ -56,7 +57,7 @@ class Case:
 
 
 def run(command: list[str], work: Path, log: str = "log.txt") -> subprocess.Popen[bytes]:
-    """Start an entry point in a session of its own, with the signals of a terminal."""
+    """Start an entry point in a separate session, with the signal handlers of a terminal."""
     with (work / log).open("ab") as file:
         return subprocess.Popen(
             [sys.executable, "-m", *command],
@@ -65,36 +66,36 @@ def run(command: list[str], work: Path, log: str = "log.txt") -> subprocess.Pope
             stderr=file,
             start_new_session=True,
             env=environment(),
-            # A shell hands its background jobs an ignored SIGINT, which they would inherit.
+            # A shell starts background jobs with SIGINT ignored, which child processes would inherit.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 
 def environment() -> dict[str, str]:
-    """One thread, and this checkout."""
+    """Return environment variables that use one thread and import fairlab from this checkout."""
     checkout = str(Path(__file__).resolve().parents[2])
     return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": checkout, "HF_HUB_OFFLINE": "1"}
 
 
 def trained(folder: Path) -> Any:
-    """Metrics and weights of a run."""
+    """Return the metrics and the hash of the weights of a run."""
     return json.loads((folder / "metrics.json").read_text()), sha256(folder / "model" / "model.safetensors")
 
 
 def metrics(folder: Path) -> Any:
-    """Metrics of every run below a folder."""
+    """Return the metrics of every run under a folder."""
     return {
         str(path.relative_to(folder)): json.loads(path.read_text()) for path in sorted(folder.rglob("metrics.json"))
     }
 
 
 def files(pattern: str) -> Callable[[Path], Any]:
-    """Hashes of files."""
+    """Return a function that returns the hashes of the matching files in a folder."""
     return lambda folder: {path.name: sha256(path) for path in sorted(folder.glob(pattern))}
 
 
 def prepare(work: Path) -> list[str]:
-    """Return a tiny model, data and an ensemble, unless they are there; the overrides of a small run."""
+    """Create a tiny model, data and an ensemble if they are missing, and return the overrides of a small run."""
     small = [
         "+experiment=ccd_bert", "backbone=bert_base", "backbone.name=bert", "backbone.max_length=32",
         "data.path=groups.jsonl", "benchmark=[cced]", "benchmark.cced.sets=[groups.jsonl]",
@@ -142,7 +143,7 @@ def prepare(work: Path) -> list[str]:
 
 
 def cases(small: list[str]) -> dict[str, Case]:
-    """Return the entry points."""
+    """Return the entry points to interrupt, by name."""
     here = "hydra.run.dir={folder}"
     augment = ["fairlab.augment", "+augmentation=counterfactual_groups", "rewriter=rules", "input=texts.jsonl"]
     return {
@@ -169,40 +170,45 @@ def cases(small: list[str]) -> dict[str, Case]:
 
 
 def soak(name: str, case: Case, work: Path, times: int) -> None:
-    """End one entry point at some moments; each time go on, compare, and note it in ``soak.json``."""
+    """Interrupt one entry point at several moments, resume it, and record each comparison in ``soak.json``."""
     whole = work / f"{name}_whole"
     done = figures().get(name, {})
-    if not renewed(done) or not whole.is_dir():
+    if not names_signals(done) or not whole.is_dir():
         shutil.rmtree(whole, ignore_errors=True)
         started = time.perf_counter()
-        assert run(filled(case.command, whole), work).wait() == 0, work / "log.txt"
+        assert run(fill_folder(case.command, whole), work).wait() == 0, work / "log.txt"
         done = {"seconds": round(time.perf_counter() - started, 1), "moments": []}
         note(name, done)
     expected = case.results(whole)
     assert expected
     for number in range(len(done["moments"]), times):
-        done["moments"].append(ended_and_resumed(name, case, work, number, moment(name, number, times), done, expected))
+        done["moments"].append(end_and_resume(name, case, work, number, moment(name, number, times), done, expected))
         note(name, done)
         print(name, done["moments"][-1], flush=True)
 
 
 def moment(name: str, number: int, times: int) -> float:
-    """Return a share of the run's time, one in each equal part of the run per signal.
+    """Return the fraction of a run's duration after which it is interrupted.
 
-    It depends on its number alone, so that a soak that goes on draws the same.
+    Each signal gets one moment in each equal part of the run. The moment depends only on its number, so a soak that is
+    resumed uses the same moments.
     """
     parts = -(-times // len(SIGNALS))
     return (number // len(SIGNALS) + random.Random(f"{SEED} {name} {number}").random()) / parts
 
 
-def ended_and_resumed(
+def end_and_resume(
     name: str, case: Case, work: Path, number: int, share: float, done: dict[str, Any], expected: Any
 ) -> dict[str, Any]:
-    """Return the outcome of one moment: the run's state, whether it ended as it should, and whether it resumed."""
+    """Interrupt and resume a run at one moment, and return the outcome.
+
+    The outcome is the state of the run at that moment, whether it ended cleanly, and whether it resumed to the same
+    results.
+    """
     folder, log, by = work / f"{name}_{number}", f"{name}_{number}.txt", SIGNALS[number % len(SIGNALS)]
-    shutil.rmtree(folder, ignore_errors=True)  # of a soak that was stopped here
+    shutil.rmtree(folder, ignore_errors=True)  # left by a soak that was stopped at this moment
     (work / log).unlink(missing_ok=True)
-    process = run(filled(case.command, folder), work, log)
+    process = run(fill_folder(case.command, folder), work, log)
     try:
         process.wait(share * done["seconds"])
     except subprocess.TimeoutExpired:
@@ -212,9 +218,9 @@ def ended_and_resumed(
         began = True
     ended = process.returncode == 0 or case.finished(folder)
     where = OUTCOMES[2 if ended else int(began)]
-    # Before the record is there the interpreter may still be importing, and has its own ways.
-    clean = where != OUTCOMES[1] or by == "SIGKILL" or in_a_sentence(process.returncode, work / log)
-    command = filled(case.command, folder)
+    # Before the record exists, the interpreter may still be importing, and may print a traceback.
+    clean = where != OUTCOMES[1] or by == "SIGKILL" or ended_cleanly(process.returncode, work / log)
+    command = fill_folder(case.command, folder)
     if case.resume and (folder / case.marker).exists():
         command.append(case.resume.format(folder=folder))
     code = 0 if ended else run(command, work, log).wait()
@@ -226,9 +232,10 @@ def ended_and_resumed(
 
 
 def end(process: subprocess.Popen[bytes], by: str) -> None:
-    """Send a signal as it is sent: Ctrl-C and a lost machine reach all processes, a scheduler tells the first one.
+    """Send a signal to a run as it would arrive in practice.
 
-    Processes that are left after :data:`PATIENCE` seconds are killed.
+    Ctrl-C and a lost machine reach all processes, while a scheduler signals only the first process. Processes that are
+    left after :data:`PATIENCE` seconds are killed.
     """
     if by == "SIGTERM":
         process.send_signal(signal.SIGTERM)
@@ -249,37 +256,37 @@ def end(process: subprocess.Popen[bytes], by: str) -> None:
     process.wait()
 
 
-def in_a_sentence(code: int, log: Path) -> bool:
-    """Whether a run that was told to end did so by itself, without a traceback.
+def ended_cleanly(code: int, log: Path) -> bool:
+    """Return whether an interrupted run ended by itself, without a traceback.
 
-    Where Ctrl-C came amid code that Python runs from a text, as dataclasses do, the interpreter ends itself by SIGINT
-    when all is done; a shell shows that as 130 too.
+    If Ctrl-C arrives while Python executes code from a string, as dataclasses do, the interpreter finally ends itself
+    with SIGINT, which a shell also reports as 130.
     """
     return code in (1, 130, -signal.SIGINT) and "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
 
 
-def renewed(found: dict[str, Any]) -> bool:
-    """Whether an entry of ``soak.json`` is of this kind; earlier ones knew one signal."""
+def names_signals(found: dict[str, Any]) -> bool:
+    """Return whether an entry of ``soak.json`` names its signals; older entries used only one signal."""
     return bool(found) and all("by" in one for one in found["moments"])
 
 
 def note(name: str, done: dict[str, Any]) -> None:
-    """Write what was found so far."""
+    """Write the results of an entry point to ``soak.json``."""
     write_whole(RESULT, json.dumps(figures() | {name: done}, indent=1) + "\n")
 
 
-def filled(command: list[str], folder: Path) -> list[str]:
-    """Return a command with the folder in its place."""
+def fill_folder(command: list[str], folder: Path) -> list[str]:
+    """Replace ``{folder}`` in a command by a folder."""
     return [part.format(folder=folder) if "{folder}" in part else part for part in command]
 
 
 def figures() -> dict[str, Any]:
-    """Return what was found so far, by entry point."""
+    """Return the results so far, by entry point."""
     return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
 
 
 def table() -> str:
-    """Return the figures as Markdown."""
+    """Return the results as a Markdown table."""
     found = figures()
     header = [
         "entry point",
@@ -313,7 +320,7 @@ def _line(name: str, counts: Counter[str]) -> str:
 
 
 def main() -> None:
-    """Run it, or print its table."""
+    """Run the soak test, or write its table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--times", type=int, default=30, help="moments for each entry point, signals in turn")

@@ -27,11 +27,13 @@ MARK = "another axis"
 def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Note]:
     """Point group benchmarks at held-out groups, and note benchmarks that measure untrained axes.
 
-    Benchmarks of groups and the pairs of likelihoods use groups that the data holds out. If none of their sets covers
-    an axis, they use the best available groups: the file's test split, or else the validation groups.
+    Benchmarks of groups, and :class:`LikelihoodPairs`, also measure the groups that the data holds out. If the data
+    holds out none, a benchmark whose sets do not cover an axis measures the file's test split or, without one, the
+    validation groups.
 
     Args:
-        benchmarks: Benchmarks of a run. The optional ``measured_axes`` of a benchmark lists its axes by subset.
+        benchmarks: Benchmarks of a run. The optional attribute ``measured_axes`` of a benchmark lists its axes by
+            subset.
         data: Training data.
 
     Returns:
@@ -65,7 +67,10 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
 
 
 def axes_of(benchmark: Any) -> Mapping[str, frozenset[str]]:
-    """Return the axes that a benchmark measures, by subset ("" for the whole benchmark); empty for utility."""
+    """Return the axes that a benchmark measures, by subset. A benchmark of utility measures none.
+
+    An empty subset name stands for the whole benchmark.
+    """
     found: Mapping[str, frozenset[str]] = getattr(benchmark, "measured_axes", {})
     return found
 
@@ -84,7 +89,7 @@ def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
 def _measuring_groups(
     benchmarks: Sequence[Benchmark], data: CounterfactualData, axis: str
 ) -> list[OfGroups | LikelihoodPairs]:
-    """Return the benchmarks that should measure groups of the data."""
+    """Return the benchmarks that should measure the data's groups of an axis."""
     return [
         one
         for one in benchmarks
@@ -94,9 +99,9 @@ def _measuring_groups(
 
 
 def held_out_of(data: CounterfactualData, axis: str) -> tuple[list[Group], str]:
-    """Return groups of an axis that were not trained on, and a description of them.
+    """Return groups of an axis that were not used for training, and a description of them.
 
-    They are the groups that the data holds out or, without any, the file's test split or else the validation groups.
+    The groups are those that the data holds out or, without any, the file's test split or else the validation groups.
     """
     if held_out := [group for group in data.held_out if group.axis == axis]:
         return held_out, f"{len(held_out)} held-out"

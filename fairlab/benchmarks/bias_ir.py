@@ -1,8 +1,8 @@
-"""Bias-IR: whether a search by embeddings prefers the male or the female version of a document.
+"""Bias-IR: does embedding-based search prefer the male or the female version of a document?
 
 Source: Krieg et al. 2023, "Grep-BiasIR" (the data; it comes with no metric code); the male ratio per category and its
-mean deviation as in "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 4 and 5.
-The treatment of ties, the intervals, the sign test and the other quantities are this project's.
+mean deviation as in "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 4 and 5. The treatment
+of ties, the intervals, the sign test and the other quantities are defined by this project.
 """
 
 from __future__ import annotations
@@ -53,26 +53,32 @@ CITATION = """\
 
 
 class BiasIR(Benchmark):
-    """Gender of the document closest to a gender-neutral query, by cosine.
+    """Gender of the document that is closest to a gender-neutral query, by cosine.
 
-    Quantity per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
-    relevant female one, with ties counted as one half; ideal 0.5), with the sign test's p-value against a fair coin,
-    also adjusted for all seven categories.
+    Quantity of each category:
 
-    Quantities of the subset ``average``, which needs all seven categories: ``male_ratio`` (over all queries pooled,
-    with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5; ideal 0,
-    but fair coins would give 0.10 on average with so few queries; it cannot detect a preference shared by all
-    categories), ``neutral_first`` (share of queries whose neutral relevant document is the most similar of the three,
-    ties shared; the ideal of 1/3 is chance, without any preference), ``margin`` (mean cosine to the male document minus
-    that to the female document; ideal 0) and ``reciprocal_rank`` (utility: mean over queries and genders of one over
-    the rank of the relevant document among all documents of its gender in the collection, ties at their mean rank;
-    ideal 1). Documents that do not have exactly one gender, 5 of the 702, are excluded.
+    - ``male_ratio``: Proportion of queries whose relevant male document is more similar than the relevant female one;
+      ties count as one half. Ideal: 0.5. The p-value of the sign test against a fair coin is also adjusted for all
+      seven categories.
 
-    Items per category (Q, 4): every query's cosines to its relevant male, female and neutral document, and its
+    Quantities of the subset ``average``, which requires all seven categories:
+
+    - ``male_ratio``: The same proportion over all queries pooled, with the p-value of the sign test.
+    - ``deviation``: Mean over categories of the male ratio's distance from 0.5. Ideal: 0, but with so few queries, fair
+      coins would give 0.10 on average. It cannot detect a preference shared by all categories.
+    - ``neutral_first``: Proportion of queries whose neutral relevant document is the most similar of the three; ties
+      are shared. Ideal: 1/3, which is chance.
+    - ``margin``: Mean cosine to the male document minus mean cosine to the female document. Ideal: 0.
+    - ``reciprocal_rank``: Utility. Mean over queries and genders of the reciprocal rank of the relevant document among
+      all documents of its gender in the collection; ties have their mean rank. Ideal: 1.
+
+    Documents that do not have exactly one gender (5 of the 702) are excluded.
+
+    Items of each category (Q, 4): every query's cosines to its relevant male, female and neutral document, and its
     reciprocal rank, in file order.
 
     Args:
-        document: Part of a document to embed; the title and the text are joined by a space.
+        document: Part of a document to embed: ``document``, or ``title_and_document``, joined by a space.
         items: Queries to measure: ``all``, or ``regular``, which leaves out the 2 queries with non-relevant documents
             of both genders.
         limit: Maximum number of queries per category, spread evenly over its file; None for all.
@@ -155,7 +161,7 @@ class BiasIR(Benchmark):
         self.description = variant(self.description, items, default=[ALL])
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every available category, and the average of all; ``before``: ``items`` of an earlier model."""
+        """Measure every available category and the average. ``before`` holds the ``items`` of an earlier model."""
         not_run: list[NotRun] = []
         categories: dict[str, list[Query]] = {}
         for subset, category in CATEGORIES.items():
@@ -188,9 +194,9 @@ class BiasIR(Benchmark):
         )
 
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
-        """Return cosines (Q, D) of all queries to all documents of each gender; the first Q are relevant, in order.
+        """Return the cosines (Q, D) of all queries to all documents of each gender.
 
-        Cosines of equal documents are equal to the last bit: ties depend on it.
+        Column q is the relevant document of query q. Ties require that equal documents have exactly equal cosines.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]
@@ -208,12 +214,12 @@ class BiasIR(Benchmark):
 
 
 def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
-    """Return cosines (Q, D), one query at a time, because a matrix product rounds equal documents differently."""
+    """Compute cosines (Q, D) for one query at a time, because a matrix product rounds equal documents differently."""
     return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
 
 
 def _margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return each query's male minus female cosine, in [-2, 2]; ideal 0, positive if it prefers the male document."""
+    """Return the male minus the female cosine of each query, in [-2, 2]."""
     return cosines_QG[:, 0] - cosines_QG[:, 1]
 
 
@@ -229,16 +235,17 @@ def neutral_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return, per query, the mean over genders of 1 / rank of the relevant document: (0, 1], ideal 1.
+    """Return the reciprocal rank (Q,) of each query's relevant document, averaged over genders, in (0, 1].
 
-    Shapes: Q queries; per gender cosines (Q, D), in which column q is query q's relevant document; to (Q,).
+    Args:
+        similarities: Cosines (Q, D) for each gender. Column q is the relevant document of query q.
     """
     ranks = [rankdata(-cosines_QD, axis=1).diagonal() for cosines_QD in similarities.values()]
     return (1 / np.stack(ranks)).mean(axis=0)
 
 
 def _quantities(items: Items, complete: bool) -> list[Quantity]:
-    """Return quantities of every category from its items (Q, 4), and over all if the categories are ``complete``."""
+    """Return the quantities of every category from its items (Q, 4) and, if all are available, over all."""
     cosines_QG = {subset: queries_Q4[:, :3] for subset, queries_Q4 in items.items()}
     p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
     adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)
@@ -262,7 +269,7 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
-    """Return the p-value of the queries' preferences against a fair coin, leaving out ties."""
+    """Return the p-value of a sign test of the queries' preferences against a fair coin, without ties."""
     signs = np.sign(_margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
@@ -283,6 +290,6 @@ def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
 
 
 def _share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:
-    """Return a share of queries with its Wilson interval."""
+    """Return the mean of outcomes in [0, 1] over queries, with its Wilson interval."""
     interval = wilson_interval(float(outcomes.sum()), len(outcomes))
     return quantity(mean, outcomes, interval=interval, **of)

@@ -86,19 +86,29 @@ QUANTITIES = {
 
 
 class CCED(OfGroups):
-    """Equality of the attributes' distances to neutral, per set of counterfactual groups.
+    """Differences between the attributes' distances to the neutral version, per set of counterfactual groups.
 
     With three or more attributes, the gap of a group is the mean over all pairs of attributes. The quantities are then
     called ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept``.
 
-    Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
-    ``gap_over_distance`` (their ratio, which does not change if a gap falls because all embeddings collapse). In
-    comparison with an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
-    ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones, which shows whether utility is kept;
-    ideal 1). With two attributes also the change in direction between their means: ``direction_cosine`` (cosine to the
-    earlier direction; 1 if unchanged) and ``direction_length_kept`` (share of the earlier length).
+    Quantities of each set:
 
-    For the arguments and ``own`` see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
+    - ``gap``: Mean CCED gap.
+    - ``distance`` and ``distance_<attribute>``: Mean distance to the neutral version.
+    - ``gap_over_distance``: Ratio of ``gap`` to ``distance``. It does not change if the gap falls only because all
+      embeddings collapse.
+
+    Further quantities in comparison with an earlier measurement:
+
+    - ``gap_kept`` and ``distance_kept``: Gap and distance as a fraction of the earlier means.
+    - ``neutral_cosine``: Mean cosine between the neutral embeddings and the earlier ones, which shows whether utility
+      is kept. Ideal: 1.
+    - ``direction_cosine`` (only with two attributes): Cosine between the direction from one attribute's mean to the
+      other's and the earlier direction; 1 if unchanged.
+    - ``direction_length_kept`` (only with two attributes): Length of that direction as a fraction of the earlier
+      length.
+
+    For the arguments and ``own``, see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
     """
 
     version: ClassVar[int] = 1
@@ -115,7 +125,7 @@ class CCED(OfGroups):
     )
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure every set. ``before`` holds the ``items`` of an earlier measurement."""
         embeddings: dict[str, NDArray[np.floating]] = {}
         now: list[Quantity] = []
         earlier: list[Quantity] = []
@@ -133,7 +143,7 @@ class CCED(OfGroups):
         return outcome(self.description, now, earlier, items=embeddings, not_run=missing)
 
     def texts(self) -> list[ItemTexts]:
-        """Return the versions of every group of the sets that are available."""
+        """Return the versions of every group in the available sets."""
         found = []
         for name, subset, groups in self.available():
             if name in self.own:
@@ -144,23 +154,23 @@ class CCED(OfGroups):
         return found
 
     def scores(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
+        """Return the distances (N, A) to the neutral version, from embeddings (N, 1 + A, D)."""
         return distances(values)
 
 
 def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
+    """Return the distances (N, A) to the neutral version, from embeddings (N, 1 + A, D)."""
     tensor = torch.from_numpy(embeddings).double()
     return distances_to_neutral(tensor[:, 1:], tensor[:, 0]).numpy()
 
 
 def gap_name(attributes: int) -> str:
-    """Return the name of the gap for a number of attributes; with three or more it is a mean over all pairs."""
+    """Return the name of the gap. With three or more attributes, the gap is a mean over all pairs."""
     return "gap" if attributes == 2 else "gap_all_pairs"
 
 
 def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[np.floating]) -> list[Quantity]:
-    """Return the quantities of one set from embeddings (N, 1 + A, D), neutral first."""
+    """Return the quantities of one set from embeddings (N, 1 + A, D), with the neutral version first."""
     distances_NA = distances(embeddings)
     gap = cced_gap(torch.from_numpy(distances_NA)).numpy()
     distance = distances_NA.mean(axis=1)
@@ -174,9 +184,9 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
 
 
 def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """Return how much of an earlier model's gap, distance and neutral embeddings is kept; inputs (N, 1 + A, D).
+    """Return the kept fractions of an earlier model's gap and distance, and the cosine of the neutral embeddings.
 
-    Without equal widths, as for two different models, there is no cosine between embeddings.
+    The embeddings have shape (N, 1 + A, D). If the widths differ, as for two different models, there is no cosine.
     """
     distances_now, distances_before = distances(embeddings), distances(before)
     gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))
@@ -193,10 +203,10 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
 
 
 def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """Return the change in angle and length of the direction between two attributes' means, for (N, 1 + A, D).
+    """Return the change in angle and length of the direction between the means of two attributes.
 
-    Groups are resampled for the intervals. The result is empty for three or more attributes, which have no single
-    direction, and for embeddings of another width.
+    The embeddings have shape (N, 1 + A, D). Intervals resample groups. The result is empty for three or more
+    attributes, which have no single direction, and for embeddings of different width.
     """
     if embeddings.shape != before.shape or embeddings.shape[1] != 3:
         return []

@@ -1,6 +1,6 @@
-"""Utility of a fine-tuned classifier: the standard measures of a labelled task on its development examples.
+"""Utility of a fine-tuned classifier: the standard metrics of a labelled task on its development examples.
 
-Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
+Source: Wang et al. 2019, "GLUE", section 3, and the papers of the other tasks.
 """
 
 from __future__ import annotations
@@ -62,18 +62,22 @@ Array = NDArray[np.float64]
 
 
 class Classification(Benchmark):
-    """Measures of a sequence classifier on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
+    """Metrics of a sequence classifier on a task, such as ``sst2/dev/accuracy`` or ``mnli/dev_matched/accuracy``.
 
-    Quantities, times 100: the task's measures (CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1;
-    STS-B: Pearson's and Spearman's correlation; inference and fact checking: accuracy and macro-F1, with two labels
-    also the F1 of *SUPPORTS*; others: accuracy), and the baseline that gives every example the commonest label:
-    ``majority`` and, for tasks with F1, ``majority_f1`` and ``majority_macro_f1``. Examples are resampled. A classifier
-    with finer labels than the task, such as an MNLI classifier on HANS, is judged by the meaning of its likeliest
-    label.
+    Quantities, times 100:
+
+    - Metrics of the task. CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1; STS-B: Pearson's and
+      Spearman's correlation; inference and fact checking: accuracy and macro-F1, and with two labels also the F1 of
+      *SUPPORTS*; other tasks: accuracy.
+    - ``majority`` and, for tasks with F1, ``majority_f1`` and ``majority_macro_f1``: Baseline that predicts the most
+      frequent label for every example.
+
+    Intervals resample examples. If a classifier has more fine-grained labels than the task, such as an MNLI classifier
+    on HANS, its most likely label is mapped to a label of the task.
 
     Args:
         task: Name of a task, one of :data:`fairlab.data.published.tasks.TASKS`.
-        path: File or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
+        path: File or folder of the task, as for :func:`fairlab.data.published.task_files.read_task`.
         splits: Names of the splits to measure on; None for all but the training split.
         limit: Maximum number of examples per split, spread evenly over it; None for all.
 
@@ -114,11 +118,11 @@ class Classification(Benchmark):
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description of a task's readings; None if the name is not a task."""
+        """Return the description of a task's readings, or None if the name is not a task."""
         return replace(cls.description, name=name, title=TASKS[name].words) if name in TASKS else None
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure on every available development split; ``before`` holds the ``items`` of an earlier model."""
+        """Measure on every available development split. ``before`` holds the ``items`` of an earlier model."""
         found, items, missing = {}, {}, []
         for split in self.splits:
             try:
@@ -156,7 +160,7 @@ def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:
 
 
 def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> NDArray[np.float32]:
-    """Return the index of each example's likeliest label, or its score, (N,)."""
+    """Return the index of each example's most likely label, or its score, (N,)."""
     pairs = [pair for example in examples for pair in example.pairs]
     outputs = classifier.outputs(pairs, progress=task.name)
     if not task.labels:
@@ -169,7 +173,7 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
 
 
 def _quantities(task: Task, items: Items) -> list[Quantity]:
-    """Return the measures of the classifier and of the commonest label, from predictions and labels (N,) by split."""
+    """Return the metrics of the classifier and of the majority baseline, from predictions and labels (N,) by split."""
     found, first = [], task.metrics[0]
     for split in task.dev_splits:
         if f"{split}_labels" not in items:

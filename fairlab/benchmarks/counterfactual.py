@@ -1,7 +1,7 @@
 """Counterfactual generation: does a model write differently about people if only the group in the prompt changes?
 
 Source: Bouchard et al. 2025, "LangFair: A Python Package for Assessing Bias and Fairness in Large Language Model Use
-Cases" (prompts, ROUGE-L and sentiment parity). The same-prompt control is this project's.
+Cases" (prompts, ROUGE-L and sentiment parity). The same-prompt control is defined by this project.
 """
 
 from __future__ import annotations
@@ -65,19 +65,26 @@ class Counterfactual(Benchmark):
     Every prompt is answered ``samples`` times. Because texts also vary between samples, pairs of texts about two groups
     are compared with pairs of texts about one group. The effect of the group is the difference beyond this variation.
 
-    Quantities by category of groups: ``similarity`` (between groups, by the measure ``similarity``; ROUGE-L and BLEU
-    ignore gendered words and the words in which the prompts differ), ``control_similarity`` (between samples of one
-    prompt), ``excess_dissimilarity`` (control minus similarity, ideal 0); ``sentiment_change`` (mean absolute
-    difference of sentiment between groups), ``control_sentiment_change``, ``excess_sentiment_change`` (ideal 0);
-    ``sentiment_parity`` and ``control_sentiment_parity`` (Wasserstein distance of the groups' sentiments, as LangFair's
-    strict parity, and of samples of one group); and by group ``sentiment_difference`` (its mean minus that of the
-    others, ideal 0). ``detectable_...`` is the smallest excess or difference that is detected with 80 % power.
+    Quantities of each category of groups:
 
-    Items by category (T, G * S + 2): sentiment of each text, then similarity and its control.
+    - ``similarity``: Similarity between groups, by the measure ``similarity``. ROUGE-L and BLEU ignore gendered words
+      and the words in which the prompts differ.
+    - ``control_similarity``: Similarity between samples of one prompt.
+    - ``excess_dissimilarity``: Control similarity minus similarity. Ideal: 0.
+    - ``sentiment_change``: Mean absolute difference in sentiment between groups.
+    - ``control_sentiment_change``: Mean absolute difference in sentiment between samples of one prompt.
+    - ``excess_sentiment_change``: Sentiment change minus its control. Ideal: 0.
+    - ``sentiment_parity``: Wasserstein distance between the groups' sentiments, as in LangFair's strict parity.
+    - ``control_sentiment_parity``: Wasserstein distance between the sentiments of samples of one group.
+    - ``sentiment_difference`` (by group): Mean sentiment of the group minus that of the others. Ideal: 0.
+    - ``detectable_...``: Smallest excess or difference that is detected with 80 % power.
+
+    Items of each category (T, G * S + 2), for T templates, G groups and S samples: sentiment of each text, then
+    similarity and its control.
 
     Args:
         scorer: Scorer of sentiment.
-        output: Name of its score; None for the last one.
+        output: Name of the score to use; None for the scorer's last one.
         similarity: Similarity of two texts: ``rouge_l``, ``bleu`` (the smaller of both directions) or ``cosine`` (of
             the embeddings of ``encoder``), as LangFair names them.
         encoder: Encoder of texts for ``cosine``, or its hub name or folder, such as
@@ -90,7 +97,7 @@ class Counterfactual(Benchmark):
         samples: Number of texts of each prompt, at least 2.
         temperature, top_p, max_tokens, seed: Sampling parameters.
         path: Path of LangFair's file; None to use ``FAIRLAB_DATA`` or a download.
-        system: System prompt of every prompt. Readings then have ``@system`` in their names.
+        system: System prompt for all prompts. Readings then have ``@system`` in their names.
         limit: Maximum number of templates per category, spread evenly; None for all.
 
     Raises:
@@ -194,7 +201,7 @@ class Counterfactual(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
-        """Generate all texts, and compare them; ``before`` holds the ``items`` of an earlier measurement."""
+        """Generate all texts, and compare them. ``before`` holds the ``items`` of an earlier measurement."""
         asked, notes = self._prompts() if self.prompts is None else self._own_prompts(self.prompts)
         prompts = [
             TextPrompt(text, sample, chat=True, system=self.system)
@@ -229,7 +236,7 @@ class Counterfactual(Benchmark):
         """Return the prompts by category and group, in the same order for every group of a category.
 
         Raises:
-            FairlabError: The file has another layout, or there is no such category.
+            FairlabError: The file does not have the published layout, or there is no such category.
         """
         path = locate(SOURCE, self.path)
         found: dict[str, dict[str, list[str]]] = {}
@@ -250,7 +257,11 @@ class Counterfactual(Benchmark):
         return kept, []
 
     def _similarities(self, rows: Mapping[str, Sequence[str]], texts: Sequence[str]) -> Array:
-        """Return for each template the mean similarity of texts of two groups, and of samples of one group, (T, 2)."""
+        """Return the mean similarity of each template's texts between groups, and between samples of one group.
+
+        Returns:
+            Similarities (T, 2).
+        """
         hidden = _gendered()
         vectors = self._vectors(texts) if self.similarity == COSINE else None
         found = []
@@ -273,7 +284,7 @@ class Counterfactual(Benchmark):
         return np.array(found)
 
     def _vectors(self, texts: Sequence[str]) -> Array:
-        """Return embeddings of texts with unit length, (N, D)."""
+        """Return unit-length embeddings of texts, (N, D)."""
         if isinstance(self.encoder, str):
             from fairlab.backbones.loading import load_backbone  # imports torch, which would slow down --help
 
@@ -283,7 +294,7 @@ class Counterfactual(Benchmark):
 
 
 def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int, items: Items) -> Iterator[Quantity]:
-    """Yield the quantities of each category, from its items."""
+    """Yield the quantities of each category, computed from its items."""
     for category, names in groups.items():
         values = np.asarray(items[category], dtype=np.float64)
         sentiment = values[:, :-2].reshape(len(values), len(names), samples)
@@ -303,7 +314,7 @@ def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int,
 
 
 def _by_words(words: Sequence[Sequence[str]], similarity: str) -> Array:
-    """Return the similarities (N, N) of lists of words."""
+    """Return the similarities (N, N) between lists of words."""
     measure = rouge_l if similarity == ROUGE_L else symmetric_bleu
     found = np.ones((len(words), len(words)))
     for i, j in combinations(range(len(words)), 2):
@@ -332,7 +343,10 @@ def _excess(category: str, name: str, values: Array, *, headline: bool = False) 
 
 
 def _changes(sentiment: Array) -> tuple[Array, Array]:
-    """Return each template's mean absolute difference between groups and within groups, both (T,), from (T, G, S)."""
+    """Return each template's mean absolute difference between groups and within groups, (T,) each.
+
+    The sentiment has shape (T, G, S).
+    """
     samples, groups = range(sentiment.shape[2]), range(sentiment.shape[1])
     across = [
         np.abs(sentiment[:, g, i] - sentiment[:, h, j])

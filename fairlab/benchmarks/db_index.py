@@ -1,6 +1,6 @@
 """db-index of a dataset: how close its clusters are to abusive language.
 
-It measures data, not a model, but depends on the model that embeds the texts.
+The index measures data, not a model, but depends on the model that embeds the texts.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.3 and table 1, which specifies neither the embedding nor the comparison set.
@@ -38,37 +38,42 @@ Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
 class DBIndexBenchmark(DataBenchmark):
-    """db-index of a dataset.
+    """Similarity of a dataset's clusters to abusive texts (db-index).
 
-    Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``over_entries`` (the
-    same, but every entry of the dataset counts once, regardless of its cluster), ``random_entry`` (the paper's mean
-    over a few random entries, with an interval that spans the possible values of such a mean), ``without_outliers``
-    (the expectation over comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison
-    entries). Subset ``fixed``: ``expectation`` with ``fixed`` clusters. Subsets ``cluster_NN``, in ascending order of
-    the index: ``expectation``. The ideal is 0, no similarity.
+    Quantities of the subset ``all``:
+
+    - ``expectation``: Index over all comparison entries; the headline.
+    - ``over_entries``: The same index, but every entry of the dataset counts once, regardless of its cluster.
+    - ``random_entry``: The paper's mean over a few random comparison entries. Its interval spans the possible values of
+      such a mean.
+    - ``without_outliers``: Expectation over comparison entries within Tukey's fences.
+    - ``spread``: Standard deviation over comparison entries.
+
+    The subset ``fixed`` has the ``expectation`` with ``fixed`` clusters. The subsets ``cluster_NN`` have the
+    ``expectation`` of each cluster, in ascending order. The ideal is 0, which means no similarity.
 
     Intervals resample comparison entries, and target entries within their clusters. If rows name their sources, whole
     sources are resampled instead of target entries. The clusters are held fixed.
 
     Args:
-        vectors: Embedder of the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; the caller passes
-            the embedder to :meth:`measure_data`.
+        vectors: Name of the embedder: a backbone, a run or model folder, or ``spacy:NAME``. The caller passes the
+            embedder itself to :meth:`measure_data`.
         comparison: File of abusive texts to compare with; None for the tweets of Davidson et al. 2017.
         field: Name of the column with the texts in the comparison file.
         category: Name of the column with the categories in the comparison file; None puts all texts in one category.
-        entries: Number of texts of the comparison file to use, drawn with ``seed``; None for all.
+        entries: Number of texts of the comparison file to use, sampled with ``seed``; None for all.
         k: Number of clusters; None chooses it by silhouette.
         fixed: Number of clusters for an additional reading of the expectation, because the chosen number changes with
             the data. The reading is left out if this is None or if the dataset has fewer entries.
-        source: Name of the dataset's column with the entry that a row was derived from, such as an expansion's
-            ``entry``; a row without a value is its own source.
+        source: Name of the dataset's column with the entry that a row was derived from, such as ``entry`` in an
+            expanded dataset. A row without a value is its own source.
         most_clusters: Largest number of clusters tried when ``k`` is None.
-        components: Number of principal components that vectors are reduced to before clustering; None keeps the
+        components: Number of principal components to which vectors are reduced before clustering; None keeps the
             vectors.
-        draw: Unit of the draws of ``random_entry``: one comparison entry for the ``run``, or one per ``cluster``.
+        draw: Way of drawing entries for ``random_entry``: one comparison entry for the ``run``, or one per ``cluster``.
         repeats: Number of draws that ``random_entry`` averages.
-        seed: Seed of samples, starts of the clustering, draws and bootstrap.
-        limit: Maximum number of entries of the dataset, from the first; None for all.
+        seed: Seed for samples, starts of the clustering, draws and bootstrap.
+        limit: Maximum number of entries of the dataset, taken from the start; None for all.
     """
 
     version: ClassVar[int] = 1
@@ -126,7 +131,7 @@ class DBIndexBenchmark(DataBenchmark):
         self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
 
     def check_data(self, dataset: str, field: str) -> None:
-        """Raise if no text can be read."""
+        """Raise an error if no text of the dataset can be read."""
         unread = 0
         for row in islice(dataset_rows(dataset, field), self.limit):
             if isinstance(row, Row):
@@ -138,7 +143,7 @@ class DBIndexBenchmark(DataBenchmark):
         """Measure a dataset.
 
         Args:
-            dataset: File, folder of texts or of an augmentation's output, or dataset of the hub.
+            dataset: File, folder of texts, output folder of an augmentation, or hub dataset.
             field: Name of the column with the dataset's texts.
             embed: Function from texts to vectors (N, D).
             folder: Folder for a temporary file that stores the vectors.
@@ -214,7 +219,7 @@ class DBIndexBenchmark(DataBenchmark):
 
 @dataclass(frozen=True)
 class Read:
-    """Information about a dataset that is collected with its vectors.
+    """Information about a dataset that is collected while it is embedded.
 
     Attributes:
         unread: Number of rows that cannot be read.
@@ -228,15 +233,18 @@ class Read:
 def embedded_texts(
     dataset: str, field: str, embed: Embed, file: Path, source: str = "entry", limit: int | None = None
 ) -> tuple[NDArray[np.floating], Read]:
-    """Return the vectors (n, D) of a dataset's texts as a memory map of ``file``, and information about the dataset.
+    """Embed a dataset's texts, and store the vectors in a memory-mapped file.
 
     Args:
         dataset: Dataset, as in :meth:`DBIndexBenchmark.measure_data`.
-        field: Name of the text column, as in that method.
-        embed: Function from texts to vectors, as in that method.
+        field: Name of the column with the texts.
+        embed: Function from texts to vectors.
         file: File to write.
         source: Name of the column with the entry that a row was derived from.
         limit: Maximum number of rows to read; None reads all.
+
+    Returns:
+        Vectors (n, D) as a memory map of ``file``, and information about the dataset.
 
     Raises:
         FairlabError: No text can be read.
@@ -275,7 +283,7 @@ def _without_text(dataset: str, field: str, unread: int) -> FairlabError:
 
 
 def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return each category's per cent of the comparison set and of the entries nearest to each cluster, (K,).
+    """Return the percentage of each category in the comparison set, and among the entries nearest to each cluster.
 
     Args:
         cosines: Mean cosine of each comparison entry to each cluster, (m, K).
@@ -292,7 +300,7 @@ def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) 
 
 
 def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.Clusters) -> list[str]:
-    """Return remarks on the numbers, as sentences."""
+    """Return remarks on the results, as sentences."""
     n, m = len(index.labels), len(index.cosines)
     low, high = percentile_interval(index.of_entries)
     texts = [

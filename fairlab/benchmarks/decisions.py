@@ -1,7 +1,7 @@
 """Decisions: does a model grant more requests to some people than to others, all else being equal?
 
 Source: The design follows Tamkin et al. 2023, "Evaluating and Mitigating Discrimination in Language Model Decisions"
-(DiscrimEval); the templates are this project's.
+(DiscrimEval); the templates are from this project.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ASKED = "{text}\nAnswer with yes or no.\nAnswer:"
 
 @dataclass(frozen=True)
 class Decisions:
-    """Templates of decisions with the groups of each axis; ``people`` describes a person by age, race and gender."""
+    """Templates of decisions, with the groups of each axis. ``people`` describes a person by age, race and gender."""
 
     templates: list[str]
     people: str
@@ -51,15 +51,19 @@ class Decisions:
 class DecisionGaps(Benchmark):
     """Log-odds of yes against no in decisions about a person whose age, race and gender vary.
 
-    Every template is asked about every combination, and answered by the likelihoods of ``yes`` and ``no``. Quantities:
-    by group, such as ``gender_woman``, ``log_odds_difference`` (mean log-odds of yes minus that of the other groups of
-    the axis, with the same templates and other attributes; ideal 0) with the smallest detectable difference; over
-    ``all``, ``yes`` (% of questions for which yes is likelier). Intervals resample templates.
+    Every template is filled with every combination of age, race and gender, and answered by the likelihoods of ``yes``
+    and ``no``. Quantities:
 
-    Items ``decisions`` (T, A * R * G): log-odds of every combination of age, race and gender.
+    - ``log_odds_difference`` (by group, such as ``gender_woman``): Mean log-odds of yes minus that of the other groups
+      of the axis, with the same templates and other attributes. Ideal: 0. ``detectable_log_odds_difference`` is the
+      smallest detectable difference.
+    - ``yes`` (over ``all``): Percentage of questions for which yes is more likely than no.
+
+    Intervals resample templates. Items ``decisions`` (T, A * R * G): log-odds of every combination of A ages, R races
+    and G genders, for T templates.
 
     Args:
-        path: File of templates in the form of the one that comes with fairlab; None for that file.
+        path: File of templates, with the layout of fairlab's own file; None for fairlab's own file.
         system: Text before every question, such as a request for fairness. Readings then have ``@system`` in their
             names.
         limit: Maximum number of templates, spread evenly; None for all.
@@ -97,7 +101,7 @@ class DecisionGaps(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
-        """Ask all questions; ``before`` holds the ``items`` of an earlier measurement."""
+        """Ask all questions. ``before`` holds the ``items`` of an earlier measurement."""
         asked = self._asked()
         start = preface(self.system)
         questions = [start + ASKED.format(text=text) for some in asked.templates for text in people_of(some, asked)]
@@ -108,7 +112,7 @@ class DecisionGaps(Benchmark):
         return outcome(self.description, quantities, earlier, items={"decisions": odds})
 
     def texts(self) -> list[ItemTexts]:
-        """Return every template with the people that it is filled with."""
+        """Return every template, with the combinations of age, race and gender as names of its values."""
         asked = self._asked()
         people = [" ".join(map(str, some)) for some in product(*asked.groups.values())]
         ids = [f"decision {k + 1}" for k in range(len(asked.templates))]
@@ -120,7 +124,7 @@ class DecisionGaps(Benchmark):
 
 
 def read_decisions(path: Path) -> Decisions:
-    """Return the templates of a file.
+    """Read the templates of a file.
 
     Raises:
         FairlabError: The file cannot be read, or a part is missing.

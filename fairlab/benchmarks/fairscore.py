@@ -1,4 +1,4 @@
-"""Fairscore of a classifier on a labelled task: predictions that change when people change.
+"""Fairscore of a classifier on a labelled task: predictions that change when people in the text are changed.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2, equation 1 and table 5.
 """
@@ -34,23 +34,28 @@ _percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 
 
 class Fairscore(Benchmark):
-    """Share of development examples whose label from a sequence classifier changes in their perturbed versions.
+    """Percentage of development examples whose label from a sequence classifier changes when people are perturbed.
 
-    Quantities, in per cent of the examples that really changed: ``fairscore`` (differing labels; lower is fairer),
-    ``both_correct`` and ``neither_correct``; and ``perturbed``, the share of changed examples among all, as in table
-    13. They are given for all of them and per axis: ``rte_fairscore/dev/fairscore``,
-    ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled, with all their copies.
+    Quantities, in per cent of the changed examples:
+
+    - ``fairscore``: Examples whose labels before and after perturbation differ. Lower is fairer.
+    - ``both_correct`` and ``neither_correct``: Examples labelled correctly, or wrongly, both before and after.
+    - ``perturbed``: Changed examples in per cent of all examples, as in table 13.
+
+    They are reported over all axes and per axis: ``rte_fairscore/dev/fairscore``,
+    ``rte_fairscore/dev_gender/fairscore`` and so on. Intervals resample examples with all their copies.
 
     Args:
         task: Name of a task with labels, one of :data:`fairlab.data.published.tasks.TASKS`.
-        axes: Axes to perturb, as :class:`fairlab.augmentation.perturbation.Perturbation` takes them.
-        sampling: Sampling of words and targets, as :class:`fairlab.augmentation.perturbation.Perturbation` takes it.
-        path: File or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
-        copies: ``one`` perturbed copy of an example, whose axis is drawn with the word, as in the paper; or ``axis``,
-            one copy for every axis with a word in the example, which gives several times more copies for rarer axes.
-        perturbed: Output of ``fairlab.augment``, made with any rewriter, by split. It contains one copy of each
-            example. Other splits are rewritten by rules; with None, all splits are.
-        limit: Maximum number of examples of each split that is rewritten here, spread evenly over it; None for all.
+        axes: Axes to perturb, as for :class:`fairlab.augmentation.perturbation.Perturbation`.
+        sampling: Sampling of words and targets, as for :class:`fairlab.augmentation.perturbation.Perturbation`.
+        path: File or folder of the task, as for :func:`fairlab.data.published.task_files.read_task`.
+        copies: Perturbed copies of an example: ``one``, whose axis is sampled with the word, as in the paper; or
+            ``axis``, one copy for every axis with a word in the example, which gives several times more copies for
+            rarer axes.
+        perturbed: Output folder of ``fairlab.augment`` for each split, made with any rewriter, with one copy of each
+            example. Splits without a folder are rewritten by rules.
+        limit: Maximum number of examples of each split that is rewritten by rules, spread evenly over it; None for all.
 
     Raises:
         FairlabError: The task has scores instead of labels, or a value is invalid.
@@ -117,14 +122,14 @@ class Fairscore(Benchmark):
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description of readings of ``TASK_fairscore``; None for other names."""
+        """Return the description of the readings of ``TASK_fairscore``, or None for other names."""
         task = name.removesuffix("_fairscore")
         if task not in TASKS or task == name:
             return None
         return replace(cls.description, name=name, title=TASKS[task].words)
 
     def pairs(self, split: str) -> tuple[list[Example], list[PerturbedExamples]]:
-        """Return the examples of a split and their perturbed copies, made once."""
+        """Return the examples of a split and their perturbed copies, which are cached."""
         if split not in self.made:
             examples = read_task(self.task.name, split, self.path)
             if split in self.perturbed:
@@ -136,7 +141,7 @@ class Fairscore(Benchmark):
         return self.made[split]
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure on every available development split; ``before`` holds the ``items`` of an earlier model."""
+        """Measure on every available development split. ``before`` holds the ``items`` of an earlier model."""
         several = self.task.labels and not self.task.options
         classifier = Classifier(backbone, self.task.labels if several else SCORE)
         items: dict[str, NDArray[np.floating]] = {}
@@ -180,14 +185,14 @@ class Fairscore(Benchmark):
 
 
 def said(split: str, made: PerturbedExamples) -> str:
-    """Describe in a sentence the examples that a fairscore is computed on."""
+    """Return a sentence with the numbers of changed and of all examples of a split, and their hash."""
     counts = ", ".join(f"{count} {name}" for name, count in sorted(made.counts.items()) if name != "examples")
     sha256 = examples_digest(made.examples)[:16]
     return f"{len(made.changed)} of {len(made.examples)} examples of {split} changed ({counts}); SHA-256 {sha256}..."
 
 
 def one_sided(predicted: NDArray[np.floating]) -> str:
-    """Return a warning if nearly all predictions (N,) are the same label, else an empty text."""
+    """Return a warning if nearly all predictions (N,) are the same label, otherwise an empty string."""
     share = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
     if share < ONE_SIDED:
         return ""
@@ -195,7 +200,7 @@ def one_sided(predicted: NDArray[np.floating]) -> str:
 
 
 def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity]:
-    """Return the shares over all changed copies of each split, and over the changed copies of each axis.
+    """Return the percentages over all changed copies of each split, and over the changed copies of each axis.
 
     Args:
         items: For each split, the predictions and labels of the changed copies, and for every copy of every example the
@@ -239,16 +244,16 @@ def _share(
     *,
     headline: bool,
 ) -> Quantity:
-    """Return a share of the chosen copies, with examples resampled.
+    """Return a percentage of the chosen copies, with an interval that resamples examples.
 
     Args:
         name: Name of the quantity.
-        share: Statistic of predictions before, after, and labels.
+        share: Statistic computed from the predictions before and after, and the labels.
         subset: Part of the benchmark.
-        samples: Predictions before, after, and labels, of every changed copy.
+        samples: Predictions before and after, and label, of every changed copy.
         changed_CN: Mask of the copies that changed, for C copies of N examples.
         chosen_CN: Mask of the copies that count, a subset of the changed ones.
-        headline: Whether the fairscore is the benchmark's headline here.
+        headline: Whether the fairscore of this subset is the benchmark's headline.
     """
     holds_CN = np.zeros(changed_CN.shape)
     holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=-1)

@@ -22,7 +22,7 @@ HOW = "see docs/extending.md for an example"
 
 @cache
 def find_description(benchmark: str) -> Description | None:
-    """Return the description of fairlab's own readings.
+    """Return the description of the readings of one of fairlab's own benchmarks.
 
     Args:
         benchmark: Name of the benchmark in the keys of the readings, with or without a protocol.
@@ -36,22 +36,22 @@ def find_description(benchmark: str) -> Description | None:
 
 @cache
 def find_class(benchmark: str) -> type[Any] | None:
-    """Return fairlab's own class that measures a benchmark; None if there is no such class."""
+    """Return fairlab's own class that measures a benchmark, or None if there is no such class."""
     name = benchmark.partition("@")[0]
     return next((one for one in own_parts(name) if isinstance(one, type) and _describe(one, name) is not None), None)
 
 
 def is_own(benchmark: Any) -> bool:
-    """Check whether a benchmark is fairlab's own, rather than from outside the package."""
+    """Return whether a benchmark is fairlab's own, and not from outside the package."""
     return type(benchmark).__module__.startswith(f"{benchmarks.__name__}.")
 
 
 def refuse_undescribed(benchmark: Any) -> None:
-    """Raise unless a benchmark describes itself, under a unique name.
+    """Check that a benchmark from outside the package describes itself and has a unique name.
 
     Raises:
         FairlabError: The benchmark lacks a description, a version or a way to measure, or has the name of one of
-            fairlab's own.
+            fairlab's own benchmarks.
     """
     if is_own(benchmark):
         return
@@ -100,7 +100,7 @@ def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
     """Yield fairlab's benchmark classes, and the descriptions of readings without a class.
 
     Args:
-        first: Name of the module to search first, or an empty text.
+        first: Name of the module to search first; empty for no preference.
     """
     for module in _modules(first):
         for value in vars(module).values():

@@ -1,4 +1,4 @@
-"""Generated texts of a run, stored by phase and benchmark, so that runs can resume and scores be recomputed."""
+"""Storage of a run's generated texts by model and benchmark, so that runs can resume and scores can be recomputed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: 
 def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
     """Return notes on texts that failed, and on texts in a language that the scorers do not read.
 
-    A text of at least eight words counts as not English if none of them is among the commonest English words.
+    A text of at least eight words counts as not English if it contains none of the most common English words.
 
     Args:
         name: Name of the benchmark.
@@ -123,7 +123,7 @@ def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
 
 @contextmanager
 def _appending(file: Path) -> Iterator[Any]:
-    """Open a file of texts for appending, after ending a line that a killed run left unfinished."""
+    """Open a file of texts for appending. If a killed run left its last line unfinished, end that line first."""
     file.parent.mkdir(parents=True, exist_ok=True)
     whole = not file.exists() or not file.stat().st_size or _last_byte(file) == b"\n"
     with file.open("a", encoding="utf-8") as out:

@@ -43,12 +43,12 @@ class TextRater(Protocol):
 
 
 def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
-    """Return one score per text, (N,); an empty text scores 0.
+    """Return one score per text, (N,). An empty text scores 0.
 
     Args:
         rater: Scorer of texts.
-        output: Name of the score; None for the last one.
-        texts: N texts.
+        output: Name of the score to use; None for the scorer's last one.
+        texts: Texts to score; their number is N.
 
     Raises:
         FairlabError: The scorer has no such score.
@@ -60,7 +60,10 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
 
 
 def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
-    """Return one score per text, (N,), or nan without a judgement; arguments and errors are those of :func:`rate`."""
+    """Return one score per text, (N,), with nan where the scorer gives none.
+
+    The arguments and errors are the same as for :func:`rate`.
+    """
     names = tuple(rater.outputs)
     if output is not None and output not in names:
         raise FairlabError(f"the scorer returns {', '.join(names)}, but not '{output}'; name one of them")
@@ -90,7 +93,7 @@ def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = Fals
 def paired_differences(
     values: NDArray[np.floating], groups: Sequence[str], axis: str, name: str, *, percent: bool = False
 ) -> Iterator[Quantity]:
-    """Yield, for each group, the mean difference of its scores from the other groups' scores on the same prompts.
+    """Yield, for each group, the mean difference between its scores and the other groups' on the same prompts.
 
     With two groups, the second is left out, because its difference is the first one's with the opposite sign.
 
@@ -100,8 +103,8 @@ def paired_differences(
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
         name: Name of the quantity; ``detectable_NAME`` is the smallest difference that is detected with 80 % power,
             which is left out if no score differs.
-        percent: Whether scores are percentages. If no score differs, the interval extends to the largest share that
-            this number of prompts may have missed.
+        percent: Whether scores are percentages. If no score differs, the interval extends on both sides to Wilson's
+            upper bound for zero differing prompts.
     """
     for place, group in enumerate(groups[:1] if len(groups) == 2 else groups):
         others = np.delete(values, place, axis=1).mean(axis=1)
@@ -160,7 +163,7 @@ def unpaired_differences(
 
 
 def newcombe_interval(own: float, own_n: int, other: float, other_n: int) -> tuple[float, float]:
-    """Return the 95 % interval of the difference of two percentages of ``own_n`` and ``other_n`` units.
+    """Return the 95 % interval of the difference between two percentages, of ``own_n`` and ``other_n`` units.
 
     Source: Newcombe 1998, "Interval Estimation for the Difference Between Independent Proportions", method 10.
 
@@ -190,5 +193,5 @@ def fixed(subset: str, name: str, value: float, n: int) -> Quantity:
 
 
 def slugs(names: Sequence[str]) -> Mapping[str, str]:
-    """Return names in the form used in reading keys: lower case with underscores."""
+    """Map names to the form used in the keys of readings: lower case with underscores."""
     return {one: "_".join("".join(c if c.isalnum() else " " for c in one.casefold()).split()) for one in names}

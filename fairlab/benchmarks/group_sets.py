@@ -24,12 +24,12 @@ class OfGroups(Benchmark):
         sets: Names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, from which the split ``test`` is used, or all groups if there are no splits.
             Do not use sets that you train on.
-        test: For a set without splits, number or fraction below 1 of groups to measure on: the same groups that
-            ``data.test`` holds out in training; None for all.
+        test: Number of groups, or their fraction if below 1, to measure on in a set without splits. They are the groups
+            that ``data.test`` holds out in training. None for all.
         limit: Maximum number of groups per set, spread evenly over it; None for all.
 
     Attributes:
-        own: Additional sets, groups by name.
+        own: Groups of additional sets, by the name of the set.
 
     Raises:
         FairlabError: Two sets have the same name in results.
@@ -48,7 +48,7 @@ class OfGroups(Benchmark):
         return {subset: frozenset(group.axis for group in groups) for _, subset, groups in self.available()}
 
     def available(self, missing: list[NotRun] | None = None) -> Iterator[tuple[str, str, list[Group]]]:
-        """Yield the set, its name in results and its groups, for every set that is available.
+        """Yield the name or file, the name in results and the groups of every set that is available.
 
         Args:
             missing: List that receives the sets that are not available; with None, they are ignored.
@@ -64,14 +64,14 @@ class OfGroups(Benchmark):
 
 
 def set_name(name: str) -> str:
-    """Return the subset name of a set in readings; for a file, this is its stem in lower case with underscores."""
+    """Return the name of a set in readings. A file is named by its stem in lower case with underscores."""
     return (
         name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
     )
 
 
 def refuse_same_names(sets: Sequence[str]) -> None:
-    """Raise if two sets would have the same name in results.
+    """Check that all sets have different names in results.
 
     Raises:
         FairlabError: Two sets have the same name in results.
@@ -81,7 +81,7 @@ def refuse_same_names(sets: Sequence[str]) -> None:
 
 
 def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
-    """Return the groups of a set; for a file without splits, the groups that ``data.test=held_out`` holds out.
+    """Return the test groups of a set or, for a file without splits, the groups that ``data.test=held_out`` holds out.
 
     Raises:
         DataUnavailable: The set is not available.

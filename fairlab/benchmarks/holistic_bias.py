@@ -1,4 +1,4 @@
-"""HolisticBias: whether sentences about one group of people are likelier than the same sentences about another.
+"""HolisticBias: are sentences about one group of people more likely than the same sentences about another?
 
 Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
 Dataset" (likelihood bias, by the perplexity of causal LMs); Qian et al. 2022, "Perturbation Augmentation for Fairer
@@ -54,18 +54,22 @@ T = TypeVar("T")
 
 
 class HolisticBias(Benchmark):
-    """Share of pairs of descriptors whose sentences differ in likelihood, per axis.
+    """Percentage of pairs of descriptors whose sentences differ in likelihood, per axis.
 
     The sample of a descriptor and a template contains one sentence for each of the 32 nouns (30 in version 1.0). For
-    every two descriptors of an axis, per template, the samples are compared by a two-sided Mann-Whitney U test, not
-    corrected for the number of tests.
+    each template, the samples of every two descriptors of an axis are compared by a two-sided Mann-Whitney U test,
+    which is not corrected for the number of tests.
 
-    Quantity per axis: ``significant_pairs`` (percent of tests, pairs times templates, with p < 0.05; ideal 0); the
-    headline is its plain mean over the axes, subset ``average`` (our definition; only if every requested axis is in the
-    data). Unrelated samples of one distribution would give 5. Here both samples contain the same nouns, which gives
-    less: 0 if a descriptor makes no difference at all. Intervals resample descriptors (the weight of a pair is the
-    product of the draws of its two descriptors, and a descriptor is never paired with itself); templates and nouns are
-    fixed.
+    Quantity of each axis:
+
+    - ``significant_pairs``: Percentage of tests (pairs times templates) with p < 0.05. Ideal: 0. The headline is the
+      plain mean over the axes, subset ``average`` (our definition), which is measured only if every requested axis is
+      in the data.
+
+    Unrelated samples of one distribution would give 5. In this benchmark, both samples contain the same nouns, which
+    gives less: 0 if a descriptor makes no difference at all. Intervals resample descriptors: the weight of a pair is
+    the product of the draws of its two descriptors, and a descriptor is never paired with itself. Templates and nouns
+    are fixed.
 
     Only descriptors that can be combined with every noun are used, as in the official code. Likelihoods of long
     descriptors and rare words are low regardless of a model's view of people: small BERTs with random weights reached
@@ -76,20 +80,20 @@ class HolisticBias(Benchmark):
     perplexity. Models measured by different scores are not compared.
 
     Args:
-        version: Version of the data, ``1.0`` or ``1.1``; 1.0 is never downloaded, so put its files in
+        version: Version of the data, ``1.0`` or ``1.1``. Version 1.0 is never downloaded, so put its files in
             ``FAIRLAB_DATA/holistic_bias/v1.0``.
         axes: Names of the axes to measure, such as ``ability``; None for all 13.
-        templates: Number of templates to draw from the 26; None for all.
-        sentences: Maximum number of sentences over all axes. It determines the number of descriptors drawn per axis,
+        templates: Number of templates to sample from the 26; None for all.
+        sentences: Maximum number of sentences over all axes. It determines the number of descriptors sampled per axis,
             which is the same for each axis that has enough; all nouns are always used. None for all. The official small
-            set instead draws 100 descriptors over all axes.
+            set instead samples 100 descriptors over all axes.
         score: Likelihood to compare. ``pseudo_log_likelihood``: sum over a sentence's tokens of log p(token | sentence
-            with it masked). ``perplexity``: exp(-log-likelihood per token), for a masked LM from the
-            pseudo-log-likelihood. None for the published score for the kind of model: the first for a masked LM, the
-            second for a causal one.
-        limit: Maximum number of descriptors per axis, spread evenly over the drawn ones; None for all.
-        seed: Seed of the draws. The descriptors of an axis do not depend on the other axes, and a larger draw contains
-            the smaller ones.
+            with the token masked). ``perplexity``: exp(-log-likelihood per token), for a masked LM from the
+            pseudo-log-likelihood. None for the published score: ``pseudo_log_likelihood`` for a masked LM,
+            ``perplexity`` for a causal LM.
+        limit: Maximum number of descriptors per axis, spread evenly over the sampled ones; None for all.
+        seed: Random seed. The sampled descriptors of an axis do not depend on the other axes, and a larger sample
+            contains the smaller ones.
 
     Raises:
         FairlabError: The version, an axis or the score is unknown, or a number is not positive.
@@ -148,7 +152,7 @@ class HolisticBias(Benchmark):
         self.description = variant(self.description, protocol, default=("",))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every axis; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure every axis. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
         score = self._score(scorer)
         data = read_holistic_bias(locate_holistic_bias(self.data_version))
@@ -186,7 +190,7 @@ class HolisticBias(Benchmark):
     def _descriptors(
         self, axis: str, descriptors: Mapping[str, Sequence[NounPhrase]], templates: Sequence[Template]
     ) -> list[Sequence[NounPhrase]]:
-        """Return the phrases for each drawn descriptor."""
+        """Return the phrases of each sampled descriptor."""
         every = list(descriptors.values())
         if self.sentences is None:
             return every
@@ -234,7 +238,10 @@ class HolisticBias(Benchmark):
 
 
 def drawn_descriptors(things: Sequence[T], count: int | None, seed: Sequence[int]) -> list[T]:
-    """Draw ``count`` things at random, or take all, keeping their order; a larger draw contains the smaller ones."""
+    """Sample ``count`` descriptors or templates, and keep their order. With None, return all.
+
+    With the same seed, a larger sample contains the smaller ones.
+    """
     if count is None:
         return list(things)
     chosen = np.random.default_rng(seed).permutation(len(things))[:count]
@@ -242,11 +249,11 @@ def drawn_descriptors(things: Sequence[T], count: int | None, seed: Sequence[int
 
 
 def significances(scores_DTN: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the share of templates, (D, D), for which two descriptors differ by Mann-Whitney U (two-sided p < 0.05).
+    """Return the proportion of templates for which every two descriptors differ significantly, (D, D).
 
-    The result is symmetric with a diagonal of 0. The test is scipy's default, which uses the normal approximation for
-    samples above 8, corrected for ties and continuity. Samples in which all values are equal have no p-value and count
-    as not different.
+    The result is symmetric with a diagonal of 0. The test is the two-sided Mann-Whitney U test (p < 0.05) with scipy's
+    defaults, which uses the normal approximation for samples above 8, corrected for ties and continuity. Samples in
+    which all values are equal have no p-value and count as not different.
     """
     count, templates = scores_DTN.shape[:2]
     first, second = np.triu_indices(count, 1)
@@ -261,12 +268,15 @@ def significances(scores_DTN: NDArray[np.floating]) -> NDArray[np.float64]:
 def percent_of_pairs(
     positions: NDArray[np.floating], axis: int = -1, *, significance_DD: NDArray[np.float64]
 ) -> NDArray[np.floating]:
-    """Return the percent of significant tests over pairs of different drawn descriptors; nan if all draws are the same.
+    """Return the percentage of significant tests over pairs of different descriptors in a bootstrap sample.
 
     Args:
         positions: Positions of the drawn descriptors, with repetition, (..., D).
         axis: Array axis of the descriptors, always the last one.
-        significance_DD: Share of significant tests for every two descriptors; see :func:`significances`.
+        significance_DD: Proportion of significant tests for every two descriptors; see :func:`significances`.
+
+    Returns:
+        Percentage, or nan if all drawn descriptors are the same.
     """
     weights = (positions[..., None] == np.arange(len(significance_DD))).sum(axis=axis - 1).astype(np.float64)
     found = ((weights @ significance_DD) * weights).sum(axis=axis)
@@ -276,7 +286,7 @@ def percent_of_pairs(
 
 
 def _quantities(scores: Items, complete: bool) -> list[Quantity]:
-    """Return quantities of every axis from its scores (D, T, N), and their mean if the axes are ``complete``."""
+    """Return the quantities of every axis from its scores (D, T, N), and their mean if the axes are ``complete``."""
     found = [of_axis(axis, scores_DTN) for axis, scores_DTN in scores.items()]
     if not complete:
         return found
@@ -287,7 +297,7 @@ def _quantities(scores: Items, complete: bool) -> list[Quantity]:
 
 
 def of_axis(axis: str, scores_DTN: NDArray[np.floating]) -> Quantity:
-    """Return the quantity of one axis; its draws are independent of those for other axes."""
+    """Return the quantity of one axis. Its bootstrap draws are independent of those for other axes."""
     count, templates = scores_DTN.shape[:2]
     statistic = partial(percent_of_pairs, significance_DD=significances(scores_DTN))
     positions = np.arange(count, dtype=np.float64)

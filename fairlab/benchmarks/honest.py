@@ -41,19 +41,24 @@ CITATION = """\
 
 
 class HONEST(Benchmark):
-    """Share of completions with a word of HurtLex, by set and group.
+    """Percentage of completions that contain a word of HurtLex, by set and group.
 
-    HurtLex is not shipped: ``hurtlex`` names its file. The authors look up the single words that a masked model
-    prefers. Here the first five words of a sampled completion are looked up, so values differ from the paper's.
+    HurtLex is not part of fairlab, so ``hurtlex`` must name its file. The authors look up the single words that a
+    masked model prefers. This benchmark looks up the first five words of a sampled completion, so its values differ
+    from the paper's.
 
-    Quantities by group (``binary_female``): ``hurtful`` (% of completions with a listed word) and
-    ``hurtful_difference`` (that percentage minus the one of the set's other groups, ideal 0), with the smallest
-    detectable difference. Intervals resample templates by identity. Items by set (N, S): 1 for each hurtful completion.
+    Quantities of each group (``binary_female``):
+
+    - ``hurtful``: Percentage of completions with a listed word.
+    - ``hurtful_difference``: This percentage minus that of the set's other groups, with the smallest detectable
+      difference. Ideal: 0.
+
+    Intervals resample templates by identity. Items of each set (N, S): 1 for each hurtful completion.
 
     Args:
-        hurtlex: Path of a file of HurtLex (``hurtlex_EN.tsv``), a table with the columns lemma and level.
+        hurtlex: Path of a HurtLex file (``hurtlex_EN.tsv``), a table with the columns ``lemma`` and ``level``.
         sets: Sets of templates: ``binary``, ``queer_nonqueer``; None for both.
-        level: Level of words that count: only ``conservative`` words, or all.
+        level: Level of the words to look up: ``conservative``, or ``all``.
         samples: Number of completions of each template.
         temperature, top_p, max_tokens, seed: Sampling parameters.
         limit: Maximum number of templates per group, spread evenly; None for all.
@@ -112,7 +117,7 @@ class HONEST(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
-        """Complete all templates, and look up the words; ``before`` holds the ``items`` of an earlier measurement."""
+        """Complete all templates, and look up the words. ``before`` holds the ``items`` of an earlier measurement."""
         if self.hurtlex is None:
             raise DataUnavailable("HurtLex is not shipped; give honest.hurtlex=PATH of its hurtlex_EN.tsv")
         listed = read_hurtlex(Path(self.hurtlex), self.level)
@@ -130,7 +135,7 @@ class HONEST(Benchmark):
         return outcome(self.description, measured(items), earlier, items=items, notes=notes_on(self.name, written))
 
     def _templates(self, name: str) -> list[tuple[str, str, str]]:
-        """Return group, identity and prompt of each template."""
+        """Return the group, the identity and the prompt of each template."""
         path = locate(f"honest/{name}/en_template.tsv")
         found = []
         columns = ("template_masked", "category", "identity")
@@ -141,10 +146,10 @@ class HONEST(Benchmark):
 
 
 def read_hurtlex(path: Path, level: str) -> frozenset[str]:
-    """Return the single words of a file of HurtLex.
+    """Read the words of a level from a HurtLex file.
 
     Raises:
-        FairlabError: The file has no columns lemma and level, or no word.
+        FairlabError: The file has no columns ``lemma`` and ``level``, or no word.
     """
     found = set()
     remedy = "take HurtLex's hurtlex_EN.tsv"
@@ -157,7 +162,7 @@ def read_hurtlex(path: Path, level: str) -> frozenset[str]:
 
 
 def honest_quantities(asked: Mapping[str, Sequence[tuple[str, str, str]]], items: Items) -> Iterator[Quantity]:
-    """Yield the quantities of each group of each set, from their items."""
+    """Yield the quantities of each group in each set, computed from the items."""
     for name, templates in asked.items():
         values = 100 * np.asarray(items[name], dtype=np.float64).mean(axis=1)
         groups, clusters = [one[0] for one in templates], [f"{one[0]} {one[1]}" for one in templates]

@@ -17,11 +17,15 @@ FEW = 100  # maximum number of values of a list that may be paths
 
 
 def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Return a file of a model or dataset that changed, or None if all files with both hashes are the same.
+    """Return the name of a file of a model or dataset that has changed.
 
     Args:
         kept: Facts in a record: ``sha256`` and, for a model, ``files`` by name.
         now: Current values of the same facts.
+
+    Returns:
+        Name of the file. It is empty if the content itself (``sha256``) has changed, and None if nothing has changed or
+        the record lacks hashes of the files.
     """
     if kept["sha256"] != now["sha256"]:
         return ""
@@ -37,7 +41,7 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
 
     Args:
         benchmark: Benchmark, whose settings may name files.
-        read: Files that it read through fairlab's readers.
+        read: Files that the benchmark read with fairlab's readers, by name.
         config: Configuration of the benchmark.
     """
     named = {portable_name(place): place for place in (*files_in_settings(vars(benchmark)), *files_in_settings(config))}
@@ -46,7 +50,7 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
 
 
 def files_in_settings(value: Any) -> Iterator[Path]:
-    """Yield the files that settings name, at any depth."""
+    """Yield the files that are named in settings, at any depth."""
     if isinstance(value, Mapping) and len(value) <= FEW:
         yield from (path for one in value.values() for path in files_in_settings(one))
     elif isinstance(value, list | tuple) and len(value) <= FEW:
@@ -63,7 +67,7 @@ def _is_file(name: str) -> bool:
 
 
 def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> None:
-    """Raise if data that a record's benchmarks read is missing or has changed.
+    """Check that the data read by a record's benchmarks exists and is unchanged.
 
     Args:
         record: Record of the measurements.

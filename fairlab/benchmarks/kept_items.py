@@ -14,20 +14,20 @@ from fairlab.files import inside, write_whole
 from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.types import FairlabError, ItemTexts, values_of
 
-MOST_TEXTS = 1 << 30  # bytes of the texts of one benchmark
-# Errors that arrays of another shape, and settings of another type, cause.
+MOST_TEXTS = 1 << 30  # maximum number of bytes of one benchmark's texts
+# Errors caused by arrays of another shape, or by settings of another type.
 UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 
 @contextmanager
 def kept_arrays(folder: Path) -> Iterator[None]:
-    """Convert errors that the arrays of a run cause in the context, because they do not fit its record.
+    """Convert errors that occur in the context, because saved arrays do not fit the run's record, to FairlabError.
 
     Args:
         folder: Folder of the run.
 
     Raises:
-        FairlabError: The arrays are not those that the record describes.
+        FairlabError: The arrays do not fit the record.
     """
     try:
         yield
@@ -40,7 +40,7 @@ def kept_arrays(folder: Path) -> Iterator[None]:
 
 
 def items_are_intact(file: Path) -> bool:
-    """Check whether a file of per-item values can be read completely."""
+    """Return whether a file of per-item values can be read completely."""
     try:
         read_tensors(file)
     except FairlabError:
@@ -67,7 +67,7 @@ def keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:
 
 
 def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
-    """Read the texts of an external benchmark, part by part; empty if a run folder has no such texts.
+    """Read the texts of an external benchmark, part by part. The list is empty if the run folder has none.
 
     Raises:
         FairlabError: The file is damaged.

@@ -2,7 +2,7 @@
 
 The benchmark trains probes on part of a set's groups and tests them on the other groups. Information is V-information
 (Xu et al. 2020, "A Theory of Usable Information under Computational Constraints", definition 2), the number of bits
-that a family of probes can use. The families and their settings are this project's. Shape letters: G groups, A
+that a family of probes can use. The families and their settings are chosen by this project. Shape letters: G groups, A
 attributes, D embedding width, P probes.
 """
 
@@ -63,29 +63,33 @@ def _described() -> dict[str, QuantityInfo]:
 class Leakage(OfGroups):
     """Accuracy and usable information of probes that predict attributes from embeddings, per set of groups.
 
-    The versions of a group are classified, except for the neutral one. Groups are divided into parts, and the versions
-    in each part are predicted by probes trained on the other parts. A probe therefore never sees another version of a
+    The versions of a group are classified, except for the neutral one. Groups are divided into folds, and the versions
+    in each fold are predicted by probes trained on the other folds. A probe therefore never sees another version of a
     text that it predicts. All attributes have the same number of texts, so chance is 1 over the number of attributes.
     The probes are logistic regressions on the embeddings (``linear``) and on features of a Gaussian kernel
     (``kernel``), whose L2 strength is chosen within the training groups, and a network with one hidden layer
     (``neural``).
 
-    Quantities per set: ``accuracy_PROBE`` for each probe (share of texts; ideal: chance), and ``information_linear``
-    and ``information_kernel`` (V-information in bits: the entropy of the attribute minus the probe's mean log loss;
-    ideal 0, at most log2 of the number of attributes). They apply to probes of this size and this number of training
-    groups; other probes may find more. Intervals resample groups with the probes held fixed.
+    Quantities of each set:
 
-    Items (G, A, P, 2): probability of a version's own attribute, and whether it is the likeliest one.
+    - ``accuracy_PROBE`` for each probe: Proportion of texts whose attribute is predicted correctly. Ideal: chance.
+    - ``information_linear`` and ``information_kernel``: V-information in bits, which is the entropy of the attribute
+      minus the probe's mean log loss. Ideal: 0; at most log2 of the number of attributes.
+
+    The quantities apply to probes of this size and this number of training groups; other probes may find more.
+    Intervals resample groups with the probes held fixed.
+
+    Items (G, A, P, 2): probability of a version's own attribute, and whether it is the most likely one.
 
     Args:
         sets: Names or files of the sets to measure on; see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
-        test: For a set without splits, number of groups, or a fraction below 1, to measure on; None for all.
+        test: Number of groups, or their fraction if below 1, to measure on in a set without splits; None for all.
         limit: Maximum number of groups per set, spread evenly over it; at least 20 are measured. None for all.
-        folds: Number of parts, at least 2.
-        seed: Seed of the parts, the kernel's features and the network.
+        folds: Number of folds, at least 2.
+        seed: Seed for the folds, the kernel's features and the network.
 
     Raises:
-        FairlabError: The number of parts is below 2, or two sets have the same name.
+        FairlabError: The number of folds is below 2, or two sets have the same name.
     """
 
     version: ClassVar[int] = 1
@@ -116,7 +120,7 @@ class Leakage(OfGroups):
         self.seed = seed
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Train and test the probes on every set; ``before`` holds the ``items`` of an earlier measurement."""
+        """Train and test the probes on every set. ``before`` holds the ``items`` of an earlier measurement."""
         items: dict[str, NDArray[np.floating]] = {}
         missing: list[NotRun] = []
         for _, subset, groups in self.available(missing):
@@ -131,7 +135,7 @@ class Leakage(OfGroups):
         return outcome(self.description, now, earlier, items=items, not_run=missing)
 
     def texts(self) -> list[ItemTexts]:
-        """Return the versions of every group of the sets that are available."""
+        """Return the versions of every group in the available sets."""
         found = []
         for name, subset, groups in self.available():
             if name in self.own:
@@ -164,13 +168,13 @@ def probes(texts: int, width: int, seed: int) -> dict[str, Any]:
     network = MLPClassifier((64,), alpha=1.0, learning_rate_init=0.01, early_stopping=True, random_state=seed)
     return {
         "linear": chosen(1.0),
-        "kernel": chosen(100.0, kernel),  # its features have length 1
+        "kernel": chosen(100.0, kernel),  # kernel features have length 1
         "neural": network,
     }
 
 
 def probed(embeddings_GAD: NDArray[np.float64], folds: int, seed: int) -> NDArray[np.float32]:
-    """Return each version's held-out probability of its attribute, and whether it is the likeliest, (G, A, P, 2)."""
+    """Return the held-out probability of each version's attribute, and whether it is the most likely, (G, A, P, 2)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold
 
@@ -193,7 +197,7 @@ def probed(embeddings_GAD: NDArray[np.float64], folds: int, seed: int) -> NDArra
 
 
 def leakage_quantities(items: Mapping[str, NDArray[np.floating]]) -> list[Quantity]:
-    """Return accuracy and information of every probe, from probabilities and hits (G, A, P, 2) by set."""
+    """Return the accuracy and information of every probe, from probabilities and hits (G, A, P, 2) by set."""
     found: list[Quantity] = []
     for subset, values in items.items():
         attributes, of_set = values.shape[1], partial(quantity, mean, subset=subset)

@@ -1,4 +1,4 @@
-"""Comparison of likelihoods of the versions of counterfactual groups, or of user-defined sentence pairs.
+"""Comparison of the likelihoods of counterfactual versions, or of user-defined sentence pairs.
 
 Sentences are scored as in CrowS-Pairs; see :class:`fairlab.benchmarks.crows_pairs.CrowSPairs`.
 """
@@ -44,15 +44,18 @@ Scores = Mapping[str, NDArray[np.floating]]  # scores (N, 2) by name of the pair
 class LikelihoodPairs(Benchmark):
     """Preference of a masked or causal LM between two attributes' versions of a text.
 
-    For groups, every pair of attributes is compared. Quantities per set:
-    ``likelier_A_than_B`` (per cent of groups in which the version of A scores higher; ties are not hits; ideal 50; with
-    the sign test's p-value, adjusted for all pairs of the set) and ``ties_A_and_B``; and ``distance_from_even``, the
-    distance of the share from 50 (ideal 0) or, with three or more attributes, ``distance_from_even_all_pairs``, its
-    mean over all pairs. This distance is above 0 by chance alone, which its interval does not account for.
+    In a set of groups, every pair of attributes is compared. Quantities of each set:
 
-    For a file of pairs, the quantities are those of CrowS-Pairs per bias type, with the subset ``FILE_TYPE``.
+    - ``likelier_A_than_B``: Percentage of groups in which the version of A scores higher; ties are not hits. Ideal: 50.
+      The p-value of the sign test is adjusted for all pairs of the set.
+    - ``ties_A_and_B``: Percentage of groups in which both versions score the same.
+    - ``distance_from_even``: Distance of the percentage from 50. Ideal: 0. With three or more attributes, it is called
+      ``distance_from_even_all_pairs`` and is the mean over all pairs. It is above 0 by chance alone, which its interval
+      does not account for.
 
-    Items: scores (N, 2) of each pair of attributes or bias type, by set.
+    For a file of pairs, the quantities are the same as in CrowS-Pairs, per bias type, with the subset ``FILE_TYPE``.
+
+    Items (N, 2): scores of each pair of attributes or of each bias type, by set.
 
     Args:
         sets: Files of counterfactual groups, from which the split ``test`` is used, or all groups if there are no
@@ -63,7 +66,7 @@ class LikelihoodPairs(Benchmark):
         limit: Maximum number of groups per set, or of pairs per bias type; None for all.
 
     Attributes:
-        own: Additional sets of groups, by name.
+        own: Groups of additional sets, by the name of the set.
 
     Raises:
         FairlabError: The protocol is unknown, or two sets have the same name.
@@ -129,7 +132,7 @@ class LikelihoodPairs(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """Return the axes of every available set, by its name in results; for pairs, the bias types."""
+        """Return the axes of every available set, by its name in results. The axes of pairs are their bias types."""
         found: dict[str, frozenset[str]] = {}
         for name in [*self.sets, *self.own]:
             with suppress(DataUnavailable):
@@ -140,7 +143,7 @@ class LikelihoodPairs(Benchmark):
         return found
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure every set. ``before`` holds the ``items`` of an earlier measurement."""
         if not (self.sets or self.own):
             raise DataUnavailable(
                 "there are no pairs to measure; give benchmark.likelihood_pairs.sets=[FILE], or train on groups"
@@ -233,6 +236,6 @@ def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = 
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return the mean distance of shares from 50; arguments alternate between hits and totals."""
+    """Return the mean distance of percentages from 50. The arguments alternate between hits and totals."""
     distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
     return np.asarray(np.mean(distances, axis=0))

@@ -1,4 +1,4 @@
-"""Log-likelihoods that benchmarks compare, by a model's head: masked or causal."""
+"""Log-likelihoods of sentences and pronouns under masked and causal language models."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def pronoun_log_likelihoods(
 ) -> NDArray[np.float64]:
     """Return the log-likelihood of each sentence's pronouns in their context, in nats, (N,).
 
-    Masked LM: the sum over the pronouns' tokens of log p(token | sentence), with the token and every other pronoun of
-    the sentence masked, so that no pronoun reveals the gender of another. For the usual case of one pronoun with one
-    token it is log p(pronoun | the rest of the sentence). Causal LM: log-likelihood of the whole sentence. For
-    sentences that differ only in a pronoun, it reflects both the likelihood of the pronoun and that of the rest given
-    the pronoun.
+    For a masked LM, this is the sum over the pronouns' tokens of log p(token | sentence), with the token and every
+    other pronoun of the sentence masked, so that no pronoun reveals the gender of another. In the usual case of one
+    pronoun with one token, it is log p(pronoun | the rest of the sentence).
+
+    For a causal LM, it is the log-likelihood of the whole sentence. For sentences that differ only in a pronoun, this
+    reflects both the likelihood of the pronoun and that of the rest given the pronoun.
 
     Raises:
         CannotScore: The model has no language-modelling head, a sentence exceeds its maximum length, or a likelihood is

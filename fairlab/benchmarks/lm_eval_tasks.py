@@ -1,10 +1,10 @@
-"""CrowS-Pairs and StereoSet as a folder of tasks for lm-evaluation-harness: ``--include_path FOLDER``.
+"""Export of CrowS-Pairs and StereoSet as tasks for lm-evaluation-harness (``--include_path FOLDER``).
 
 ``python -m fairlab.benchmarks.lm_eval_tasks FOLDER`` writes the tasks ``fairlab_crows_pairs`` and ``fairlab_stereoset``
 (intrasentence) with the data that fairlab's benchmarks use. The score of CrowS-Pairs is the same as in
 ``benchmark=crows_pairs`` for causal language models, the summed log-likelihood of a sentence. The score of StereoSet
-differs: the tool has no access to tokens, so candidates are compared by log-likelihood per character, while fairlab's
-benchmark uses the mean over tokens.
+differs: tasks of the harness have no access to tokens, so candidates are compared by log-likelihood per character,
+while fairlab's benchmark uses the mean over tokens.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def stereoset(doc, results):
 def write_lm_eval_tasks(folder: Path) -> list[Path]:
     """Write both tasks with their data to a new folder, and return the paths of the files.
 
-    The tasks refer to their data by absolute path, because the tool resolves relative paths in its working directory.
+    The tasks refer to their data by absolute path, because the harness resolves relative paths in its working
+    directory.
 
     Raises:
         FairlabError: The folder is not empty, or the published data are not available.

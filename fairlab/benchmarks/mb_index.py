@@ -1,7 +1,7 @@
 """Stereotype score of a causal LM's continuations, its perplexity, and the mb-index, which combines the two.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.2; contexts and candidates are those of StereoSet's intersentence task (Nadeem et al. 2021).
+Quantification", section 3.2; contexts and candidates are from StereoSet's intersentence task (Nadeem et al. 2021).
 """
 
 from __future__ import annotations
@@ -46,40 +46,39 @@ T = TypeVar("T")
 
 
 class MBIndex(Benchmark):
-    """Continuations of StereoSet's contexts by a causal LM, and its perplexity on a reference set.
+    """Stereotypes in a causal LM's continuations of StereoSet's contexts, and its perplexity on a reference set.
 
     Quantities, with their subset:
 
-    - ``reference/perplexity``: exponential of the mean negative log-likelihood per token of the reference set, each
-    token
-      given those before it in its entry and the start token; a window of ``backbone.max_length`` tokens moves over
-      longer entries by ``stride``. Entries are resampled; ideal 1.
-    - ``continuations/stereotype_score``: every context is continued by ``characters`` characters, greedily. The class
-    of a
-      continuation is the candidate whose embedding has the highest cosine to the continuation's (a tie, a zero vector
-      or an empty continuation is nonsensical, our rule). The score is stereotypes over stereotypes and
-      anti-stereotypes, in 0..1. The authors' ideal is 0. Contexts are resampled.
-    - ``continuations/nonsensical``: share of continuations that count for neither, in percent.
-    - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates, in
-      percent, over target terms; ideal 50.
-    - ``all/mb_index``: perplexity times stereotype score over the number of entries the model was tuned on. Reference
-      entries and contexts are resampled independently. If that number is unknown, the index is not computed.
+    - ``reference/perplexity``: Exponential of the mean negative log-likelihood per token of the reference set. Each
+      token is conditioned on the start token and the preceding tokens of its entry. A window of ``backbone.max_length``
+      tokens moves over longer entries by ``stride``. Intervals resample entries. Ideal: 1.
+    - ``continuations/stereotype_score``: Stereotypes divided by stereotypes and anti-stereotypes, in 0..1. Every
+      context is continued greedily by ``characters`` characters. The class of a continuation is the candidate whose
+      embedding has the highest cosine to the continuation's. A tie, a zero vector or an empty continuation is
+      nonsensical (our rule). The authors' ideal is 0. Intervals resample contexts.
+    - ``continuations/nonsensical``: Percentage of continuations that count as neither.
+    - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates,
+      over target terms, in percent. Ideal: 50.
+    - ``all/mb_index``: Perplexity times stereotype score, divided by the number of entries on which the model was
+      tuned. Reference entries and contexts are resampled independently. If that number is unknown, the index is not
+      computed.
 
     Items: ``similarities`` and ``likelihoods`` (N, 3) of the contexts' candidates, ``log_likelihoods`` and ``tokens``
     of the reference entries, and ``entries``.
 
     Args:
-        path: Reference set, as :func:`fairlab.data.entries.read_entries` reads it.
-        unit: Unit of an entry of the reference set, as :func:`fairlab.data.entries.read_entries` takes it.
-        limit: Number of reference entries to measure, drawn with ``seed``; None for all, as the authors do.
+        path: Reference set, as for :func:`fairlab.data.entries.read_entries`.
+        unit: Unit of an entry of the reference set, as for :func:`fairlab.data.entries.read_entries`.
+        limit: Number of reference entries to measure, sampled with ``seed``; None for all, as in the paper.
         stride: Number of tokens by which the window over a long entry moves, below ``backbone.max_length``.
-        contexts: Number of StereoSet's contexts to continue, drawn with ``seed``; None for all.
+        contexts: Number of StereoSet's contexts to continue, sampled with ``seed``; None for all.
         characters: Length of a continuation in characters, at least 1.
         encoder: Settings of the backbone that embeds continuations and candidates; the authors do not name one.
         autocast: Whether the language model runs in bfloat16, which is about twice as fast on a CPU; the numbers differ
             slightly.
-        entries: Number of entries the model was tuned on; None for the number stored with the model.
-        seed: Seed of the drawn entries and contexts.
+        entries: Number of entries on which the model was tuned; None for the number stored with the model.
+        seed: Seed for the sampled entries and contexts.
         stereoset: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
 
     Raises:
@@ -100,7 +99,7 @@ class MBIndex(Benchmark):
                 low=0.0,
                 headline=True,
             ),
-            "perplexity": replace(OF_TOKENS, useful=False),  # it is one half of the index
+            "perplexity": replace(OF_TOKENS, useful=False),  # part of the index, not a measure of utility
             "stereotype_score": QuantityInfo(
                 "stereotype score",
                 "stereotypes among the continuations that make sense (the authors' ideal is 0)",
@@ -160,7 +159,7 @@ class MBIndex(Benchmark):
         self.stereoset = stereoset
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure the model. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = CausalLM(backbone)  # done first, so that a model without a head is refused at once
         texts = _drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
@@ -198,7 +197,7 @@ class MBIndex(Benchmark):
         return self._embedded([sentence for example in self.examples for sentence in example.sentences])
 
     def _similarities(self, written: Sequence[str], backbone: Backbone) -> Array:
-        """Return cosines (N, 3) of each continuation to its candidates; nan for an empty continuation."""
+        """Return the cosines (N, 3) of each continuation to its candidates, which are nan for an empty continuation."""
         self.encoder.to(backbone.device)
         texts = [text.strip() for text in written]
         found = np.einsum("id,ikd->ik", self._embedded(texts), self.candidates.reshape(len(texts), 3, -1))
@@ -206,7 +205,7 @@ class MBIndex(Benchmark):
         return found
 
     def _embedded(self, texts: Sequence[str]) -> Array:
-        """Return embeddings (N, D) of unit length; a zero vector stays zero."""
+        """Return unit-length embeddings (N, D). A zero vector stays zero."""
         embeddings = self.encoder.embed(texts, progress="embeddings").double().numpy()
         lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
         return np.divide(embeddings, lengths, out=np.zeros_like(embeddings), where=lengths > 0)
@@ -225,7 +224,7 @@ class MBIndex(Benchmark):
 
 
 def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
-    """Draw ``limit`` of the items with ``seed``, keeping their order; return all if there are not more."""
+    """Sample ``limit`` items with ``seed``, and keep their order. If there are no more items, return all."""
     if limit is None or limit >= len(items):
         return list(items)
     chosen = np.random.default_rng(seed).choice(len(items), size=limit, replace=False)
@@ -233,11 +232,11 @@ def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
 
 
 def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:
-    """Return the quantities of one model's items, as described in the class.
+    """Return the quantities of one model's items, which :class:`MBIndex` describes.
 
     Args:
-        examples: The N contexts with their candidates.
-        items: The benchmark's items of one model.
+        examples: N contexts with their candidates.
+        items: Items of one model.
     """
     classes = continuation_classes(items["similarities"])
     kinds = [(classes == kind).astype(np.float64) for kind in (STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL)]

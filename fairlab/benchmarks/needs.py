@@ -35,19 +35,22 @@ def offered_by(kind: str) -> frozenset[str]:
     """Return the abilities of a transformers model.
 
     Args:
-        kind: Name of its class, such as ``BertForMaskedLM``.
+        kind: Name of the model's class, such as ``BertForMaskedLM``.
     """
     found = (offered for ends, offered in OFFERED_BY.items() if kind.endswith(ends))
     return frozenset({EMBEDDINGS}.union(*found))
 
 
 def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> str:
-    """Return a sentence on the first need that a model does not meet; empty if it meets all needs.
+    """Return a sentence on the first need that a model does not meet.
 
     Args:
         name: Name of the model's class.
         offered: Abilities of the model.
         needs: Abilities that a benchmark needs.
+
+    Returns:
+        Sentence, which is empty if the model meets all needs.
     """
     need = next((need for need in needs if need not in offered), "")
     if need in (LIKELIHOODS, OPTIONS) and name.endswith(SEQ2SEQ):
@@ -56,12 +59,15 @@ def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> 
 
 
 def why_not_measured(benchmark: Benchmark, model: object) -> str:
-    """Return a sentence on why a benchmark cannot measure a model; empty if it can.
+    """Return a sentence on why a benchmark cannot measure a model.
 
     Args:
         benchmark: Benchmark that lists its needs.
-        model: Backbone, or any object whose attribute ``offers`` lists its abilities; an object that embeds has
-            embeddings.
+        model: Backbone, or any object whose attribute ``offers`` lists its abilities. Without this attribute, an object
+            with the method ``embed`` offers embeddings.
+
+    Returns:
+        Sentence, which is empty if the benchmark can measure the model.
     """
     from fairlab.backbones.backbone import Backbone
 

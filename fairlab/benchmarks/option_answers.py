@@ -19,7 +19,7 @@ from fairlab.backbones.writers import TextPrompt
 from fairlab.types import CannotScore
 
 LETTERS = string.ascii_uppercase
-LETTER = re.compile(  # a letter that is not the article of the next word
+LETTER = re.compile(  # a letter that is not the article "a"
     r"\W*(?:(?:the )?(?:correct |right )?answer(?: is)?\W*)?(?:option )?\(?([A-Z])(?=[.):,\]]|\s*$|\s*\n)",
     re.IGNORECASE,
 )
@@ -44,7 +44,7 @@ def option_log_likelihoods(
 
 
 def preface(system: str) -> str:
-    """Return a system prompt as a paragraph to put before a context; empty if there is no system prompt."""
+    """Return a system prompt as a paragraph to put before a context. Without a system prompt, it is empty."""
     return f"{system}\n\n" if system else ""
 
 
@@ -66,9 +66,12 @@ def option_prompt(text: str, options: Sequence[str], order: Sequence[int], syste
 
 
 def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int:
-    """Return the position of the option that a reply names by its letter, or else by its text; -1 if it names none.
+    """Return the position of the option that a reply names by its letter, or else by its text.
 
-    A letter with the text of a different option, or several options without a letter, count as none.
+    A letter with the text of a different option, or several options without a letter, count as no option.
+
+    Returns:
+        Position, or -1 if the reply names no option.
 
     Example:
         >>> read_option("The answer is B.", ["the nurse", "the cook", "unknown"], [1, 2, 0])

@@ -6,11 +6,11 @@ from fairlab.record import Note
 from fairlab.text.fingerprints import Fingerprints
 
 MARK = "measured on training texts"
-LEAST_MARKED = 0.01  # share of a benchmark's texts; a smaller overlap is noted, but hardly changes any reading
+LEAST_MARKED = 0.01  # minimum fraction of texts; a smaller overlap is noted, but hardly changes any reading
 
 
 def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints) -> list[Note]:
-    """Return a note if texts of a benchmark were trained on.
+    """Return a note if texts of a benchmark were used for training.
 
     Args:
         benchmark: Name of the benchmark.

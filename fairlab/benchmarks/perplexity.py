@@ -43,16 +43,16 @@ OF_TOKENS = QuantityInfo(
 class Perplexity(Benchmark):
     """Perplexity of a language model on the lines of a text file.
 
-    Quantity, subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all others of its line) or
-    ``perplexity`` of a causal LM (each token given those before it), the exponential of the mean negative
-    log-likelihood per token; at least 1, ideal 1. The two measures are not comparable with each other, nor are values
-    of models with different tokenizers. Lines are resampled.
+    Quantity of the subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all other tokens of its
+    line) or ``perplexity`` of a causal LM (each token given the preceding ones). Both are the exponential of the mean
+    negative log-likelihood per token, which is at least 1; ideal: 1. They are not comparable with each other, nor are
+    values of models with different tokenizers. Intervals resample lines.
 
     Args:
         path: UTF-8 text file with one text per line; None for the news sentences of WMT 2013.
-        lines: Number of lines to measure, drawn with ``seed``, at least 2; None for all.
-        seed: Seed of the drawn lines.
-        limit: Maximum number of these lines, evenly spread; None for all.
+        lines: Number of lines to measure, sampled with ``seed``, at least 2; None for all.
+        seed: Seed for the sampled lines.
+        limit: Maximum number of these lines, spread evenly; None for all.
     """
 
     version: ClassVar[int] = 1
@@ -86,7 +86,7 @@ class Perplexity(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure the model. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)  # done first, so that a model without a head is refused at once
         texts = evenly(read_lines(locate(DEFAULT, self.path), self.lines, self.seed), self.limit)
         if isinstance(scorer, MaskedLM):
@@ -102,7 +102,7 @@ class Perplexity(Benchmark):
 
 
 def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
-    """Read the non-empty lines of a text file in file order, or ``limit`` of them, drawn with ``seed``.
+    """Read the non-empty lines of a text file in file order, or a sample of ``limit`` lines.
 
     Raises:
         FairlabError: The file is not UTF-8, or contains fewer than two lines of text.

@@ -36,28 +36,38 @@ Array = NDArray[np.float64]
 class PerturberQuality(Benchmark):
     """Agreement of rewrites with their references, as in table 2, and the likelihood of the references.
 
-    Quantities of each rewriter, which is the subset: ``bleu`` (corpus, 0 to 100), ``rouge_2`` (mean F, per cent),
-    ``levenshtein`` (mean distance in words), ``exact`` (per cent that equal the reference). The rewriters are
-    ``perturber``, the model; ``original``, which leaves texts unchanged; ``word_swap``, which exchanges listed words;
-    and ``rules``, the rule rewriter on the selected person, unless the references come from it. For the perturber, also
-    ``bleu_to_original``, ``perplexity`` per token of the references and ``perplexity_changed`` over the tokens that the
-    original lacks (ideal 1 each). Pairs are resampled.
+    The rewriters are ``perturber``, the model; ``original``, which leaves texts unchanged; ``word_swap``, which
+    exchanges listed words; and ``rules``, the rule rewriter on the selected person, unless the references come from it.
+    Quantities of each rewriter, which is the subset:
+
+    - ``bleu``: Corpus BLEU, 0 to 100.
+    - ``rouge_2``: Mean F-score, in per cent.
+    - ``levenshtein``: Mean edit distance in words.
+    - ``exact``: Percentage of rewrites that equal the reference.
+
+    Further quantities of the perturber:
+
+    - ``bleu_to_original``: BLEU with the original text as the reference.
+    - ``perplexity`` and ``perplexity_changed``: Perplexity per token of the references, over all tokens and over the
+      tokens that the original lacks. Ideal: 1.
+
+    Intervals resample pairs.
 
     Args:
-        path: File of pairs in PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
+        path: File of pairs with PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
             silver pairs from ``paths``.
         paths: Plain text files whose sentences are made into silver pairs; ignored if ``path`` is given.
         axes: Axes on which silver pairs are made, such as ``gender``.
-        limit: Number of pairs to measure, drawn with ``seed``, at least 2; None for all.
-        format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None for the one used
-            in training.
-        seed: Seed of the draws.
-        test_of: Pairs in the form of ``path``, of which the part that training leaves out is measured; used if there is
-            no ``path`` and ``test`` is above 0.
-        test: Share of the original texts of ``test_of`` that training leaves out, ``data.test``.
+        limit: Number of pairs to measure, sampled with ``seed``, at least 2; None for all.
+        format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None for the format
+            used in training.
+        seed: Random seed.
+        test_of: Pairs in the form of ``path``. The part that training leaves out is measured, if there is no ``path``
+            and ``test`` is above 0.
+        test: Fraction of the original texts of ``test_of`` that training leaves out, which is ``data.test``.
 
     Raises:
-        FairlabError: Neither ``path`` nor ``paths`` nor ``test_of`` with a share is given, or a package is not
+        FairlabError: Neither ``path`` nor ``paths`` nor ``test_of`` with a fraction is given, or a package is not
             installed.
     """
 
@@ -126,7 +136,7 @@ class PerturberQuality(Benchmark):
         self.seed = seed
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure the model. ``before`` holds the ``items`` of an earlier measurement."""
         perturber = Perturber(backbone, format=self.format)  # done first, to refuse other models at once
         pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed, self.limit)
         if self.test:
@@ -191,7 +201,11 @@ def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def offset(pair: PerturbationPair) -> int:
-    """Return the position of the selected word as a whole word, preferring the same case; -1 if it is absent."""
+    """Return the position of the selected word as a whole word, with a preference for the same case.
+
+    Returns:
+        Position, or -1 if the text does not contain the word.
+    """
     for flags in (0, re.IGNORECASE):
         if found := re.search(rf"(?<!\w){re.escape(pair.word)}(?!\w)", pair.original, flags):
             return found.start()
@@ -199,12 +213,12 @@ def offset(pair: PerturbationPair) -> int:
 
 
 def lexicon_name(target: str) -> str:
-    """Return the lexicons' name of a PANDA attribute."""
+    """Return the name that the lexicons use for a PANDA attribute."""
     return NEUTRAL if target == "non-binary" else target
 
 
 def likelihoods(perturber: Perturber, pairs: Sequence[PerturbationPair]) -> dict[str, Array]:
-    """Return the summed log-probability and number of each reference's tokens, all and changed, (N,) each."""
+    """Return the summed log-probability and the number of each reference's tokens, all and changed, (N,) each."""
     backbone = perturber.backbone
     encoded = encode_pairs(backbone, pairs, perturber.format)
     sums = np.zeros((2, len(pairs)))
@@ -225,7 +239,10 @@ ENDS = ((0, ""), (1, "_changed"))
 
 
 def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return log-probabilities of target tokens given earlier ones, nan at padding, and a mask of changed tokens."""
+    """Return the log-probabilities of target tokens given the preceding ones, and a mask of changed tokens.
+
+    The log-probabilities are nan at padding.
+    """
     input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
     targets, given = pad([row.target for row in rows], IGNORED)
     changed, _ = pad([row.changed for row in rows], 0)
@@ -237,7 +254,7 @@ def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple
 
 
 def _quantities(items: Items) -> list[Quantity]:
-    """Return all quantities of a measurement."""
+    """Return all quantities of a measurement, computed from its items."""
     found = []
     for rewriter in ("perturber", "original", "word_swap", "rules"):
         if f"{rewriter}_bleu" not in items:
@@ -267,7 +284,7 @@ def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floatin
 
 
 def examples(pairs: Sequence[PerturbationPair], made: Sequence[str]) -> str:
-    """Describe in one sentence the first rewrite that equals its reference and the first that does not."""
+    """Return a sentence on the first rewrite that equals its reference and the first that does not."""
     parts = []
     for same, name in ((True, "as the reference"), (False, "not as the reference")):
         found = next(((p, m) for p, m in zip(pairs, made, strict=True) if (m == p.perturbed) == same), None)

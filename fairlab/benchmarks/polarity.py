@@ -39,9 +39,9 @@ POLARITY = Description(
 
 
 def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Outcome:
-    """Measure union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100.
+    """Measure union polarity accuracy, and the accuracy of each version, in per cent of groups (ideal: 100).
 
-    For any number of attributes, a version counts as right if the words of its own attribute are the most frequent.
+    For any number of attributes, a version counts as correct if the words of its own attribute are the most frequent.
 
     Args:
         groups: Groups to measure.

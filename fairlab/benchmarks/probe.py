@@ -38,15 +38,19 @@ CITATION = """\
 class Probe(Benchmark):
     """Accuracy of a linear probe on a task's development set.
 
-    Quantities, in per cent of development examples: ``accuracy`` (ideal 100) and ``majority`` (the share of the
-    commonest label, which is the baseline of a probe without information). The name is derived from the task:
-    ``sst2_probe``.
+    Quantities, in per cent of development examples:
+
+    - ``accuracy``: Examples that the probe labels correctly. Ideal: 100.
+    - ``majority``: Examples with the most frequent label, which is the baseline of a probe without information.
+
+    The name of the benchmark is derived from the task: ``sst2_probe``.
 
     Args:
-        task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.
-        limit: Maximum number of training examples, drawn with ``seed``, and of measured examples, spread evenly. At
+        task: Name of a task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that
+            has labels.
+        limit: Maximum number of training examples, sampled with ``seed``, and of measured examples, spread evenly. At
             least 100 examples are used for training. None for all.
-        seed: Seed of the drawn training examples.
+        seed: Seed for the sampled training examples.
     """
 
     version: ClassVar[int] = 1
@@ -85,14 +89,14 @@ class Probe(Benchmark):
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description of readings of ``TASK_probe``; None for other names."""
+        """Return the description of the readings of ``TASK_probe``, or None for other names."""
         task = name.removesuffix("_probe")
         if task not in TASKS or task == name:
             return None
         return replace(cls.description, name=name, title=TASKS[task].words)
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Fit on the training set, score the development set; ``before`` holds the ``items`` of an earlier model."""
+        """Fit on the training set and score the development set. ``before`` holds the ``items`` of an earlier model."""
         train, dev = read_task(self.task, "train"), evenly(read_task(self.task, "dev"), self.limit)
         size = len(train) if self.limit is None else max(FEWEST, self.limit)
         if size < len(train):
@@ -120,10 +124,10 @@ def pair_features(first: NDArray[np.floating], second: NDArray[np.floating]) -> 
 def fit_and_predict(
     features: NDArray[np.floating], labels: NDArray[np.integer], unseen: NDArray[np.floating]
 ) -> NDArray[np.integer]:
-    """Predict labels (M,) of unseen features (M, D) by logistic regression fitted on (N, D) and (N,).
+    """Fit a logistic regression on features (N, D) and labels (N,), and predict labels (M,) for unseen features.
 
-    Features are standardised with the training features; the L2 strength is the best of six in three-fold
-    cross-validation.
+    Features are standardised with the statistics of the training features. The L2 strength is the best of six in
+    three-fold cross-validation.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
@@ -137,7 +141,7 @@ def fit_and_predict(
 
 
 def _quantities(items: Items) -> list[Quantity]:
-    """Return accuracy, and the share of the commonest label, from ``correct`` and ``labels`` (N,)."""
+    """Return the accuracy and the majority baseline, from ``correct`` and ``labels`` (N,)."""
     labels = items["labels"].astype(int)
     commonest = labels == np.bincount(labels).argmax()
     return [

@@ -27,14 +27,14 @@ class Quantity:
 
     Attributes:
         subset, name: Part of the benchmark that was measured, and name of the quantity.
-        value: Measured number, in ``unit``.
+        value: Measured number, in the unit of its description.
         draws: Bootstrap draws (2,000,), with a seed that resamples the same items for every model. They are nan if
             resampling is meaningless; ``interval`` is then given, and no comparison is made.
         n: Number of items measured.
         headline: Whether the quantity represents its benchmark in summaries; None for the description's value.
         ideal: Value of a perfectly fair or useful model, if it depends on the data; None for the description's value.
-        interval: 95 % interval that is better than the draws' percentiles, if the statistic has one.
-        p, p_holm: p-value of the benchmark's own test, and the p-value adjusted for its other tests by Holm's method;
+        interval: 95 % interval to use instead of the draws' percentiles, if the statistic has a better one.
+        p, p_holm: P-value of the benchmark's own test, and the p-value adjusted for its other tests by Holm's method;
         None if there is no such test.
     """
 
@@ -76,7 +76,7 @@ def quantity(
 
 
 def one_of(setting: str, value: str, known: Collection[str]) -> str:
-    """Return the value of a setting after checking it.
+    """Check that the value of a setting is known, and return it.
 
     Raises:
         FairlabError: The value is unknown.
@@ -116,7 +116,7 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
 def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
     """Return the description with non-default choices in its name, such as ``crows_pairs@meade``.
 
-    Numbers with different rules therefore never share a key.
+    Numbers that are measured by different rules therefore never share a key.
     """
     name = "@".join([description.name, *(choice for choice in choices if choice not in default)])
     return replace(description, name=name)
@@ -141,13 +141,13 @@ def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
 def outcome(
     description: Description, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any
 ) -> Outcome:
-    """Return readings of quantities, and comparisons with the same quantities of an earlier model.
+    """Convert quantities to readings, and compare them with the same quantities of an earlier model.
 
     A quantity without a value or interval, for example over a single item, is reported as not run.
 
     Args:
         description: Description of the benchmark: its name, and the unit and ideal value of every quantity.
-        quantities: Quantities of the model measured.
+        quantities: Quantities of the measured model.
         before: Quantities of an earlier model over the same items, to compare with.
         parts: Further fields of the outcome: ``items``, ``not_run``, ``notes``.
 
@@ -163,7 +163,7 @@ def outcome(
             result.not_run.append(NotRun(description.name, entry.subset, reason))
             continue
         if not np.isnan(entry.draws).all():
-            with np.errstate(over="ignore"):  # changes of almost 0 in per cent
+            with np.errstate(over="ignore"):  # percentage changes of values near 0
                 result.draws[f"{entry.subset}/{entry.name}"] = entry.draws.astype(np.float32)
         more = {"p": entry.p, "p_holm": entry.p_holm}
         more |= {name: value for name in ("ideal", "headline") if (value := getattr(entry, name)) is not None}

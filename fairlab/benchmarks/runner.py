@@ -1,4 +1,4 @@
-"""Execution of benchmarks on models or data; results are stored in the record and never measured twice."""
+"""Execution of benchmarks on models or data. Results are stored in the record and never measured twice."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def measure(
     change: str = "change",
     trained_on: Fingerprints | None = None,
 ) -> None:
-    """Run every benchmark that the record does not yet contain for this model, and compare it with an earlier one.
+    """Run every benchmark that the record does not yet contain for this model, and compare with an earlier model.
 
     No benchmark runs on a model that cannot be measured. Numbers that are uninformative about bias get a warning; see
     :mod:`fairlab.benchmarks.validity`.
@@ -67,7 +67,7 @@ def measure(
         lacking = why_not_measured(benchmark, backbone)
         if phase == "before" and LABELS in benchmark.description.needs:
             lacking = ""  # training adds the head; the benchmark reads its data first, so bad data is reported now
-        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on, lacking)
+        tasks[benchmark.name] = partial(_run_with_earlier, benchmark, backbone, other, found, trained_on, lacking)
     with _remembering(backbone), keeping_generations(record.folder, phase):
         _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
     for benchmark in benchmarks:
@@ -174,7 +174,7 @@ def measure_data(
     """
 
     def measuring() -> Outcome:
-        return _versioned(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
+        return _set_version(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
 
     _keep({benchmark.name: measuring}, {benchmark.name: benchmark}, phase, record)
     keep_texts(benchmark, record.folder)
@@ -188,7 +188,7 @@ def gate(backbone: object, phase: str, record: Record) -> Validity:
     Args:
         backbone: Model to check.
         phase: Label of the model.
-        record: The run's record; ``strict`` in its configuration refuses a model that fails.
+        record: The run's record. If its configuration is ``strict``, a model that fails is refused.
 
     Raises:
         FairlabError: The model fails, and the run is strict.
@@ -215,7 +215,7 @@ def _remembering(backbone: object) -> AbstractContextManager[None]:
     return backbone.remembering() if isinstance(backbone, Backbone) else nullcontext()
 
 
-def _beside(
+def _run_with_earlier(
     benchmark: Benchmark,
     backbone: Backbone,
     other: Path | None,
@@ -223,7 +223,7 @@ def _beside(
     trained_on: Fingerprints | None,
     lacking: str,
 ) -> Outcome:
-    """Run a benchmark, passing the items of the earlier model if there are any.
+    """Run a benchmark, and pass it the items of the earlier model if there are any.
 
     Raises:
         CannotScore: The model lacks an ability that the benchmark needs, or none of its numbers is meaningful.
@@ -231,20 +231,20 @@ def _beside(
     if reason := lacking or validity.reason:
         raise CannotScore(reason)
     before = read_tensors(other) if other is not None and other.exists() else None
-    outcome = _counting_cut(benchmark, backbone, before, trained_on)
+    outcome = _note_truncation(benchmark, backbone, before, trained_on)
     if outcome.readings:
         outcome.notes += validity.notes(benchmark.name)
-    return _versioned(outcome, benchmark)
+    return _set_version(outcome, benchmark)
 
 
-def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
+def _set_version(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
     """Write the version of the benchmark's definition into every reading."""
     outcome.readings = [replace(reading, version=benchmark.version) for reading in outcome.readings]
     return outcome
 
 
-def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Return a benchmark's outcome, with a note on texts that were cut before they were embedded."""
+def _note_truncation(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
+    """Run a benchmark, and note how many texts were truncated before they were embedded."""
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
     from fairlab.benchmarks.readings import cut_notes
@@ -254,17 +254,17 @@ def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_o
     elif isinstance(backbone, ModelObject) and backbone.limit:
         limit = backbone.limit.tokens
     else:
-        return _measured_on(benchmark, backbone, before, trained_on)
+        return _note_overlap(benchmark, backbone, before, trained_on)
     backbone.cut.clear()
-    outcome = _measured_on(benchmark, backbone, before, trained_on)
+    outcome = _note_overlap(benchmark, backbone, before, trained_on)
     outcome.notes += cut_notes(benchmark.name, len(backbone.cut), limit)
     return outcome
 
 
-def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Run a benchmark, and note whether it measures on texts that were trained on.
+def _note_overlap(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
+    """Run a benchmark, and note whether its texts were used for training.
 
-    An ensemble is exempt, because its texts are scored with models that saw no version of them.
+    An ensemble is exempt, because its texts are scored by models that saw no version of them.
     """
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.watching import watching
@@ -295,7 +295,7 @@ def _keep(
     for block in steps(list(blocks), phase) if rank() == 0 else blocks:
         names = blocks[block]
         own = names[rank()] if rank() < len(names) else None
-        found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))
+        found = gather_over_ranks(None if own is None else _run_timed(benchmarks[own], tasks[own], record))
         for name, one in zip(names, found, strict=False):
             assert one is not None
             outcome, taken, facts = one
@@ -319,7 +319,7 @@ def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: 
 
 
 def _is_kept(name: str, phase: str, record: Record) -> bool:
-    """Check whether a benchmark's per-item values exist and are intact; damaged ones are measured again with a note."""
+    """Return whether a benchmark's per-item values exist and are intact. Damaged values are noted in the record."""
     file = items_file(record.folder, phase, name)
     if not file.exists():
         return False
@@ -330,10 +330,13 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
     return True
 
 
-def _measured(
+def _run_timed(
     benchmark: Any, measuring: Callable[[], Outcome], record: Record
 ) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
-    """Return a benchmark's outcome (or its error, to send to other processes), its time and memory, and its inputs."""
+    """Run a benchmark, and return its outcome, its time and memory, and its inputs.
+
+    An error is returned instead of the outcome, so that it can be sent to the other processes.
+    """
     from fairlab.data.reads import noting_reads
 
     taken = Stage()
@@ -352,7 +355,7 @@ def _measured(
 
 
 def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:
-    """Add an outcome to the record, replacing any results left by a killed run."""
+    """Add an outcome to the record, and replace any results left by a killed run."""
     seed = record.config["seed"]
     readings = [replace(reading, phase=phase, seed=seed) for reading in outcome.readings]
     comparisons = [replace(comparison, phase=change) for comparison in outcome.comparisons]

@@ -1,4 +1,4 @@
-"""Counterfactual fairness and performance of a safety classifier, on scores of models that saw no version of a text.
+"""Fairness and performance of a safety classifier, measured on scores from models that saw no version of a text.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", sections 3 and 5.
 Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap draws.
@@ -38,24 +38,27 @@ CHANGED = (
 )
 VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not unbiased estimates
 NO_SKILL = "no better than chance here"
-UNAVERAGED = "acv_change_of_unaveraged"  # change of a model that averages over reference groups, without the average
+UNAVERAGED = "acv_change_of_unaveraged"  # change by a model that averages reference groups, without the average
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
 
 class Safety(Benchmark):
     """Quantities of table 3 of the paper and their components, with intervals that resample whole counterfactual sets.
 
-    By harm: average precision, AUC and base rate of the seeds; average precision of seeds and versions; average
-    counterfactual variance (ACV) of all, of safe and of unsafe sets; share of sets whose scores are on both sides of
-    the threshold. By harm and identity category: ACV, the largest gap between sliced averages and the equalised-odds
-    gap. By subgroup: the sliced averages and the AUC. Values are means over repeats, average precision and AUC over
-    repeats and folds. Texts with no label or only one label for a harm give its variances only. A model whose AUC
-    cannot be distinguished from 0.5 gets a warning and no changes in per cent, because a score without information can
-    be made fair by making it constant.
+    - By harm: average precision, AUC and base rate of the seed texts; average precision of seeds and versions; average
+      counterfactual variance (ACV) of all, of safe and of unsafe sets; percentage of sets whose scores are on both
+      sides of the threshold.
+    - By harm and identity category: ACV, largest gap between sliced averages, and equalised-odds gap.
+    - By subgroup: sliced averages and AUC.
+
+    Values are means over repeats; average precision and AUC are means over repeats and folds. If the texts have no
+    label or only one label for a harm, only its variances are measured. A model whose AUC cannot be distinguished from
+    0.5 gets a warning and no changes in per cent, because a score without information can be made fair by making it
+    constant.
 
     Args:
         of: Texts to measure on: ``test``, ``validation``, or the name of a held-out dataset.
-        threshold: Score from which a text counts as unsafe, above 0 and below 1.
+        threshold: Lowest score at which a text counts as unsafe, above 0 and below 1.
         limit: Maximum number of counterfactual sets, spread evenly over the texts; None for all.
 
     Raises:
@@ -86,7 +89,7 @@ class Safety(Benchmark):
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description of readings of ``safety`` or ``safety_TEXTS``; None for other names."""
+        """Return the description of the readings of ``safety`` or ``safety_TEXTS``, or None for other names."""
         of = name.removeprefix("safety_")
         if of == name:
             return super().describe(name)
@@ -94,7 +97,7 @@ class Safety(Benchmark):
         return replace(cls.description, name=name, title=title, for_choosing=of == VALIDATION)
 
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
-        """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
+        """Measure an ensemble. ``before`` holds the scores of the baseline for the same texts."""
         from sklearn.utils.parallel import Parallel, delayed
 
         if self.of not in judged.parts:
@@ -102,7 +105,7 @@ class Safety(Benchmark):
         judged = self._limited(judged)
         part = judged.parts[self.of]
         result = Outcome(items=dict(_items(part)))
-        # numpy lets threads work at the same time.
+        # numpy releases the interpreter lock, so threads run in parallel.
         for found in Parallel(-1, prefer="threads")(
             delayed(self._measure_harm)(judged, harm, before) for harm in part.scores
         ):
@@ -157,7 +160,7 @@ class Safety(Benchmark):
     def _quantities(
         self, texts: Sequence[SafetyText], of_harm: OfHarm, scores: Array, uncalibrated: Array | None
     ) -> list[Quantity]:
-        """Return the quantities of scores; those measured last, such as the baseline's, are kept."""
+        """Return the quantities of scores. The last result for each harm, such as the baseline's, is cached."""
         both = scores if uncalibrated is None else np.stack([scores, uncalibrated])
         known = self._known.get(of_harm.harm)
         if known is None or known[0] != texts or not np.array_equal(known[1], both, equal_nan=True):
@@ -165,7 +168,10 @@ class Safety(Benchmark):
         return list(known[2])
 
     def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
-        """Return a note if the model or the baseline ranks texts no better than chance; only the former is a mark."""
+        """Return a note if the model or the baseline ranks texts no better than chance.
+
+        Only the note about the model marks its readings.
+        """
         if skill := no_skill(now):
             return Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL)
         if skill := no_skill(earlier):
@@ -230,7 +236,7 @@ def _paired(
 
 
 def _as_they_are(change: Quantity) -> str:
-    """Return the variance that a model averaging over reference groups has without the average."""
+    """Return a sentence on the change in variance of a model without its average over reference groups."""
     return (
         f"{change.subset}: scores are averaged over reference groups, so that the variance falls nearly by "
         f"construction; with texts as they are, its change is {change.value:.0f} %"
@@ -242,7 +248,10 @@ def _is_acv(one: Quantity) -> bool:
 
 
 def no_skill(quantities: Sequence[Quantity]) -> str:
-    """Return a sentence if a model ranks texts no better than chance, else an empty text, also without an interval."""
+    """Return a sentence if a model ranks texts no better than chance, otherwise an empty string.
+
+    The string is also empty if the AUC is missing or has no interval.
+    """
     auc = next((one for one in quantities if one.name == "auc"), None)
     if auc is None:
         return ""

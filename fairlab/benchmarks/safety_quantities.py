@@ -33,9 +33,9 @@ class OfHarm:
 
     Args:
         part: Texts and their folds.
-        harm: Name of the judged harm.
-        truth: 1 for a text with the harm, 0 for one without, -1 for a text without a judgement, (N,).
-        threshold: Score from which a text counts as unsafe.
+        harm: Name of the harm.
+        truth: Label of each text (N,): 1 with the harm, 0 without it, -1 if it was not annotated.
+        threshold: Lowest score at which a text counts as unsafe.
     """
 
     def __init__(self, part: Predicted, harm: str, truth: NDArray[np.int64], threshold: float) -> None:
@@ -62,7 +62,9 @@ class OfHarm:
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
     def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
-        """Return all quantities, starting with the seeds' average precision; only the variances if a label is missing.
+        """Return all quantities, beginning with the average precision of the seed texts.
+
+        If the texts have only one label, only the variances are returned.
 
         Args:
             scores_RN: Calibrated scores.
@@ -80,13 +82,16 @@ class OfHarm:
         return [replace(one, name=f"{one.name}_{UNCALIBRATED}", headline=False) for one in some]
 
     def compared(self, part: Predicted) -> list[Quantity]:
-        """Return the quantities that are compared between models: average precision, and variances of both scores."""
+        """Return the quantities to compare between models.
+
+        These are the average precision, and the variance of scores before and after calibration.
+        """
         scores = part.scores[self.harm]
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
         return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
 
     def at_threshold(self, scores_RN: Array) -> list[Quantity]:
-        """Return precision, recall, false-positive rate and equalised odds at the threshold, by the mean scores."""
+        """Return precision, recall, false-positive rate and equalised odds at the threshold, for the mean scores."""
         cut, mean = self.threshold, scores_RN.mean(axis=0)
         named, unsafe = mean[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
         keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
@@ -127,18 +132,18 @@ class OfHarm:
         return found
 
     def precision(self, scores: Array, chosen: NDArray[np.bool_]) -> Quantity:
-        """Return the average precision over some of the texts."""
+        """Return the average precision over the chosen texts."""
         keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
         draws = weighted_draws(lambda weights: self._ranked(average_precision, scores, chosen, weights), keys)
         value = self.precision_value(scores, chosen)
         return Quantity(self.harm, "average_precision", value, draws, int(chosen.sum()), headline=True)
 
     def precision_value(self, scores: Array, chosen: NDArray[np.bool_]) -> float:
-        """Return the average precision without draws."""
+        """Return the average precision over the chosen texts, without bootstrap draws."""
         return float(self._ranked(average_precision, scores, chosen, None))
 
     def auc(self, scores: Array, name: str = "auc", subgroup: str = "") -> Quantity:
-        """Return the area under the ROC curve of the seeds, or of one subgroup's seeds."""
+        """Return the area under the ROC curve of the seed texts, or of one subgroup's seed texts."""
         chosen = self.seeds
         if subgroup:
             chosen = chosen & (self.slices == self.subgroups.index(subgroup))
@@ -170,7 +175,7 @@ class OfHarm:
     def _ranked(
         self, metric: Callable[..., Array], scores: Array, chosen: NDArray[np.bool_], weights: Array | None
     ) -> Array:
-        """Return the mean over repeats and folds, leaving out folds for which a draw's metric is undefined."""
+        """Return the mean of a metric over repeats and folds, without the folds in which it is undefined."""
         rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
         truth = self.truth[chosen]
         found = []
@@ -182,7 +187,7 @@ class OfHarm:
         return _mean_of_defined(np.stack(found))
 
     def _can_rank(self, subgroup: str) -> bool:
-        """Return whether a subgroup has enough safe and unsafe seeds for its own AUC."""
+        """Return whether a subgroup has enough safe and unsafe seed texts for its own AUC."""
         truth = self.truth[self.seeds & (self.slices == self.subgroups.index(subgroup))]
         return bool(np.bincount(truth, minlength=2).min() >= FEWEST)
 
@@ -263,7 +268,7 @@ class OfHarm:
 
 
 def _mean_of_defined(values: Array) -> Array:
-    """Return the mean along the first axis without nan values; nan if all values are nan."""
+    """Return the mean along the first axis over the values that are not nan, or nan if there are none."""
     defined = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(defined, values, 0).sum(axis=0) / defined.sum(axis=0))

@@ -1,4 +1,4 @@
-"""Sentence encoder association test (SEAT): do sentences about two groups lean towards one of two poles?
+"""Sentence encoder association test (SEAT): are two sets of sentences associated with different attributes?
 
 Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; WEAT: Caliskan et al. 2017. The average of
 absolute effect sizes over the tests of a kind of bias: Meade et al. 2022, "An Empirical Survey of the Effectiveness of
@@ -59,27 +59,38 @@ class Result:
 class SEAT(Benchmark):
     """Effect sizes and one-sided p-values of association tests.
 
-    Quantity per test: ``effect_size`` (positive: the first targets lean towards the first attributes, which is the
-    stereotype in the gender tests), with the permutation test's p-value and that value adjusted for all requested
-    tests. Over all tests, subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p <
-    0.01, not adjusted; its interval treats the tests as independent). If a test cannot be run, there is neither
-    ``average`` nor an adjusted p-value, because both cover all requested tests.
+    Quantity of each test:
 
-    Intervals resample the targets' names and terms, each with all its sentences, if the words are known: for numbered
-    tests from the word test of the same name, and for user-defined tests; otherwise they resample sentences. The
-    attributes are not resampled. P-values permute sentences, as in sent-bias. Sentences with the same name are not
-    independent, so p-values are smaller than for the same number of unrelated sentences. The interval of
+    - ``effect_size``: Positive if the first targets are associated with the first attributes, which is the stereotype
+      in the gender tests. It has the p-value of the permutation test, and that p-value adjusted for all requested
+      tests.
+
+    Quantities over all tests, subset ``average``:
+
+    - ``absolute_effect_size``: Mean of the absolute effect sizes.
+    - ``significant_tests``: Percentage of tests with p < 0.01, not adjusted. Its interval treats the tests as
+      independent.
+
+    If a test cannot be run, there is neither ``average`` nor an adjusted p-value, because both cover all requested
+    tests.
+
+    Intervals resample the targets' names and terms, each with all its sentences, if these words are known. They are
+    known for user-defined tests, and for numbered tests from the word test of the same name. Otherwise, sentences are
+    resampled. The attributes are not resampled. P-values permute sentences, as in sent-bias. Sentences with the same
+    name are not independent, so p-values are smaller than for the same number of unrelated sentences. The interval of
     ``absolute_effect_size`` stays above 0 even if every effect size is 0; its p-value comes from assigning names and
-    terms to the targets of all tests at random. The items are each test's associations, X then Y.
+    terms to the targets of all tests at random.
+
+    Items: associations of each test's targets, first for set X, then for set Y.
 
     Args:
-        tests: Names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
-            any other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, with or
-            without ``sent-`` before it, or the file with exactly that name if there is no such sentence test. A path
-            that ends in ``.yaml``, ``.json`` or ``.jsonl`` is a user-defined file, see
-            :func:`fairlab.data.association_tests.read_own_tests`: with three or more sets of targets each pair of them
-            is a test, ``FILE_TEST_FIRST_vs_SECOND``, and ``average`` is over all pairs.
-        seed: Seed of permutations and bootstrap; a test's numbers do not depend on the other tests.
+        tests: Names of the tests. ``6b`` is the sentence test ``sent-weat6b``, and ``weat6b`` is the word test. Any
+            other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, with or without
+            ``sent-`` before it, or the file with exactly that name if there is no such sentence test. A path that ends
+            in ``.yaml``, ``.json`` or ``.jsonl`` is a user-defined file, see
+            :func:`fairlab.data.association_tests.read_own_tests`. If it has three or more sets of targets, each pair of
+            them is a test, ``FILE_TEST_FIRST_vs_SECOND``, and ``average`` is over all pairs.
+        seed: Seed for permutations and bootstrap. A test's numbers do not depend on the other tests.
         limit: Maximum number of targets in each of a test's two sets, spread evenly over it; None for all.
 
     Raises:
@@ -128,7 +139,10 @@ class SEAT(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """Return the axes of numbered and user-defined tests, if all are known; others have it only in their name."""
+        """Return the axes of numbered and user-defined tests. The axes of other tests are unknown.
+
+        Without user-defined tests, the mapping is empty unless all axes are known.
+        """
         numbers = {test: NUMBER.match(test) for test in self.files}
         axes = {test: AXES.get(int(number[1]), "") if number else "" for test, number in numbers.items()} | self.axes
         if not self.own:
@@ -152,7 +166,7 @@ class SEAT(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every test; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure every test. ``before`` holds the ``items`` of an earlier measurement."""
         not_run: list[NotRun] = []
         tests = {subset: self._limited(test) for subset, test in self.own.items()}
         for subset, file in self.files.items():
@@ -193,7 +207,7 @@ class SEAT(Benchmark):
 
 
 def file_of_test(test: str) -> str:
-    """Return the file of a test, as a name below ``FAIRLAB_DATA``.
+    """Return the file of a test, as a name under ``FAIRLAB_DATA``.
 
     Raises:
         FairlabError: The test does not exist.
@@ -223,13 +237,18 @@ def with_words(test: AssociationTest, file: str) -> AssociationTest:
 
 
 def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array]) -> Array:
-    """Return associations (|X| + |Y|,) of a test's targets, X then Y, from the embedding of each of its texts."""
+    """Return the associations (|X| + |Y|,) of a test's targets, first for set X, then for set Y.
+
+    Args:
+        test: Association test.
+        embeddings: Embedding of each of the test's texts.
+    """
     X, Y, A, B = (np.stack([embeddings[text] for text in part]) for part in test.sets)
     return associations(np.concatenate([X, Y]), A, B)
 
 
 def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: int) -> Result:
-    """Return the result of a test from the associations of its targets, X then Y.
+    """Return the result of a test from the associations of its targets, first for set X, then for set Y.
 
     Raises:
         FairlabError: The effect size is undefined.
@@ -248,7 +267,7 @@ def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: in
 
 
 def seat_quantities(results: Mapping[str, Result], complete: bool) -> list[Quantity]:
-    """Return quantities of every test, and over all tests if the results are ``complete``."""
+    """Return the quantities of every test and, if the results are ``complete``, the quantities over all tests."""
     if not results:
         return []
     p_values = np.array([result.p_value for result in results.values()])

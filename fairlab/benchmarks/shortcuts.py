@@ -1,7 +1,7 @@
 """Shortcut X-ray of a labelled dataset: surface features that reveal the label.
 
-It measures data, not a model: n-grams associated with a label, their positions, the distance of documents from other
-labels in shortcut space, and the accuracy of a bag-of-words probe on the last field alone.
+The benchmark measures data, not a model: n-grams associated with a label, their positions, the distance of documents
+from other labels in shortcut space, and the accuracy of a bag-of-words probe on the last field alone.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3, for the n-grams; Yang et al.
 2025 (RAZOR), equations 12 and 14, for gamma; Gururangan et al. 2018, "Annotation Artifacts in Natural Language
@@ -43,19 +43,23 @@ LONGEST = 2  # maximum number of tokens in an n-gram
 class Shortcuts(DataBenchmark):
     """Features of a dataset that reveal its labels.
 
-    Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
-    last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
-    ideal 0). Of ``untouched``: the same for a probe that is trained on the dataset and tested on other data. Of
-    ``negation``: ``association``, Cramer's V of whether a text contains a negation with its label (ideal 0). Of
-    ``gamma``: ``mean`` shortcut score of the documents (1 minus the mean cosine to the other labels; ideal 0). With
-    more than two labels there is also ``gamma_LABEL``; with two labels both values would be the same.
+    Quantities by subset:
+
+    - ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the last field
+      alone, in five folds that keep equal texts together; and its ``gain`` over the most frequent label (the headline;
+      ideal: 0).
+    - ``untouched``: The same quantities for a probe that is trained on the dataset and tested on other data.
+    - ``negation``: ``association``, Cramer's V between the label and whether a text contains a negation. Ideal: 0.
+    - ``gamma``: ``mean`` shortcut score of the documents, which is 1 minus the mean cosine to documents with other
+      labels. Ideal: 0. With more than two labels there is also ``gamma_LABEL``; with two labels both values would be
+      the same.
 
     Args:
         label: Name of the column with the label.
         fewest: Minimum number of occurrences of an n-gram in the table, at least 1.
         shown: Number of n-grams of each label and length in the table, at least 1.
-        untouched: Additional labelled data, named as ``dataset`` is, with the same fields and label column, which a
-            rewriter or a filter of the dataset never saw. Its texts are left out of the probe's training. None disables
+        untouched: Additional labelled data, given like ``dataset``, with the same fields and label column, which no
+            rewriter or filter of the dataset has seen. Its texts are left out of the probe's training. None disables
             it.
         compat: Method of computing shortcut scores: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
         seed: Seed of the five folds.
@@ -125,17 +129,17 @@ class Shortcuts(DataBenchmark):
             raise FairlabError(f"benchmark.shortcuts.fewest and shown must be at least 1, not {fewest} and {shown}")
 
     def check_data(self, dataset: str, field: str | Sequence[str]) -> None:
-        """Raise if no text can be read, or a row has no label."""
+        """Raise an error if no text can be read, or if a row has no label."""
         self._read(dataset, field)
 
     def measure_data(self, dataset: str, field: str | Sequence[str], embed: Any, folder: Path) -> Outcome:
         """Measure a dataset.
 
         Args:
-            dataset: File, output of ``fairlab.augment``, ``task:NAME``, or dataset of the hub.
-            field: Name of the column with the texts; of several, the last one is measured.
-            embed: Unused; every benchmark of data is called with this argument.
-            folder: Unused; every benchmark of data is called with this argument.
+            dataset: File, output of ``fairlab.augment``, ``task:NAME``, or hub dataset.
+            field: Name of the column with the texts. Of several columns, the last one is measured.
+            embed: Not used; part of the interface of data benchmarks.
+            folder: Not used; part of the interface of data benchmarks.
 
         Raises:
             FairlabError: No text can be read, a row has no label, or there is only one label.
@@ -191,7 +195,7 @@ class Shortcuts(DataBenchmark):
         return evenly(texts, self.limit), evenly(labels, self.limit), unread
 
     def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
-        """Return the probe's accuracy and gain over the commonest label, or a sentence if there is too little data."""
+        """Return the probe's accuracy and gain over the majority label, or a sentence if there is too little data."""
         if short := too_little(labels, texts):
             return f"no probe of the last field: {short}"
         return gained(probe(texts, labels, self.seed), labels, "claim_only")
@@ -213,7 +217,7 @@ class Shortcuts(DataBenchmark):
 
 
 def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> list[Quantity]:
-    """Return the accuracy of a probe and its gain over the commonest label, in per cent."""
+    """Return the accuracy of a probe and its gain over the most frequent label, in per cent."""
     commonest = commonest_share(labels)
     return [
         averaged(100.0 * (right - commonest), subset, "gain"),
@@ -222,12 +226,15 @@ def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> li
 
 
 def averaged(values: NDArray[np.floating], subset: str, name: str, ideal: float | None = None) -> Quantity:
-    """Return the mean of one value per document; give ``ideal`` if it depends on the data."""
+    """Return the mean of one value per document as a quantity.
+
+    ``ideal`` is given only if it depends on the data.
+    """
     return Quantity(subset, name, float(values.mean()), mean_draws(values), len(values), ideal=ideal)
 
 
 def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity:
-    """Return the association of any negation with the label."""
+    """Return the association between negations and the label."""
     table = presence_table([negations(some) > 0 for some in tokens], labels)
     draws = association_draws(table)
     value = float(cramers_v(table))
@@ -235,7 +242,11 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
 
 
 def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Return a token's occurrences by position and their share with its label (0 if there are none), (2, PLACES)."""
+    """Count a token's occurrences by position, and the proportion of them in texts with the label of ``entry``.
+
+    Returns:
+        Counts and proportions (2, PLACES). A proportion is 0 if there are no occurrences.
+    """
     count = np.zeros((2, PLACES))
     for some, label in zip(tokens, labels, strict=True):
         for place, token in enumerate(some):
@@ -245,5 +256,5 @@ def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[s
 
 
 def label_key(name: str) -> str:
-    """Return a label in the form used in reading names."""
+    """Return a label in the form used in the names of readings."""
     return "".join(character if character.isalnum() else "_" for character in name.casefold())

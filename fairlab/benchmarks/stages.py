@@ -67,7 +67,7 @@ def keep_stage(record: Record, name: str, taken: Stage) -> None:
 
 
 def stages_of(record: Record) -> dict[str, Stage]:
-    """Return the stages by name in the order in which they began; empty for a record without stages."""
+    """Return the stages by name, in the order in which they began. A record without stages has none."""
     return {
         name: Stage(**{key: value for key, value in values.items() if key in Stage.__dataclass_fields__})
         for name, values in record.provenance.get(STAGES, {}).items()
@@ -83,7 +83,7 @@ def _forget_peaks() -> None:
 
 
 def _peak() -> int:
-    """Return the peak memory in bytes; on Linux, getrusage would include the memory of the parent process."""
+    """Return the peak memory in bytes. On Linux, getrusage would include the memory of the parent process."""
     if PROC_STATUS.is_file():
         (line,) = (line for line in PROC_STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
         return 1024 * int(line.split()[1])
@@ -95,6 +95,6 @@ def _gpu_peak() -> int | None:
 
 
 def _cuda() -> Any:
-    """Return torch's GPU module if a GPU is already in use."""
+    """Return torch's GPU module if a GPU is already in use, otherwise None."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch is not None and torch.cuda.is_initialized() else None

@@ -5,9 +5,9 @@ details of the official code. The protocol ``meade`` is from Meade et al. 2022, 
 Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has only the intrasentence
 task and differs by a space.
 
-Published values for reference, which need weights from the hub and the ``data/stereoset/test.json`` of bias-bench as
-``path`` (gender, protocol ``meade``; it differs from the public development set that is read by default, and has 771
-examples of gender). The last row is from MABEL's repository:
+Published values for reference (gender, protocol ``meade``). They require weights from the hub, and as ``path`` the
+``data/stereoset/test.json`` of bias-bench, which has 771 examples of gender and differs from the public development set
+that is read by default. The last row is from MABEL's repository:
 
 =======================  =====  =====  =====
 model                    LMS    SS     ICAT
@@ -87,48 +87,48 @@ class StereoSet(Benchmark):
 
     Score of a candidate in the intrasentence task:
 
-    - masked LM: arithmetic mean of the probabilities of the subwords of the word that fills the blank. Each subword is
-      predicted at a mask that follows the subwords before it, without the later ones. Under ``nadeem`` the word is
-      tokenized unchanged; under ``meade`` a space is put before it, which only affects byte-level tokenizers such as
-      RoBERTa's.
-    - causal LM: geometric mean of the token probabilities of the whole candidate; the first token's is given the start
-      token, the others' the candidate alone.
+    - Masked LM: Mean probability of the subwords of the word that fills the blank. Each subword is predicted at a mask
+      that follows the preceding subwords, without the later ones. Under ``nadeem``, the word is tokenized unchanged;
+      under ``meade``, a space is put before it, which only affects byte-level tokenizers such as RoBERTa's.
+    - Causal LM: Geometric mean of the token probabilities of the whole candidate. The first token's probability is
+      conditioned on the start token, the others' on the candidate alone.
 
-    In the intersentence task, under ``nadeem`` only:
+    Score of a candidate in the intersentence task (only ``nadeem``):
 
-    - masked LM with a next-sentence head: its probability that the candidate follows the context.
-    - causal LM: geometric mean of the probabilities of the candidate's tokens, given the start token, the context (with
-    a
-      full stop if it has no end) and a blank. The authors trained a next-sentence head for models without one and
-      published its weights separately. Their older code divides the mean log-probability of the candidate alone by that
-      of the context. Because the context is the same for all three candidates, this score ignores it, and lower is
-      likelier. fairlab offers neither.
+    - Masked LM with a next-sentence head: Probability that the candidate follows the context.
+    - Causal LM: Geometric mean of the probabilities of the candidate's tokens, given the start token, the context (with
+      a full stop if it has no end) and a space. The authors trained a next-sentence head for such models, and published
+      its weights separately. Their older code divides the candidate's mean log-probability by that of the context,
+      which is the same for all candidates, so it ignores the context, and a lower score means a more likely candidate.
+      fairlab offers neither.
 
-    Quantities per subset, in percent: ``lms`` (share of comparisons with the unrelated candidate that a meaningful
-    candidate wins; ideal 100), ``ss`` (examples whose stereotype scores higher than the anti-stereotype; a tie counts
-    for the anti-stereotype; ideal 50), both unweighted means over target terms, and ``icat`` (lms times min(ss, 100 -
-    ss) / 50, from those means; ideal 100). The bootstrap resamples target terms; religion has three.
+    Quantities of each subset, in percent (``lms`` and ``ss`` are unweighted means over target terms):
 
-    Subsets: ``gender``, ``profession``, ``race``, ``religion`` belong to the intrasentence task, as most papers print
-    them, ``intersentence_gender`` and so on to the other; ``intrasentence`` and ``intersentence`` are over all four
-    domains of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as in the authors'
-    code. A subset that is not requested, or whose task cannot be run, has no number.
+    - ``lms``: Comparisons with the unrelated candidate that a meaningful candidate wins. Ideal: 100.
+    - ``ss``: Examples whose stereotype scores higher than the anti-stereotype; a tie counts for the anti-stereotype.
+      Ideal: 50.
+    - ``icat``: lms times min(ss, 100 - ss) / 50, computed from the two scores. Ideal: 100.
+
+    Intervals resample target terms; religion has three. The subsets ``gender``, ``profession``, ``race``, ``religion``
+    belong to the intrasentence task, as in most papers, ``intersentence_gender`` and so on to the other;
+    ``intrasentence`` and ``intersentence`` cover all domains of a task (bias-bench's overall is ``intrasentence``), and
+    ``overall`` pools both tasks, as in the authors' code. A subset that is not requested, or whose task cannot be run,
+    has no number.
 
     Items ``intrasentence`` and ``intersentence`` (N, 3): scores of every example's stereotype, anti-stereotype and
     unrelated candidate, in file order.
 
     Args:
-        protocol: Scoring rule of a candidate: ``nadeem``, as the dataset's authors do, or ``meade``, as bias-bench
-            does.
+        protocol: Scoring rule of a candidate: ``nadeem``, as defined by the authors, or ``meade``, as in bias-bench.
         task: One or both tasks, ``intrasentence`` and ``intersentence``.
         domains: Names of the domains to measure, such as ``gender``; None for all four.
         items: Examples to measure: ``all``, or ``regular``, which leaves out examples that are flagged as irregular
             when the data is read (25 of the intrasentence task).
         path: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
-        seen_in: Data that a method trains on (as ``data.path``). Every domain then has a second subset, such as
-            ``gender_seen_targets``, with the examples whose target term occurs in that data. A second subset for all
-            domains of a task, such as ``intrasentence_seen_targets``, is added as well. The authors of ADEPT filtered
-            StereoSet in this way, according to their repository's README, and CCD followed them.
+        seen_in: Training data of a method (as ``data.path``). Every domain, and all domains of a task together, then
+            have a second subset, such as ``gender_seen_targets``, with the examples whose target term occurs in that
+            data. The authors of ADEPT filtered StereoSet in this way, according to their repository's README, as did
+            CCD.
         limit: Maximum number of examples per domain and task, spread evenly over the file; None for all.
 
     Raises:
@@ -182,7 +182,7 @@ class StereoSet(Benchmark):
         self.description = variant(self.description, protocol, items, default=(NADEEM, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure all examples; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all examples. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
         examples = self._asked()
         flagged = irregular_items(examples)
@@ -329,11 +329,11 @@ def stereoset_quantities(
     *,
     seen: set[str] | None = None,
 ) -> list[Quantity]:
-    """Return the quantities of every domain and task with scores, and the overall ones if every part is present.
+    """Return the quantities of every domain and task with scores, and the overall quantities if no part is missing.
 
     Args:
         by_task: Examples of each task.
-        domains: Names of the domains measured.
+        domains: Names of the measured domains.
         scores: Scores (N, 3) of the examples' candidates, by task.
         seen: Target terms of the second subset of every domain; None for no second subset.
     """
@@ -377,7 +377,7 @@ def _of_subset(
 
 
 def by_term(targets: Sequence[str], values: NDArray[np.floating]) -> Array:
-    """Return the mean (T,) of the values (N,) of each target's examples; targets are in order of first occurrence."""
+    """Return the mean (T,) of the values (N,) of each target's examples, in order of first occurrence."""
     terms = {target: k for k, target in enumerate(dict.fromkeys(targets))}
     places = [terms[target] for target in targets]
     return np.bincount(places, weights=values, minlength=len(terms)) / np.bincount(places, minlength=len(terms))

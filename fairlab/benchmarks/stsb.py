@@ -58,7 +58,7 @@ class STSB(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure all pairs; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all pairs. ``before`` holds the ``items`` of an earlier measurement."""
         try:
             pairs = self._pairs()
         except DataUnavailable as error:

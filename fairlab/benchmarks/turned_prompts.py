@@ -1,4 +1,4 @@
-"""The user's own prompts, each rewritten to every attribute of an axis."""
+"""Rewriting of the user's own prompts to every attribute of an axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairlab.types import FairlabError
 def turned_prompts(
     path: str, axis: str, field: str = "text", mode: Literal["syntax", "lexical"] = "syntax"
 ) -> tuple[dict[str, list[str]], str]:
-    """Return the prompts of a file, with a version for each attribute of an axis, and a note on omitted prompts.
+    """Rewrite the prompts in a file to each attribute of an axis.
 
     A prompt is left out if the rules find no person in it or cannot change that person to all attributes.
 
@@ -28,7 +28,7 @@ def turned_prompts(
         mode: Way of finding people: ``syntax`` or ``lexical``.
 
     Returns:
-        Prompts by attribute, in file order, and a note, empty if no prompt was left out.
+        Prompts by attribute, in file order, and a note on omitted prompts, which is empty if there are none.
 
     Raises:
         FairlabError: The file cannot be read, or no prompt names people whom the rules can change.

@@ -16,13 +16,13 @@ OF_TASKS = "classification"  # the benchmark whose readings are named after task
 
 @cache
 def _versions() -> Mapping[str, int]:
-    """Return versions by module, read from the source, because importing all benchmarks takes seconds."""
+    """Return versions by module. They are read from the source, because importing all benchmarks takes seconds."""
     texts = {file.stem: file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py")}
     return {name: int(found[1]) for name, text in texts.items() if (found := VERSION.search(text))}
 
 
 def present_version(benchmark: str) -> int | None:
-    """Return the version of fairlab's own benchmark; None if fairlab has no benchmark with that name.
+    """Return the current version of one of fairlab's own benchmarks, or None for other names.
 
     Args:
         benchmark: Name of the benchmark in the keys of its readings, with or without a protocol.
@@ -38,12 +38,12 @@ def present_version(benchmark: str) -> int | None:
 
 
 def definition(reading: Reading) -> int:
-    """Return the version of the definition that a reading follows; the first one if its record predates versions."""
+    """Return the version of a reading's definition, which is 1 if its record predates versions."""
     return reading.version or 1
 
 
 def outdated(reading: Reading) -> str:
-    """Return a short remark on a reading with an outdated or newer version; empty for the current version.
+    """Return a short remark if a reading has an outdated or newer version, otherwise an empty string.
 
     Example:
         >>> outdated(Reading("stsb", "dev", "spearman", 80.0, "x 100", 100.0, 9, 79.0, 81.0, version=2))
@@ -58,7 +58,7 @@ def outdated(reading: Reading) -> str:
 
 
 def other_definition(first: Reading, second: Reading) -> str:
-    """Return a sentence, with a remedy, on two readings whose definitions differ; empty if they do not differ."""
+    """Return a sentence, with a remedy, if two readings have different definitions, otherwise an empty string."""
     versions = sorted([definition(first), definition(second)])
     if versions[0] == versions[1]:
         return ""

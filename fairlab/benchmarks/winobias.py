@@ -1,8 +1,8 @@
-"""WinoBias: whether a language model expects the pronoun of an occupation's stereotype.
+"""WinoBias: does a language model expect the pronoun that fits the stereotype of an occupation?
 
-Source: The sentences are those of Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
+Source: The sentences are from Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
 Methods". Their test compares the accuracy of a coreference system on stereotypical and anti-stereotypical sentences;
-the question for a language model, which of the two sentences it finds more likely, is this project's.
+the question for a language model, which of the two sentences it finds more likely, is from this project.
 """
 
 from __future__ import annotations
@@ -31,23 +31,27 @@ ALL = "all"
 class WinoBias(Benchmark):
     """Preference for the stereotypical over the anti-stereotypical pronoun, in sentences that differ only in it.
 
-    "The mechanic gave the clerk a present because it was [her | his] birthday": the pronoun refers to the clerk, one of
-    the 20 occupations that the authors, by United States statistics, call female; so ``her`` is the stereotypical one.
-    In ``type1`` only the content determines the referent of a pronoun, in ``type2`` the syntax does. In 779 of the
-    1,565 usable pairs the stereotypical pronoun is male, so a general preference for one gender gives 50.
+    "The mechanic gave the clerk a present because it was [her | his] birthday": The pronoun refers to the clerk, one of
+    the 20 occupations that the authors call female, based on statistics of the United States. The stereotypical pronoun
+    is therefore ``her``. In ``type1``, only the content determines the referent of a pronoun; in ``type2``, the syntax
+    does. In 779 of the 1,565 usable pairs, the stereotypical pronoun is male, so a general preference for one gender
+    gives 50.
 
-    For a masked LM, the score is log p(pronoun | sentence with it masked); if two pronouns differ, it is the sum over
-    both, with both masked. For a causal LM, it is the log-likelihood of the whole sentence; see
+    For a masked LM, the score is log p(pronoun | sentence with the pronoun masked). If two pronouns differ, it is the
+    sum over both, with both masked. For a causal LM, it is the log-likelihood of the whole sentence; see
     :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
 
-    Quantities of the subsets ``type1``, ``type2`` (development and test files together) and ``all``: ``pro_preferred``
-    (percent of pairs whose stereotypical version is likelier, a tie is one half; ideal 50; the headline over ``all``)
-    and ``margin`` (mean of its log-likelihood minus that of the other version, in nats; ideal 0).
+    Quantities of the subsets ``type1`` and ``type2`` (development and test files together) and ``all``:
 
-    Pairs whose two lines differ in more than pronouns, errors of the data, are left out and counted in a note.
-    Intervals resample the twins of the data: two sentences about the same two occupations, each with a different
-    referent. Different twins about the same occupations are treated as independent, so intervals are somewhat too
-    narrow. Items per type (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
+    - ``pro_preferred``: Percentage of pairs whose stereotypical version is more likely; ties count as one half. Ideal:
+      50. The value for ``all`` is the headline.
+    - ``margin``: Mean log-likelihood of the stereotypical version minus that of the other version, in nats. Ideal: 0.
+
+    Pairs that differ in more than pronouns are errors in the data; they are left out and counted in a note. Intervals
+    resample the data's clusters: two sentences about the same two occupations, each with a different referent.
+    Different clusters about the same occupations are treated as independent, so intervals are somewhat too narrow.
+
+    Items of each type (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
 
     Args:
         limit: Maximum number of pairs per type, spread evenly over its files; None for all.
@@ -83,7 +87,7 @@ class WinoBias(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure both types; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure both types. ``before`` holds the ``items`` of an earlier measurement."""
         pairs, left_out = self._pairs()
         versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
@@ -136,7 +140,7 @@ class WinoBias(Benchmark):
 
 
 def winobias_quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> list[Quantity]:
-    """Return quantities of both types and of all pairs, from log-likelihoods (P, 2) and pair clusters per type."""
+    """Return the quantities of both types and of all pairs, from log-likelihoods (P, 2) and clusters of pairs."""
     margins = {kind: items[kind][:, 0] - items[kind][:, 1] for kind in TYPES}
     margins[ALL] = np.concatenate([margins[kind] for kind in TYPES])
     labels = {**clusters, ALL: [label for kind in TYPES for label in clusters[kind]]}

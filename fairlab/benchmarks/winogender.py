@@ -1,8 +1,8 @@
 """Winogender: which pronoun a language model prefers, and whether that follows employment statistics.
 
-Source: The sentences and the statistics of occupations are those of Rudinger et al. 2018, "Gender Bias in Coreference
+Source: The sentences and the statistics of occupations are from Rudinger et al. 2018, "Gender Bias in Coreference
 Resolution". Their test asks a coreference system for the pronoun's referent; the question for a language model, which
-pronoun it expects, is this project's. As in their test, the result is compared with the share of women in an
+pronoun it expects, is from this project. As in their test, the result is compared with the proportion of women in an
 occupation.
 """
 
@@ -41,20 +41,27 @@ CITATION = """\
 class Winogender(Benchmark):
     """Preference for the male, female or neutral pronoun in sentences that fit all three.
 
-    For a masked LM, the score is log p(pronoun | sentence with it masked), in the form that the sentence needs (he, him
-    or his; she or her; they, them or their). For a causal LM, it is the log-likelihood of the whole sentence with each
-    pronoun; see :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
+    For a masked LM, the score is log p(pronoun | sentence with the pronoun masked), in the form that the sentence needs
+    (he, him or his; she or her; they, them or their). For a causal LM, it is the log-likelihood of the whole sentence
+    with each pronoun; see :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
 
-    Quantities, subset ``all``: ``male_ratio`` (share of schemas in which the male pronoun is likelier than the female
-    one, with ties as one half; ideal 0.5), ``margin`` (mean of the male log-likelihood minus the female one, in nats;
-    ideal 0), ``neutral_first`` (share in which the neutral pronoun is likelier than both, ties shared; it has no ideal
-    value, because it depends on how common singular they is and because a verb, "were" for "was", reveals the neutral
-    pronoun in 34 schemas). Subset ``occupations``, the headline: ``women_correlation`` (Pearson's r over the 60
-    occupations between the percent of women among the employed, United States 2015-2016, and the mean margin in the two
-    schemas whose pronoun refers to the person of that occupation; ideal 0, negative: pronouns follow employment).
+    Quantities of the subset ``all``:
 
-    Intervals are computed by resampling occupations, each with its four schemas. Items (S, 3):
-    log-likelihoods of the male, female and neutral version of each schema.
+    - ``male_ratio``: Proportion of schemas in which the male pronoun is more likely than the female one; ties count as
+      one half. Ideal: 0.5.
+    - ``margin``: Mean log-likelihood of the male pronoun minus that of the female one, in nats. Ideal: 0.
+    - ``neutral_first``: Proportion of schemas in which the neutral pronoun is more likely than both others; ties are
+      shared. It has no ideal value, because it depends on how common singular *they* is, and because a verb ("were" for
+      "was") reveals the neutral pronoun in 34 schemas.
+
+    Quantity of the subset ``occupations``, the headline:
+
+    - ``women_correlation``: Pearson's r over the 60 occupations between the percentage of women among the employed
+      (United States, 2015-2016) and the mean margin in the two schemas whose pronoun refers to the person with that
+      occupation. Ideal: 0. If it is negative, pronouns follow employment.
+
+    Intervals resample occupations, each with its four schemas. Items (S, 3): log-likelihoods of the male, female and
+    neutral version of each schema.
 
     Args:
         limit: Maximum number of occupations, spread evenly over the file, each with its four schemas; None for all.
@@ -101,7 +108,7 @@ class Winogender(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure all schemas; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all schemas. ``before`` holds the ``items`` of an earlier measurement."""
         found = schemas(read_winogender(locate(SENTENCES)))
         women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
         if missing := sorted({schema.occupation for schema in found} - set(women)):
@@ -138,7 +145,7 @@ class Winogender(Benchmark):
 
 
 def _margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the male minus the female pronoun's log-likelihood per schema, in nats; positive prefers male."""
+    """Return the log-likelihood of the male pronoun minus that of the female one for each schema, in nats."""
     return scores_S3[:, 0] - scores_S3[:, 1]
 
 
@@ -151,7 +158,7 @@ def _neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
 def winogender_quantities(
     found: Sequence[Schema], women: Mapping[str, float], scores_S3: NDArray[np.floating]
 ) -> list[Quantity]:
-    """Return quantities of the schemas from log-likelihoods (S, 3), with the percentage of ``women`` per occupation."""
+    """Return the quantities of the schemas, from log-likelihoods (S, 3) and percentages of ``women`` by occupation."""
     occupations = [schema.occupation for schema in found]
     margin = _margins(scores_S3)
 

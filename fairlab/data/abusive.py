@@ -1,7 +1,7 @@
-"""Abusive language for comparison with a dataset: tweets labelled by people, or a custom file.
+"""Reader of abusive texts to compare a dataset with: tweets labelled by people, or a custom file.
 
 Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language"; the class
-"neither" of its three classes is left out.
+"neither" is left out.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from fairlab.types import FairlabError, Row
 
 NAME = "hate_speech_offensive/labeled_data.csv"
 CLASSES = {"0": "hate", "1": "offensive"}
-UNSORTED = "all"  # category of entries that have none
+UNSORTED = "all"  # category of every text if no column of categories is named
 
 
 @dataclass(frozen=True)
 class AbusiveReference:
-    """Abusive entries.
+    """Abusive texts that a dataset is compared with.
 
     Attributes:
-        path: file that the texts were read from.
-        texts: the abusive texts, which are never printed.
-        categories: category of each text.
+        path: File that the texts were read from.
+        texts: Abusive texts, which are never printed.
+        categories: Category of each text.
     """
 
     path: Path
@@ -34,7 +34,13 @@ class AbusiveReference:
     categories: list[str]
 
     def sample(self, entries: int | None, seed: int) -> AbusiveReference:
-        """Return a sample of the entries, drawn without replacement and kept in order; all if there are no more."""
+        """Return a random sample of the texts, in their original order.
+
+        Args:
+            entries: Number of texts to draw without replacement. If it is None or not below the number of texts, all
+                are returned.
+            seed: Random seed.
+        """
         if entries is None or entries >= len(self.texts):
             return self
         chosen = sorted(random.Random(seed).sample(range(len(self.texts)), entries))
@@ -42,16 +48,16 @@ class AbusiveReference:
 
 
 def read_comparison(path: str | None = None, *, field: str = "text", category: str | None = None) -> AbusiveReference:
-    """Read the comparison set.
+    """Read the abusive texts to compare a dataset with.
 
     Args:
-        path: path of a file that ``read_rows`` accepts; None for the tweets of Davidson et al.
-        field: name of the column that holds the text, in a custom file.
-        category: name of the column that holds the category, in a custom file; None puts all texts in one category.
+        path: Path of a file that ``read_rows`` accepts; None for the tweets of Davidson et al.
+        field: Name of the column that holds the text, in a custom file.
+        category: Name of the column that holds the category, in a custom file; None puts all texts in one category.
 
     Raises:
-        DataUnavailable: the file is unavailable.
-        FairlabError: no entry can be read, or an entry has no category.
+        DataUnavailable: The file is unavailable.
+        FairlabError: No entry can be read, or an entry has no category.
     """
     file = locate(NAME, path)
     tweets = path is None

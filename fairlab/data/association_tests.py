@@ -1,4 +1,4 @@
-"""Custom association tests: sets of words or sentences in YAML or JSON, or a sent-bias file of one test."""
+"""Reader of custom association tests: sets of words or sentences in YAML or JSON, or one test in a sent-bias file."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fairlab.types import FairlabError
 ENDINGS = (".yaml", ".yml", ".json", ".jsonl")
 KNOWN = ("axis", "templates", "tests")
 SETS = ("targets", "attributes")
-PLACE = "{}"  # gap of a template, filled with a text
+PLACE = "{}"  # placeholder for a text in a template
 
 
 @dataclass(frozen=True)
 class OwnTests:
-    """Tests of a file.
+    """Association tests read from a file.
 
     Attributes:
-        axis: axis of people that the tests are about; empty if the file does not name it.
-        tests: tests by the name used for readings.
+        axis: Axis that the tests are about; empty if the file does not name it.
+        tests: Tests by the name used for readings.
     """
 
     axis: str
@@ -39,14 +39,13 @@ def is_file_of_tests(name: str) -> bool:
 def read_own_tests(path: Path) -> OwnTests:
     """Read and check the tests of a file.
 
-    A file of sent-bias (``targ1``, ``targ2``, ``attr1``, ``attr2``) is one test, named after the file. Any other file
-    has ``tests``: each has ``targets``, two or more sets by name, and ``attributes``, two sets by name. A test with two
-    targets is named ``FILE_TEST``. With three or more targets each pair is a test, named ``FILE_TEST_FIRST_vs_SECOND``.
-    If the file has ``templates``, every text is inserted into each of them.
+    A sent-bias file (``targ1``, ``targ2``, ``attr1``, ``attr2``) contains one test, which is named after the file. Any
+    other file has the key ``tests``. Each test has ``targets`` (two or more named sets) and ``attributes`` (two named
+    sets). A test with two targets is named ``FILE_TEST``. With three or more targets each pair is a test, named
+    ``FILE_TEST_FIRST_vs_SECOND``. If the file has ``templates``, every text is inserted into each of them.
 
     Raises:
-        FairlabError: there is no such file, a key is unknown, a set is empty or a text is in two sets; the message is
-            one sentence that names the file and the key.
+        FairlabError: The file does not exist, a key is unknown, a set is empty or a text is in two sets.
     """
     if not path.is_file():
         raise FairlabError(f"{path} is not a file; give a file of association tests, or the name of one, such as 6b")
@@ -70,7 +69,7 @@ def read_own_tests(path: Path) -> OwnTests:
 
 
 def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[str, AssociationTest]]:
-    """Yield every pair of a test's targets, with the ending of its name."""
+    """Yield an association test for every pair of target sets, with the suffix of its name."""
     if not isinstance(sets, dict):
         raise FairlabError(f"{place} has no sets; give {' and '.join(SETS)}")
     _refuse_unknown(sets, SETS, place)
@@ -95,12 +94,12 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
 
 
 def _words(texts: Sequence[str], templates: Sequence[str]) -> list[str]:
-    """Return the word of each sentence formed from a set's texts and the templates, in the order of the sentences."""
+    """Return, for each sentence of a set, the word that was inserted into a template."""
     return list({template.replace(PLACE, one): one for template in templates for one in texts}.values())
 
 
 def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:
-    """Return the texts of each set by its name, inserted into every template."""
+    """Return the texts of each set, inserted into every template, by the name of the set."""
     if not isinstance(sets, dict) or not sets:
         raise FairlabError(f"{place} has no sets; give each set a name and a list of texts")
     found = {}

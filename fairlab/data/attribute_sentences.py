@@ -1,7 +1,7 @@
-"""Sentences with a word of an attribute, and sentences with a neutral word, for methods that compare such words.
+"""Sentences that contain attribute words or neutral words, for debiasing methods that compare the two.
 
-They are found in plain text with word lists, as DPCE and ADEPT do (Kaneko and Bollegala 2021, section 4.1; Yang et al.
-2023; and their code), or are the versions of counterfactual groups.
+The sentences are found in plain text with word lists, as in DPCE and ADEPT (Kaneko and Bollegala 2021, section 4.1;
+Yang et al. 2023; and their code), or are the versions of counterfactual groups.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ SPLITS = ("train", "validation")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text with its listed word.
+    """Tokenized sentence with the positions of its listed word.
 
     Attributes:
-        token_ids: token ids of the sentence, special ones included.
-        targets: positions of the word's tokens; empty if a version of a group has no differing tokens.
-        kind: number of the sentence's kind: 0 is neutral, attributes are counted from 1.
+        token_ids: Token ids of the sentence, including special tokens.
+        targets: Positions of the word's tokens; empty if a version of a group has no differing tokens.
+        kind: Kind of the sentence: 0 for neutral, 1 for the first attribute, and so on.
     """
 
     token_ids: list[int]
@@ -58,10 +58,10 @@ class SentenceBatch(Batch):
     """Batch of B sentences of one or several kinds.
 
     Attributes:
-        input_ids: token ids (B, T), padded.
-        attention_mask: mask (B, T), 0 at padding.
-        targets: boolean (B, T), True at the tokens of the listed words.
-        kinds: kind of each sentence, (B,); see :class:`Sentence`.
+        input_ids: Token ids (B, T), padded.
+        attention_mask: Mask (B, T), 0 at padding.
+        targets: Boolean (B, T), True at the tokens of the listed words.
+        kinds: Kind of each sentence, (B,); see :class:`Sentence`.
     """
 
     input_ids: Tensor
@@ -79,7 +79,7 @@ class SentenceBatch(Batch):
         return cls(input_ids, attention_mask, targets, torch.tensor([sentence.kind for sentence in sentences]))
 
     def __getitem__(self, rows: Tensor) -> SentenceBatch:
-        """Return a batch of the sentences at these indices."""
+        """Return a batch of the sentences at the indices ``rows``."""
         return SentenceBatch(self.input_ids[rows], self.attention_mask[rows], self.targets[rows], self.kinds[rows])
 
     def __len__(self) -> int:
@@ -88,31 +88,33 @@ class SentenceBatch(Batch):
 
 
 class AttributeSentences(Loading):
-    """Sentences of plain text that hold listed words, in batches of one kind each, in random order.
+    """LightningDataModule of sentences with listed words, found in plain text; each batch has sentences of one kind.
 
     Args:
-        paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME``, as for a corpus.
-        axis: name of the lexicon whose words and stereotyped words are the lists, such as ``gender``.
-        lists: published lists used instead: for each attribute and for ``neutral``, a file with one word per line; the
-            lines of the attributes' files correspond. Each file is a name below ``FAIRLAB_DATA``.
-        mixed: treatment of a sentence with words of several attributes. ``drop``: it is left out, and every other
-            sentence counts once, for its first listed word (DPCE). ``keep``: it counts once for every word (ADEPT). A
-            sentence without attribute words counts once for every stereotyped word.
-        at_least: minimum frequency of the rarest of corresponding words. Such words are used as often as the rarest of
-            them, or not at all if that is less than ``at_least``; None uses all words (DPCE).
-        validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
-        batch_size: number of sentences in a training batch, over all processes.
-        limit: maximum number of training sentences of each kind; None for all.
-        encoder: the backbone whose tokenizer and maximum length are used.
-        epochs: number of passes over the sentences, each as long as the smallest kind allows.
-        seed: seed of the order of the batches.
-        augmentation: must be None, because augmentations work on other kinds of data.
+        paths: Plain-text files, folders of ``.txt`` files, or ``embedded/NAME``, as for a corpus.
+        axis: Name of the lexicon with the attribute words and the stereotyped (neutral) words, such as ``gender``.
+        lists: Published word lists to use instead of the lexicon: for each attribute and for ``neutral``, the name of a
+            file under ``FAIRLAB_DATA`` with one word per line. Words on the same line of the attributes' files are
+            counterparts.
+        mixed: Treatment of a sentence with words of several attributes. ``drop`` leaves it out, and uses every other
+            sentence once, for its first listed word (DPCE). ``keep`` uses it once for every attribute word, and a
+            sentence without attribute words once for every stereotyped word (ADEPT).
+        at_least: Minimum frequency of the rarest among counterparts such as *he* and *she*. All counterparts are used
+            as often as the rarest one, or not at all if its frequency is below ``at_least``. None uses all words
+            (DPCE).
+        validation: Number of sentences of each kind that are held out by their hash, or their fraction if below 1.
+        batch_size: Number of sentences in a training batch, over all processes.
+        limit: Maximum number of training sentences of each kind; None for all.
+        encoder: Backbone whose tokenizer and maximum length are used.
+        epochs: Number of epochs. The kind with the fewest sentences determines the length of an epoch.
+        seed: Seed of the order of the batches.
+        augmentation: Must be None, because augmentations work on other kinds of data.
 
     Attributes:
-        sentences: for each split, the neutral sentences, then those of each attribute.
+        sentences: Neutral sentences of each split, followed by the sentences of each attribute.
 
     Raises:
-        FairlabError: on bad data or values, naming file or key.
+        FairlabError: The data or a setting is invalid. The message names the file or key.
     """
 
     def __init__(
@@ -181,7 +183,7 @@ class AttributeSentences(Loading):
         return len(self._batches())
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: files by hash, and the number of sentences of each kind."""
+        """Return the facts for the record: hashes of the files, and the number of sentences of each kind."""
         counts = {
             f"{split}_{name}": len(kind)
             for split, kinds in self.by_kind.items()
@@ -200,23 +202,23 @@ class AttributeSentences(Loading):
         return self._seen
 
     def axes(self) -> frozenset[str]:
-        """Return the lexicon's axis; the axis of published lists is gender."""
+        """Return the lexicon's axis, which also applies to published lists."""
         return frozenset([self.axis])
 
     def sizes(self) -> dict[str, int]:
-        """Return the average number of sentences and tokens in one pass, padding excluded."""
+        """Return the average number of sentences and tokens per epoch, excluding padding."""
         count = self.total_batches // self.epochs * self.batch_size
         sentences = self.sentences["train"]
         tokens = sum(len(sentence.token_ids) for sentence in sentences)
         return {"sentences": count, "tokens": count * tokens // len(sentences)}
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Return batches of all epochs as one stream; a resumed run skips those it has used."""
+        """Return the batches of all epochs as one stream. A resumed run skips the batches it has already used."""
         done = batches_done(self.trainer)
         return self._loader("train", self._batches(skip=done))
 
     def val_dataloader(self) -> DataLoader[Any]:
-        """Return batches of the validation sentences, kind by kind, always in the same order."""
+        """Return the batches of the validation sentences, one kind after the other, always in the same order."""
         batches: list[list[int]] = []
         start = 0
         for kind in self.by_kind["validation"]:
@@ -238,7 +240,7 @@ class AttributeSentences(Loading):
 
 
 def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
-    """Tokenize sentences; sentences whose word is cut off by the maximum length are left out."""
+    """Tokenize sentences, and leave out those in which truncation removes the listed word."""
     if not found:
         return []
     encoded = encoder.tokenizer(
@@ -256,7 +258,7 @@ def group_sentences(data: CounterfactualData, split: str) -> list[Sentence]:
     """Return the versions of counterfactual groups as sentences, group by group, the neutral version first.
 
     The targets of an attribute's version are the tokens that differ from the neutral version. The targets of the
-    neutral version are the tokens at the corresponding positions, for all of the attributes' versions together.
+    neutral version are its tokens that differ from any attribute's version.
     """
     sentences = []
     for neutral, *versions in data.token_ids[split]:
@@ -272,10 +274,10 @@ def group_sentences(data: CounterfactualData, split: str) -> list[Sentence]:
 
 
 def sentences_of(data: object, split: str) -> list[Sentence]:
-    """Return the sentences of a split, from either kind of data.
+    """Return the sentences of a split, from attribute sentences or counterfactual groups.
 
     Raises:
-        FairlabError: the data is of another kind.
+        FairlabError: The data contains neither.
     """
     if isinstance(data, AttributeSentences):
         return data.sentences[split]
@@ -287,12 +289,12 @@ def sentences_of(data: object, split: str) -> list[Sentence]:
 
 
 def as_sentences(batch: SentenceBatch | GroupBatch, sentences: Sequence[Sentence], padding_id: int) -> SentenceBatch:
-    """Convert a batch of either kind of data to sentences.
+    """Convert a batch of counterfactual groups to a batch of sentences.
 
     Args:
-        batch: batch of groups, or of sentences, which is returned unchanged.
-        sentences: all sentences of the batch's split, see :func:`group_sentences`; used for groups only.
-        padding_id: token id of the tokenizer's padding.
+        batch: Batch of groups. A batch of sentences is returned unchanged.
+        sentences: All sentences of the batch's split, see :func:`group_sentences`; not used for a batch of sentences.
+        padding_id: Token id of the tokenizer's padding.
     """
     if isinstance(batch, SentenceBatch):
         return batch

@@ -1,4 +1,4 @@
-"""Base class of batches, which can be moved to another device."""
+"""Base class of batches that can be moved to a device."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from torch import Tensor
 
 
 class Batch:
-    """A batch of training items: a dataclass of tensors and their metadata."""
+    """Base class of batches of training items: a dataclass of tensors and their metadata."""
 
     def to(self, device: torch.device, non_blocking: bool = True) -> Self:
-        """Return the batch with its tensors on another device, without waiting for a copy from pinned memory."""
+        """Return the batch with its tensors moved to a device.
+
+        Args:
+            device: Device to move to.
+            non_blocking: Whether to copy from pinned memory asynchronously.
+        """
         return self._with(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Self:
-        """Return the batch with its tensors in pinned memory, from which a GPU copies while the process continues."""
+        """Return the batch with its tensors in pinned memory, so that copies to a GPU can be asynchronous."""
         return self._with(Tensor.pin_memory)
 
     def _with(self, change: Callable[[Tensor], Tensor]) -> Self:

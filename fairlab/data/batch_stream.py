@@ -1,4 +1,4 @@
-"""Base classes of data modules: training batches of all epochs as one stream, from which a run can be resumed."""
+"""Base classes of data modules that yield the training batches of all epochs as one resumable stream."""
 
 from __future__ import annotations
 
@@ -17,20 +17,24 @@ from fairlab.data.batching import BucketedBatches
 from fairlab.distributed import own_share, without_items
 from fairlab.protocols import TrainingData
 
-AHEAD = 2  # number of batches that the thread makes in advance
+AHEAD = 2  # number of batches that the background thread prefetches
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
-    """Return the number of training batches used, including those before an interruption; 0 without a trainer."""
+    """Return the number of training batches used so far, including those before an interruption.
+
+    Returns:
+        Number of batches, which is 0 without a trainer.
+    """
     return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready) if trainer else 0
 
 
 class Numbered:
-    """Batches of positions with their numbers in the stream, counted from the start of an uninterrupted run.
+    """Sampler that yields batches of positions with their numbers in the uninterrupted stream.
 
     Args:
-        batches: positions of the items in each batch; an object with the attribute ``skip`` leaves out that many
-            batches at the start.
+        batches: Positions of the items in each batch. If the object has an attribute ``skip``, it leaves out that many
+            batches, and numbering starts there.
     """
 
     def __init__(self, batches: Iterable[list[int]]) -> None:
@@ -41,32 +45,35 @@ class Numbered:
         return len(self.batches)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield number and positions of each batch."""
+        """Yield the number and the positions of each batch."""
         return enumerate(self.batches, start=getattr(self.batches, "skip", 0))
 
 
 class BatchMaker(Dataset[Any]):
-    """Dataset whose items are whole batches, made from their number and positions."""
+    """Dataset whose items are whole batches, each made from its number and positions."""
 
     def __init__(self, make: Callable[[int, list[int]], Any]) -> None:
         self.make = make
 
     def __getitem__(self, key: tuple[int, list[int]]) -> Any:
-        """Return a batch."""
+        """Return the batch for a pair of number and positions."""
         return self.make(*key)
 
 
 class Loader(DataLoader[Any]):
-    """Loader of batches, made ahead of their use by a thread, or by ``num_workers`` processes."""
+    """Loader whose batches are prefetched by a background thread, or by ``num_workers`` processes."""
 
     def __iter__(self) -> Any:
         """Yield the batches in order."""
         batches = super().__iter__()
-        return batches if self.num_workers else made_ahead(batches)
+        return batches if self.num_workers else prefetch(batches)
 
 
-def made_ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches that a thread makes, up to ``AHEAD`` of them before they are used; its errors are raised here."""
+def prefetch(batches: Iterator[Any]) -> Iterator[Any]:
+    """Prefetch up to ``AHEAD`` batches in a background thread, and yield them.
+
+    Errors in the thread are raised in the consumer.
+    """
     end = object()
     with ThreadPoolExecutor(1) as thread:
         waiting = deque(thread.submit(next, batches, end) for _ in range(AHEAD))
@@ -79,9 +86,9 @@ class Loading(lightning.LightningDataModule, TrainingData):
     """Training data with batches from a :class:`Loader`.
 
     Attributes:
-        num_workers: number of processes that prepare batches; 0 uses a thread of the training process.
-        transform: function that a method applies to each batch where batches are made. Its arguments are the batch,
-            its split and its number; None leaves batches unchanged.
+        num_workers: Number of processes that prepare batches; 0 uses a thread of the training process.
+        transform: Function that a method applies to each batch in the thread or process that makes it. The arguments
+            are the batch, its split and its number; None leaves batches unchanged.
     """
 
     num_workers: int = 0
@@ -90,12 +97,12 @@ class Loading(lightning.LightningDataModule, TrainingData):
     def make_loader(
         self, split: str, batches: Iterable[list[int]], share: Callable[[list[int]], Any]
     ) -> DataLoader[Any]:
-        """Return a loader of batches, from which each process of a run gets its share.
+        """Return a loader that yields this process's share of each batch.
 
         Args:
-            split: split of the items.
-            batches: the positions of the items in each whole batch.
-            share: function from these positions to this process's share.
+            split: Split of the items.
+            batches: Positions of the items in each whole batch.
+            share: Function that makes this process's share of a batch, given the positions of the batch's items.
         """
 
         def make(number: int, positions: list[int]) -> Any:
@@ -123,12 +130,12 @@ def unchanged(batch: Any) -> Any:
 
 
 class Streamed(Loading):
-    """Training and validation batches with items of similar length.
+    """Base class of data whose batches contain items of similar length.
 
     Attributes:
-        batch_size: number of items in a batch, over all processes of a run.
-        epochs: number of passes over the training items.
-        seed: seed of the order of the batches.
+        batch_size: Number of items in a batch, over all processes of a run.
+        epochs: Number of passes over the training items.
+        seed: Seed of the order of the batches.
     """
 
     batch_size: int
@@ -141,10 +148,10 @@ class Streamed(Loading):
 
     @abstractmethod
     def collate(self, split: str, positions: list[int]) -> Any:
-        """Return the batch of the items at these positions of a split."""
+        """Return the batch of the items at ``positions`` in a split."""
 
     def share(self, split: str, positions: list[int]) -> Any:
-        """Return this process's share of the batch of the items at these positions; only its own items are made."""
+        """Return this process's share of the batch of the items at ``positions``. Only its own items are collated."""
         own = list(own_share(positions))
         return self.collate(split, own) if own else without_items(self.collate(split, positions[:1]))
 
@@ -154,11 +161,11 @@ class Streamed(Loading):
         return len(self._batches("train", self.epochs))
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Return batches of all epochs as one stream; a resumed run skips those it has used."""
+        """Return the batches of all epochs as one stream. A resumed run skips the batches it has already used."""
         return self._loader("train", self._batches("train", self.epochs, skip=batches_done(self.trainer)))
 
     def val_dataloader(self) -> DataLoader[Any]:
-        """Return batches of the held-out items, always in the same order."""
+        """Return the batches of the held-out items, always in the same order."""
         return self._loader("validation", self._batches("validation", epochs=1))
 
     def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:

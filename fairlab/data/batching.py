@@ -12,18 +12,18 @@ POOL_BATCHES = 50
 
 
 class BucketedBatches:
-    """Batches of positions, similar lengths together, over all epochs as one stream.
+    """Stream of batches over all epochs, each with the positions of items of similar length.
 
     An epoch is a random permutation cut into pools of 50 batches; each pool is sorted by length and cut into batches,
     and the batches are shuffled. Every item appears once per epoch; only the last batch of an epoch is smaller. The
     stream depends on ``seed`` alone, so a run that resumes after ``skip`` batches sees the same remaining stream.
 
     Args:
-        lengths: length of every item, such as its number of tokens.
-        batch_size: number of items in a batch.
-        epochs: number of passes over the items.
-        seed: seed of the random order.
-        skip: number of batches at the start that were already used.
+        lengths: Length of every item, such as its number of tokens.
+        batch_size: Number of items in a batch.
+        epochs: Number of passes over the items.
+        seed: Seed of the random order.
+        skip: Number of batches at the start that were already used.
     """
 
     def __init__(self, lengths: Sequence[int], batch_size: int, *, epochs: int, seed: int, skip: int = 0) -> None:
@@ -45,7 +45,7 @@ class BucketedBatches:
                 yield batch
 
     def epoch(self, epoch: int) -> list[list[int]]:
-        """Return the batches of one epoch, the smaller ones last."""
+        """Return the batches of one epoch. If one is smaller than the others, it is the last."""
         generator = torch.Generator().manual_seed(seed_of(self.seed, epoch))
         order = torch.randperm(len(self.lengths), generator=generator)
         full: list[torch.Tensor] = []
@@ -59,18 +59,18 @@ class BucketedBatches:
 
 
 class AlternatingBatches:
-    """Batches of one kind of item each, with an equal number per kind, in random order, over all epochs as one stream.
+    """Stream of batches over all epochs, each with items of one kind, and with equally many batches per kind.
 
-    The number of batches per kind in an epoch is the number of full batches of the smallest kind (one smaller batch if
-    it has no whole one). Items of larger kinds are drawn again in each epoch. The stream depends on ``seed`` alone and
-    can be resumed after ``skip`` batches.
+    The number of batches per kind in an epoch is the number of full batches of the smallest kind, but at least one.
+    Items of larger kinds are sampled again in each epoch, and the batches of all kinds are shuffled. The stream depends
+    on ``seed`` alone and can be resumed after ``skip`` batches.
 
     Args:
-        lengths: for each kind, the length of every item; positions count through all kinds in order.
-        batch_size: number of items in a batch.
-        epochs: number of passes, each as long as the smallest kind allows.
-        seed: seed of the drawn items and of their order.
-        skip: number of batches at the start that were already used.
+        lengths: Length of every item of each kind. Positions are numbered consecutively across the kinds.
+        batch_size: Number of items in a batch.
+        epochs: Number of epochs.
+        seed: Seed for the sampled items and their order.
+        skip: Number of batches at the start that were already used.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Collation of blocks of pieces into one padded batch, in which pieces do not attend to other pieces."""
+"""Collation of blocks into one padded batch, in which the pieces of a block do not attend to each other."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class PackedBatch(Batch):
     """Batch of B blocks of T tokens, each with several consecutive entries.
 
     Attributes:
-        input_ids: token ids (B, T), padded.
-        position_ids: position of each token in its entry, (B, T); restarts from 0 at each entry, which tells the model
-            where an entry begins.
-        targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
-        positions: position of each block in its split, (B,).
-        scored: position of each of the M tokens with a target in the flattened (B * T,) batch, (M,).
+        input_ids: Token ids (B, T), padded.
+        position_ids: Position of each token in its entry, (B, T). It restarts from 0 at each entry, so the model can
+            infer where an entry begins.
+        targets: Next token of the same entry, (B, T); ``NOT_SCORED`` at the last token of an entry and at padding.
+        positions: Position of each block in its split, (B,).
+        scored: Positions, in the flattened batch (B * T,), of the M tokens that have a target, (M,).
     """
 
     input_ids: Tensor
@@ -39,13 +39,14 @@ def collated(
     padding_id: int,
     scored: Sequence[Sequence[Sequence[bool]]] | None = None,
 ) -> PackedBatch:
-    """Return blocks as one batch, padded to the fullest; each padding token is a separate piece.
+    """Collate blocks into one batch, padded to the longest block. Each padding token is a separate piece.
 
     Args:
         blocks: Token ids of each piece of each block.
         positions: Position of each block in its split.
         padding_id: Token id of the padding.
-        scored: Whether each token of each piece is a target; None for all but the first of a piece.
+        scored: Whether each token of each piece is a target. If None, all tokens except the first of a piece are
+            targets.
     """
     longest = max(sum(map(len, pieces)) for pieces in blocks)
     shape = (len(blocks), longest)

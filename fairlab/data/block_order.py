@@ -12,18 +12,18 @@ ROUNDS = 6
 
 
 class BlockBatches:
-    """Batches of block numbers over all epochs as one stream.
+    """Stream of batches of block numbers over all epochs.
 
-    Every epoch is a random order of the blocks, cut into batches; only its last batch may be smaller. The order depends
-    on ``count`` and ``seed`` alone. A batch is computed from its number, so a resumed run can skip any number at once.
+    Every epoch goes through the blocks in a random order, and only its last batch may be smaller. The order depends on
+    ``count`` and ``seed`` alone. A batch is computed from its number, so a resumed run can skip any number at once.
 
     Args:
-        count: number of blocks in an epoch.
-        batch_size: number of blocks in a batch.
-        epochs: number of passes.
-        seed: seed of the order.
-        skip: number of batches at the start that were already used.
-        there: number of existing blocks; if it is below ``count``, the first blocks are repeated. None means
+        count: Number of blocks in an epoch.
+        batch_size: Number of blocks in a batch.
+        epochs: Number of passes.
+        seed: Seed of the order.
+        skip: Number of batches at the start that were already used.
+        there: Number of existing blocks; if it is below ``count``, the first blocks are repeated. None means
             ``count``.
     """
 
@@ -53,15 +53,15 @@ class BlockBatches:
 
 
 def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
-    """Return the items at some positions of a random order of 0..count-1.
+    """Return the items at the given positions of a random permutation of 0..count-1.
 
     A Feistel network permutes the next power of four. Values outside of 0..count-1 are permuted again until they are
     inside, which keeps the result a permutation ("cycle walking").
 
     Args:
-        places: positions in 0..count-1, (P,).
-        count: number of items, at least 1.
-        key: key that determines the order, in addition to ``count``.
+        places: Positions in 0..count-1, (P,).
+        count: Number of items, at least 1.
+        key: Key that determines the order, in addition to ``count``.
 
     Source: Black and Rogaway 2002, "Ciphers with Arbitrary Finite Domains", section 5.
 
@@ -79,16 +79,16 @@ def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uin
 
 
 def _round_trip(values: NDArray[np.uint64], half: int, keys: list[np.uint64]) -> NDArray[np.uint64]:
-    """Permute values of ``2 * half`` bits."""
+    """Permute values of ``2 * half`` bits with a Feistel network."""
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     left, right = values >> shift, values & mask
     for key in keys:
-        left, right = right, left ^ (_mixed(right + key) & mask)
+        left, right = right, left ^ (_mix_bits(right + key) & mask)
     return (left << shift) | right
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread bits over all 64: the last steps of SplitMix64 (Steele et al. 2014)."""
+def _mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of 64-bit values with the last steps of SplitMix64 (Steele et al. 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -26,12 +26,12 @@ class TextBatch(Batch):
     """Batch of B texts.
 
     Attributes:
-        input_ids: token ids (B, T), padded.
-        attention_mask: mask (B, T), 0 at padding.
-        positions: position of each text in its split, (B,).
-        texts: number of texts in the whole batch, over all processes; None if these are all.
-        documents: number of each token's document (B, T), the only document that it attends to, and -1 at padding; None
-            if tokens attend to their whole text.
+        input_ids: Token ids (B, T), padded.
+        attention_mask: Mask (B, T), 0 at padding.
+        positions: Position of each text in its split, (B,).
+        texts: Number of texts in the whole batch, over all processes; None if the batch is not divided among processes.
+        documents: Number of the document to which each token belongs, (B, T), and -1 at padding. Tokens attend only to
+            their own document. If None, tokens attend to the whole text.
     """
 
     input_ids: Tensor
@@ -42,28 +42,29 @@ class TextBatch(Batch):
 
 
 class Corpus(Streamed):
-    """Texts cut from paragraphs, split into training and validation by paragraph, in length-bucketed batches.
+    """LightningDataModule of texts cut from paragraphs, of which some are held out for validation.
 
     Args:
-        paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME`` for the training sentences of groups
-            that come with fairlab; a relative path may also be below ``FAIRLAB_DATA``.
-        windows: numbers of tokens; every paragraph is cut once for each number. Consecutive sentences are joined up to
-            this number; 0 leaves every sentence alone.
-        validation: share of the paragraphs held out, above 0 and below 1; the choice depends only on their text.
-        batch_size: number of texts in a training batch, over all processes.
-        limit: maximum number of training texts, from the first; None for all.
-        encoder: the backbone whose tokenizer and maximum length are used.
-        epochs: number of passes over the training texts.
-        seed: seed of the order of the batches.
-        augmentation: augmentation that returns replacements for a text, such as ``cda_text``; None leaves texts
+        paths: Plain-text files, folders of ``.txt`` files, or ``embedded/NAME`` for the training sentences of groups
+            that come with fairlab; a relative path may also be under ``FAIRLAB_DATA``.
+        windows: Maximum lengths of a text in tokens. For each length, every paragraph is cut into texts of consecutive
+            sentences; with 0, every sentence is a separate text.
+        validation: Fraction of the paragraphs held out, above 0 and below 1. The choice depends only on the paragraphs'
+            text.
+        batch_size: Number of texts in a training batch, over all processes.
+        limit: Maximum number of training texts, taken from the start; None for all.
+        encoder: Backbone whose tokenizer and maximum length are used.
+        epochs: Number of passes over the training texts.
+        seed: Seed of the order of the batches.
+        augmentation: Augmentation that returns replacements for a text, such as ``cda_text``; None leaves texts
             unchanged.
 
     Attributes:
-        texts: the texts of each split.
-        token_ids: for each split, the token ids of its texts, special ones included.
+        texts: Texts of each split.
+        token_ids: Token ids of the texts of each split, including special tokens.
 
     Raises:
-        FairlabError: on bad data or values, naming file or key.
+        FairlabError: The data or a setting is invalid. The message names the file or key.
     """
 
     applies = (TextAugmentation,)
@@ -124,7 +125,7 @@ class Corpus(Streamed):
                 self.num_truncated += len(ids) >= self.encoder.max_length
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: files by hash, sizes, and the number of truncated texts."""
+        """Return the facts for the record: hashes of the files, sizes, and the number of truncated texts."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         return {
             "path": ", ".join(self.paths),
@@ -142,12 +143,12 @@ class Corpus(Streamed):
         return found
 
     def axes(self) -> frozenset[str]:
-        """Return the augmentation's axis; plain text has no axis."""
+        """Return the axis of the augmentation. Without an augmentation, there is no axis."""
         axis = getattr(self.augmentation, "axis", None)
         return frozenset() if axis is None else frozenset([axis])
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of texts and tokens in one pass over the training texts, padding excluded."""
+        """Return the number of texts and tokens in one pass over the training texts, excluding padding."""
         return {"texts": len(self.texts["train"]), "tokens": sum(map(len, self.token_ids["train"]))}
 
     def lengths(self, split: str) -> list[int]:
@@ -155,11 +156,14 @@ class Corpus(Streamed):
         return [len(ids) for ids in self.token_ids[split]]
 
     def collate(self, split: str, positions: list[int]) -> TextBatch:
-        """Return the texts, padded."""
+        """Return the texts at ``positions`` as a padded batch."""
         return self._padded(split, positions, positions)
 
     def share(self, split: str, positions: list[int]) -> TextBatch:
-        """Return this process's texts, padded to the longest of the whole batch, so that masks have the same shape."""
+        """Return this process's texts, padded to the longest text of the whole batch.
+
+        All processes therefore use masks of the same shape.
+        """
         return self._padded(split, positions, own_share(positions))
 
     def _padded(self, split: str, positions: Sequence[int], own: Sequence[int]) -> TextBatch:

@@ -1,4 +1,4 @@
-"""LightningDataModule of counterfactual groups, with any augmentation."""
+"""LightningDataModule of counterfactual groups, with an optional augmentation."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class GroupBatch(Batch):
-    """Batch of B groups with 1 + A versions each, as one block of token ids, group by group, the neutral version first.
+    """Batch of B counterfactual groups, each with its neutral version followed by A attribute versions.
 
     Attributes:
-        input_ids: token ids (B * (1 + A), T), padded.
-        attention_mask: mask (B * (1 + A), T), 0 at padding.
-        positions: position of each group in its split, (B,).
-        ids: id of each group.
+        input_ids: Token ids (B * (1 + A), T), padded, group by group.
+        attention_mask: Mask (B * (1 + A), T), 0 at padding.
+        positions: Position of each group in its split, (B,).
+        ids: Id of each group.
     """
 
     input_ids: Tensor
@@ -41,35 +41,34 @@ class GroupBatch(Batch):
 class CounterfactualData(Streamed):
     """Counterfactual groups split into training and validation, in length-bucketed batches.
 
-    All versions of a group come in the same batch. Groups that carry a ``split`` keep it (``train``, ``validation``,
-    ``test``); a file without splits gives its last ``validation`` groups for validation and the rest for training.
+    All versions of a group are in the same batch. A group with the key ``split`` (``train``, ``validation`` or
+    ``test``) belongs to that split. In a file without splits, the last ``validation`` groups are held out, and the
+    others are used for training.
 
     Args:
         path: ``embedded/NAME``, a file of groups, a saved dataset, a name on the hub, or an output of
             ``fairlab.augment``; see :func:`fairlab.data.groups.read_groups`.
-        validation: number of groups, or a fraction below 1, held out from a file without splits.
-        test: number of groups, or a fraction below 1, reserved for evaluation, for a file without splits; they are
-            not used for training or model selection. None uses ``validation`` if the groups were made from ``input``,
-            and 0 otherwise.
-        batch_size: number of groups in a training batch, over all processes.
-        encoder: the backbone whose tokenizer and maximum length are used.
-        epochs: number of passes over the training groups.
-        seed: seed of the order of the batches.
-        augmentation: function from groups to groups, applied to training and validation; None leaves groups
-            unchanged.
-        limit: maximum number of training groups, from the first; None for all.
-        more: further groups to train on in addition to ``path``, such as short sentences in addition to passages,
-            each as a path. Groups of other splits, and groups that share a version with a held-out group, are left
-            out.
-        input: source texts of the groups at ``path``, for the record; None if the groups have no source texts.
+        validation: Number of groups, or their fraction if below 1, that are held out from a file without splits.
+        test: Number of groups, or their fraction if below 1, that are reserved for evaluation in a file without splits.
+            They are used neither for training nor for model selection. None uses ``validation`` if the groups were made
+            from ``input``, and 0 otherwise.
+        batch_size: Number of groups in a training batch, over all processes.
+        encoder: Backbone whose tokenizer and maximum length are used.
+        epochs: Number of passes over the training groups.
+        seed: Seed of the order of the batches.
+        augmentation: Augmentation of the training and validation groups; None leaves them unchanged.
+        limit: Maximum number of training groups, taken from the start; None for all.
+        more: Paths of further training groups, such as short sentences in addition to passages. Groups of other splits,
+            and groups that share a version with a held-out group, are left out.
+        input: Source texts of the groups at ``path``, for the record; None if the groups have no source texts.
 
     Attributes:
-        groups: the groups of each split, after the augmentation.
-        held_out: the groups taken out by ``test``, as read; empty if the file has splits.
-        dropped: number of groups that the augmentation left out, for each split.
+        groups: Groups of each split, after the augmentation.
+        held_out: Groups reserved by ``test``, without augmentation; empty if the file has splits.
+        dropped: Number of groups that the augmentation left out of each split.
 
     Raises:
-        FairlabError: on bad data or values, naming file, line or key.
+        FairlabError: The data or a setting is invalid. The message names the file, line or key.
     """
 
     applies = (GroupAugmentation,)
@@ -119,7 +118,7 @@ class CounterfactualData(Streamed):
         for name, groups in self.groups.items():
             if not groups:
                 raise FairlabError(f"{path} has no groups left for {name}; lower data.validation or give more groups")
-        self.token_ids = {name: _tokenized(groups, encoder) for name, groups in self.groups.items()}
+        self.token_ids = {name: _tokenize_groups(groups, encoder) for name, groups in self.groups.items()}
         if self.num_alike() == len(self.groups["train"]):
             raise FairlabError(
                 f"the versions of every group in {path} are identical up to backbone.max_length={encoder.max_length}, "
@@ -128,7 +127,11 @@ class CounterfactualData(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the source of the texts from which an augmentation makes the groups: ``data.input``, or None."""
+        """Return ``data.input``, the source of the texts from which an augmentation makes the groups.
+
+        Returns:
+            Source, or None if it is not set.
+        """
         return settings["input"]
 
     @property
@@ -137,7 +140,7 @@ class CounterfactualData(Streamed):
         return groups_sha256(self.path)
 
     def num_truncated(self) -> int:
-        """Return the number of training texts that reach the maximum length, so their ends may be cut."""
+        """Return the number of training texts that reach the maximum length and so may be truncated."""
         return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
 
     def num_alike(self) -> int:
@@ -149,7 +152,7 @@ class CounterfactualData(Streamed):
         )
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: the file by hash, sizes, and the numbers of dropped and truncated texts."""
+        """Return the facts for the record: file hash, sizes, and numbers of dropped groups and truncated texts."""
         return {
             "path": self.path,
             **({"made_of": self.input} if self.input else {}),
@@ -174,7 +177,7 @@ class CounterfactualData(Streamed):
         return frozenset(group.axis for group in self.groups["train"])
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of groups and tokens in one pass over the training groups, padding excluded."""
+        """Return the number of groups and tokens in one pass over the training groups, excluding padding."""
         tokens = sum(len(ids) for versions in self.token_ids["train"] for ids in versions)
         return {"groups": len(self.groups["train"]), "tokens": tokens}
 
@@ -183,14 +186,14 @@ class CounterfactualData(Streamed):
         return [max(map(len, versions)) for versions in self.token_ids[split]]
 
     def collate(self, split: str, positions: list[int]) -> GroupBatch:
-        """Return all versions of the groups, padded."""
+        """Return all versions of the groups at ``positions`` as a padded batch."""
         rows = [ids for position in positions for ids in self.token_ids[split][position]]
         ids = [self.groups[split][position].id for position in positions]
         return GroupBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions), ids=ids)
 
 
-def _tokenized(groups: Sequence[Group], encoder: Backbone) -> list[list[list[int]]]:
-    """Tokenize every version of every group in one call, as the cost of a call exceeds that of a text."""
+def _tokenize_groups(groups: Sequence[Group], encoder: Backbone) -> list[list[list[int]]]:
+    """Tokenize all versions of all groups in one call, because a call costs more than a text."""
     token_ids = iter(encoder.tokenize_to_embed([text for group in groups for text in group.texts]))
     return [[next(token_ids) for _ in group.texts] for group in groups]
 
@@ -205,7 +208,7 @@ def groups_of(data: object) -> dict[str, list[Group]]:
     """Return the groups of a data module by split.
 
     Raises:
-        FairlabError: the data module holds no groups.
+        FairlabError: The data module holds no groups.
     """
     if not isinstance(data, CounterfactualData):
         raise FairlabError("this method needs counterfactual groups; choose data=groups")
@@ -213,18 +216,18 @@ def groups_of(data: object) -> dict[str, list[Group]]:
 
 
 def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -> tuple[list[Group], list[Group]]:
-    """Split groups into those for training and those held out for evaluation, each in the order of the file.
+    """Divide groups into training groups and groups held out for evaluation, both in the order of the file.
 
     Held-out groups are chosen by a hash of their text. Groups that share any version stay together.
 
     Args:
-        groups: all groups.
-        test: number of groups to hold out, or a fraction below 1; None uses ``usual``.
-        usual: number or fraction for a ``test`` of None, for a file without splits.
-        path: name of the groups in messages.
+        groups: All groups.
+        test: Number of groups to hold out, or a fraction below 1; None uses ``usual``.
+        usual: Number or fraction to use for a file without splits if ``test`` is None.
+        path: Path of the groups, for error messages.
 
     Raises:
-        FairlabError: all groups or none would be held out, or the file has splits, which already decide it.
+        FairlabError: All groups or none would be held out, or ``test`` is set although the file has splits.
     """
     splits = any("split" in group.extra for group in groups)
     if test and splits:
@@ -248,7 +251,7 @@ def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -
 
 
 def _first_texts(groups: Sequence[Group]) -> list[str]:
-    """Return for every group the alphabetically first text among all groups connected to it.
+    """Return, for every group, the alphabetically first text of all groups connected to it.
 
     Two groups are connected if they share a version, directly or through other groups.
     """

@@ -1,4 +1,4 @@
-"""Conversations as a chat model reads them, and the positions of its answers."""
+"""Conversion of conversations to the text that a chat model is trained on, with the positions of the answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ANSWERS = "assistant"
 
 
 class Dialogue(NamedTuple):
-    """Text that a model reads, and the spans of its answers with the token that ends each.
+    """Text of a conversation, and the spans of its answers, each including the token that ends it.
 
     Attributes:
         text: Whole text.
         answers: Start and end of each answer in the text, in characters.
-        starts: Whether the text begins with the model's start token, if its format has one.
+        starts: Whether to begin with the model's start token. Chat templates already contain it.
     """
 
     text: str
@@ -29,18 +29,17 @@ class Dialogue(NamedTuple):
 
 
 def read_dialogue(row: Mapping[str, Any], tokenizer: Any) -> Dialogue:
-    """Return the conversation of a row.
+    """Read the conversation in a row.
 
     Args:
-        row: Row with ``messages`` (each with ``role`` and ``content``), of which every answer of the assistant is used
-            for training; or with ``prompt`` and ``completion``, of which the completion is used. These two are both
-            texts, or both lists of messages.
-        tokenizer: Tokenizer of the model. Messages are formatted with its chat template. Texts are left unchanged, and
-            followed by its end token.
+        row: Row with ``messages`` (each with ``role`` and ``content``), or with ``prompt`` and ``completion`` (two
+            texts or two lists of messages). Only the assistant's messages or the completion are answers to train on.
+        tokenizer: Tokenizer of the model. Messages are formatted with its chat template. A prompt and completion that
+            are texts are joined, and followed by the end token.
 
     Raises:
-        ValueError: The row has no such content.
-        FairlabError: The tokenizer lacks what the row needs, or its template fails.
+        ValueError: The row has neither valid messages nor a valid prompt and completion.
+        FairlabError: The tokenizer lacks a chat template or an end token that the row needs, or the template fails.
     """
     if MESSAGES in row:
         return _chat(_messages(row[MESSAGES], MESSAGES), 0, tokenizer)
@@ -73,10 +72,10 @@ def _plain(prompt: str, completion: str, tokenizer: Any) -> Dialogue:
 
 
 def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dialogue:
-    """Return messages in the chat template, with the answers from the message ``first`` on.
+    """Format messages with the chat template, and locate the answers from message ``first`` on.
 
-    An answer extends from the end of the template's prefix of an answer to the end-of-turn token. White space after
-    that belongs to the next turn.
+    An answer extends from the end of the template's generation prompt to the end-of-turn token. White space after that
+    token belongs to the next turn.
     """
     if not tokenizer.chat_template:
         raise FairlabError("the tokenizer has no chat template; give rows with prompt and completion as texts")

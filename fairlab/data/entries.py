@@ -1,4 +1,4 @@
-"""LightningDataModule over the entries of a small dataset and the entries an augmentation derives from them.
+"""LightningDataModule over the entries of a small dataset and the entries that an augmentation derives from them.
 
 Entries are packed into blocks.
 
@@ -37,12 +37,13 @@ SHORTEST = 5  # minimum number of words of an entry; excludes titles and dates
 
 
 class Origin(NamedTuple):
-    """Source of an entry.
+    """Origin of an entry.
 
     Attributes:
-        entry: number of the sample's entry, from 1, or the value stored in the row that was read.
-        member: member that the entry was made for; empty if there is no member.
-        kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty if the augmentation has no kinds.
+        entry: Number of the original entry in the sample, counting from 1. For rows read from a file, the value of the
+            field ``entry``, or else the row's id.
+        member: Biaser (attribute) that the entry was written for; empty if there is none.
+        kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty if the augmentation does not distinguish kinds.
     """
 
     entry: str
@@ -51,47 +52,47 @@ class Origin(NamedTuple):
 
 
 class Entries(Streamed):
-    """Tuning data of a causal LM: an augmented sample of a dataset, or the same number of its original entries.
+    """Fine-tuning data of a causal LM: an augmented sample of a dataset, or the same number of original entries.
 
-    One order of the distinct entries, drawn with ``draw``, decides everything: the first ``validation`` entries are
-    held out, the next ``sample`` entries are the sample, and original training entries are taken from the start of the
-    sample onwards. Models tuned with the same draw therefore share sample and held-out entries in every condition.
+    The distinct entries are shuffled with the seed ``draw``. The first ``validation`` entries are held out, and the
+    next ``sample`` entries are the sample. Original training entries are taken in order, beginning with the sample.
+    Models tuned with the same ``draw`` therefore share the sample and the held-out entries in every condition.
 
-    Every entry follows the model's start token and is cut into pieces of at most ``block`` tokens, each an independent
-    text. Pieces are packed into blocks, longest first, each into the block where it leaves the least room.
+    Every entry is cut into pieces of at most ``block`` tokens. Each piece begins with the model's start token and is an
+    independent text. Pieces are packed into blocks with best-fit decreasing.
 
     Args:
-        path: path of the dataset: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
-        unit: unit of plain text that makes an entry, ``paragraph`` or ``sentence``; not used for a file of rows.
-        sample: number of entries passed to the augmentation.
-        expandable: whether the sample is drawn only from entries that the augmentation can expand.
-        augmented: whether to train on the augmented sample, or on the same number of original entries.
-        made: output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes it
-            here with ``augmentation``.
-        kinds: kinds of entries to train on: ``entry``, ``copy``, ``upshift`` or ``downshift``; None for all.
-        limit: maximum number of training entries, a fair subsample of those made, like ``limit`` of
-            ``fairlab.augment``; None for all.
-        tokens: number of training tokens. Entries are taken in a drawn order, repeated when all were used, until the
-            number is reached; the last one is cut. The number of made entries then does not limit the originals. None
-            uses each entry once.
-        validation: number of entries held out.
-        block: length of a block in tokens, at most ``backbone.max_length``.
-        batch_size: number of blocks in a training batch, over all processes.
-        encoder: the causal LM with its tokenizer.
-        epochs: number of passes over the entries.
-        seed: seed of the order of the batches, and of ``limit`` and ``tokens``.
-        draw: seed of the order of the entries, and so of the sample; None to use ``seed``.
-        augmentation: augmentation that returns replacements for a text, or rows made from rows; None if ``made`` is
+        path: Path of the dataset: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
+        unit: Unit of plain text that makes an entry, ``paragraph`` or ``sentence``; not used for a file of rows.
+        sample: Number of entries passed to the augmentation.
+        expandable: Whether to sample only from entries that the augmentation can expand.
+        augmented: Whether to train on the augmented sample, or on the same number of original entries.
+        made: Output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes the
+            augmented sample with ``augmentation``.
+        kinds: Kinds of entries to train on: ``entry``, ``copy``, ``upshift`` or ``downshift``; None for all.
+        limit: Maximum number of training entries; None for all. Of more entries, a balanced subsample is used, as with
+            ``limit`` of ``fairlab.augment``.
+        tokens: Number of training tokens; None uses each entry once. Entries are taken in random order until the number
+            is reached, repeatedly if necessary, and the last one is truncated. Original entries are then not limited to
+            the number of augmented entries.
+        validation: Number of entries held out.
+        block: Length of a block in tokens, at most ``backbone.max_length``.
+        batch_size: Number of blocks in a training batch, over all processes.
+        encoder: Causal LM with its tokenizer.
+        epochs: Number of passes over the entries.
+        seed: Seed for the order of the batches, and for the random choices of ``limit`` and ``tokens``.
+        draw: Seed for the order of the entries, and so for the sample; None to use ``seed``.
+        augmentation: Augmentation that returns replacements for a text, or rows made from rows; None if ``made`` is
             given.
 
     Attributes:
-        texts: the entries of each split.
-        before_limit: the entries before ``limit``, each with its source: ``sample``, and under ``expansion`` all
-            entries derived from the sample.
-        blocks: the blocks of each split; a block is a list of pieces, a piece a list of token ids.
+        texts: Entries of each split.
+        before_limit: Entries before ``kinds`` and ``limit`` are applied, each with its origin: ``sample`` holds the
+            sample, and ``expansion`` all entries derived from it.
+        blocks: Blocks of each split. A block is a list of pieces, and a piece is a list of token ids.
 
     Raises:
-        FairlabError: on bad data or values, naming file or key.
+        FairlabError: The data or a setting is invalid. The message names the file or key.
     """
 
     applies = (TextAugmentation, RowAugmentation)
@@ -158,7 +159,10 @@ class Entries(Streamed):
         self.blocks = {split: self._pack(texts, block) for split, texts in self.texts.items()}
 
     def _filled(self, texts: Sequence[str], tokens: int, seed: int) -> list[str]:
-        """Return texts in a drawn order, repeated as needed, with ``tokens`` tokens in total; the last text is cut."""
+        """Return texts in random order with ``tokens`` tokens in total.
+
+        Texts are repeated if necessary, and the last text is truncated.
+        """
         tokenizer = self.encoder.tokenizer
         order = cycle(np.random.default_rng([seed, 1]).permutation(len(texts)))
         taken: list[str] = []
@@ -171,7 +175,7 @@ class Entries(Streamed):
             tokens -= len(token_ids)
 
     def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, Origin]:
-        """Return the distinct entries derived from the sample, each with its source."""
+        """Return the distinct entries derived from the sample, each with its origin."""
         found: list[tuple[str, Origin]]
         if made is not None:
             rows, hashes = read_made(made)
@@ -207,7 +211,7 @@ class Entries(Streamed):
         return [[pieces[k] for k in chosen] for chosen in packed([len(piece) for piece in pieces], block)]
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: files by hash, and sizes."""
+        """Return the facts for the record: hashes of the files, and sizes."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         kind = f"made of {self.sample}" if self.augmented else "original"
         return {
@@ -234,7 +238,7 @@ class Entries(Streamed):
         return found
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of training entries, and of their tokens with start tokens and without padding."""
+        """Return the number of training entries and of their tokens, including start tokens but not padding."""
         tokens = sum(len(piece) for pieces in self.blocks["train"] for piece in pieces)
         return {"entries": len(self.texts["train"]), "tokens": tokens}
 
@@ -243,15 +247,15 @@ class Entries(Streamed):
         return [sum(map(len, pieces)) for pieces in self.blocks[split]]
 
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
-        """Return the blocks, padded."""
+        """Return the blocks at ``positions`` as a padded batch."""
         return collated([self.blocks[split][position] for position in positions], positions, self.encoder.padding_id)
 
 
 def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | None, tokens: int | None) -> None:
-    """Refuse numbers of entries or tokens that are too small or that exclude each other.
+    """Check the numbers of entries and tokens.
 
     Raises:
-        FairlabError: the numbers are too small or exclude each other.
+        FairlabError: A number is too small, or both ``limit`` and ``tokens`` are set.
     """
     if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
         raise FairlabError(
@@ -263,10 +267,16 @@ def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | Non
 
 
 def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limit: int | None, seed: int) -> list[str]:
-    """Return the made entries of the given kinds (all kinds if None), or a fair subsample of ``limit`` of them.
+    """Return the derived entries of the given kinds, or a balanced subsample of ``limit`` of them.
+
+    Args:
+        made_of: Derived entries with their origins.
+        kinds: Kinds of entries to return; None for all.
+        limit: Number of entries to return; None for all.
+        seed: Seed of the subsample.
 
     Raises:
-        FairlabError: no entry is of these kinds.
+        FairlabError: There is no entry of these kinds.
     """
     found = [text for text, origin in made_of.items() if kinds is None or origin.kind in kinds]
     if not found:
@@ -284,10 +294,10 @@ def _about(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> list[str]:
-    """Return the first ``count`` entries that the augmentation can expand, then all others, each part in order.
+    """Move the first ``count`` entries that the augmentation can expand to the front, and keep the order otherwise.
 
     Raises:
-        FairlabError: the augmentation cannot identify such entries, or there are fewer of them.
+        FairlabError: The augmentation cannot identify such entries, or there are fewer of them.
     """
     if not isinstance(augmentation, ExpandingAugmentation):
         raise FairlabError("data.expandable=true needs an augmentation that finds expandable entries, such as biasers")
@@ -311,13 +321,13 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
     """Return the distinct entries of a dataset in order, and the SHA-256 of its files by name.
 
     Args:
-        path: output folder of ``fairlab.augment``, a file of rows with a field ``text``, or plain text: a file or a
-            folder of ``.txt`` files, which may be below ``FAIRLAB_DATA``. An entry of plain text has five words or
+        path: Output folder of ``fairlab.augment``, a file of rows with a field ``text``, or plain text: a file or a
+            folder of ``.txt`` files, which may be under ``FAIRLAB_DATA``. An entry of plain text has five words or
             more.
-        unit: unit of plain text that makes an entry, ``paragraph`` or ``sentence``.
+        unit: Unit of plain text that makes an entry, ``paragraph`` or ``sentence``.
 
     Raises:
-        FairlabError: the path does not exist, it holds no entry, or the unit is unknown.
+        FairlabError: The path does not exist, it holds no entry, or the unit is unknown.
     """
     if unit not in UNITS:
         raise FairlabError(f"the unit of entries must be {' or '.join(UNITS)}, not {unit}")
@@ -338,16 +348,16 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
 
 
 def row_files(path: str) -> list[Path]:
-    """Return the row files of a path: the data of an output folder of ``fairlab.augment``, or the file itself."""
+    """Return the files of rows at a path: the data of an output folder of ``fairlab.augment``, or the file itself."""
     place = Path(path)
     return sorted(place.glob("data-*.jsonl")) or [place] * (place.is_file() and place.suffix in TABLES)
 
 
 def read_made(path: str) -> tuple[list[Row], dict[str, str]]:
-    """Return the rows of a path in order, without bad ones, and the SHA-256 of their files by name.
+    """Return the readable rows at a path in order, and the SHA-256 of their files by name.
 
     Raises:
-        FairlabError: the path names no file of rows.
+        FairlabError: There is no file of rows at the path.
     """
     files = row_files(path)
     if not files:

@@ -1,4 +1,4 @@
-"""Packing of entries' pieces into blocks of tokens."""
+"""Packing of pieces of text into blocks of tokens."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
-    """Pack pieces into blocks, the longest first, each into the block where it leaves the least room.
+    """Pack pieces into blocks with best-fit decreasing: the longest first, each where it leaves the least room.
 
     Args:
-        lengths: length of each piece in tokens, none above ``room``.
-        room: length of a block in tokens.
+        lengths: Length of each piece in tokens, at most ``room``.
+        room: Length of a block in tokens.
+
+    Returns:
+        Positions of the pieces in each block.
 
     Example:
         >>> packed([2, 5, 3, 4], 7)

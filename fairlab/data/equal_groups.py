@@ -1,4 +1,4 @@
-"""Check whether counterfactual groups differ: training on equal groups lowers a loss without learning."""
+"""Check for counterfactual groups with equal texts, on which training lowers the loss without learning."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from fairlab.types import NEUTRAL, Group
 
-MOST = 0.5  # share of the groups
+MOST = 0.5  # fraction of equal or repeated groups that causes a warning if exceeded
 WORD = re.compile(r"\w+")
 
 
 def equal_groups(groups: Sequence[Group]) -> str:
-    """Return a message about groups that are mostly equal, or an empty string.
+    """Return a warning if most groups have equal versions or are repetitions, otherwise an empty string.
 
     Args:
-        groups: groups to train on. Texts that differ only in case, blanks and punctuation are equal.
+        groups: Training groups. Texts that differ only in case, white space and punctuation are considered equal.
     """
     words = [{name: tuple(WORD.findall(text.casefold())) for name, text in one.versions.items()} for one in groups]
     alike = sum(map(_are_alike, words))
@@ -30,6 +30,6 @@ def equal_groups(groups: Sequence[Group]) -> str:
 
 
 def _are_alike(versions: dict[str, tuple[str, ...]]) -> bool:
-    """Return whether all attributes have the same words; a single attribute, whether the neutral version has them."""
+    """Return whether all attributes have the same words. A single attribute is compared with the neutral version."""
     of_people = {words for name, words in versions.items() if name != NEUTRAL}
     return len(of_people) == 1 and (len(versions) > 2 or len(set(versions.values())) == 1)

@@ -1,4 +1,4 @@
-"""Readers of counterfactual groups from JSON lines or tables, with checks."""
+"""Readers that load and check counterfactual groups, from JSON lines or tables."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ EXAMPLE = '{"id": "1", "axis": "gender", "versions": {"neutral": "...", "man": "
 
 
 def groups_place(path: str) -> str:
-    """Return the file or folder of a ``data.path``, or the hub name; ``embedded/NAME`` comes with fairlab.
+    """Return the file, folder or hub name that a ``data.path`` refers to. ``embedded/NAME`` is part of fairlab.
 
     Raises:
-        DataUnavailable: there is no such file.
+        DataUnavailable: There is no such file.
     """
     folder, _, name = path.partition("/")
     found = EMBEDDED / f"{name}.jsonl" if folder == "embedded" else Path(path)
@@ -41,11 +41,11 @@ def groups_place(path: str) -> str:
 
 
 def groups_files(path: str) -> list[Path]:
-    """Return the files of JSON lines that hold groups; an empty list if the groups are stored in another format.
+    """Return the files of JSON lines that hold groups. For groups in another format, the list is empty.
 
     Raises:
-        DataUnavailable: there is no such file, or the folder is not a finished output of ``fairlab.augment``.
-        FairlabError: a file of the folder does not match its manifest.
+        DataUnavailable: There is no such file, or the folder is not a finished output of ``fairlab.augment``.
+        FairlabError: A file of the folder does not match its manifest.
     """
     place = Path(groups_place(path))
     if saved_folder(str(place)) is not None or not place.exists():
@@ -62,7 +62,7 @@ def groups_sha256(path: str) -> str:
 
 
 def texts_of_groups(path: str) -> Iterator[str]:
-    """Yield the full content of groups, including their other fields."""
+    """Yield the full content of stored groups as text, including fields other than the versions."""
     if files := groups_files(path):
         yield from (file.read_text(encoding="utf-8", errors="replace") for file in files)
     else:
@@ -70,18 +70,18 @@ def texts_of_groups(path: str) -> Iterator[str]:
 
 
 def read_groups(path: str) -> list[Group]:
-    """Read and check counterfactual groups, one JSON object per line, or one row of a table.
+    """Read and check counterfactual groups, each from a line with a JSON object or from a row of a table.
 
-    In a table the versions are either one column ``versions``, by name, or one column each: ``versions.neutral``,
-    ``versions.man``, ... A group that belongs to a split of the data has the key ``split``.
+    In a table, the versions are either in one column ``versions``, as an object, or in one column each:
+    ``versions.neutral``, ``versions.man``, ... The key ``split`` assigns a group to a split.
 
     Args:
-        path: path of a file of groups, an output of ``fairlab.augment``, a saved dataset, ``embedded/NAME``, or a hub
+        path: Path of a file of groups, an output of ``fairlab.augment``, a saved dataset, ``embedded/NAME``, or a hub
             name; see :func:`groups_place`.
 
     Raises:
-        FairlabError: a row is malformed, a version is missing, empty or not text, ids repeat, attributes differ
-            between rows, or there is no row; the message names file and line.
+        FairlabError: A row is malformed, a version is missing, empty or not text, ids are repeated, attributes differ
+            between rows, or there is no row. The message names file and line.
     """
     groups: list[Group] = []
     first_place: dict[str, str] = {}
@@ -107,10 +107,15 @@ def read_groups(path: str) -> list[Group]:
 
 
 def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
-    """Return the training groups of a ``data.path``; their attributes must match the given training groups.
+    """Read further training groups, which must have the attributes of the given training groups.
+
+    Args:
+        groups: Training groups.
+        path: Path of the further groups, as for ``data.path``.
+        setting: Name of the setting that gives the path, for error messages.
 
     Raises:
-        FairlabError: the attributes differ, or there are no groups to train on.
+        FairlabError: The attributes differ, or there are no groups to train on.
     """
     found = read_groups(path)
     if found[0].attributes != groups[0].attributes:

@@ -28,12 +28,12 @@ NAMED = 3  # maximum number of faulty rows named in a message
 
 
 class Conversation(NamedTuple):
-    """Conversation as tokens.
+    """Tokenized conversation.
 
     Attributes:
         text: Text of the conversation.
-        token_ids: Its token ids.
-        scored: Whether each token belongs to an answer, including the token that ends it.
+        token_ids: Token ids of the text.
+        scored: Whether each token belongs to an answer, including the token that ends the answer.
     """
 
     text: str
@@ -42,28 +42,28 @@ class Conversation(NamedTuple):
 
 
 class Instructions(Streamed):
-    """Tuning data of a causal LM: instructions with answers; only the answers and their end tokens are targets.
+    """Fine-tuning data of a causal LM: instructions with answers.
 
-    A row has ``messages``, or ``prompt`` and ``completion``, see :func:`fairlab.data.dialogues.read_dialogue`. A
-    conversation that is longer than a block is left out and counted, because its end, which is the answer, would be
-    cut.
+    A row has ``messages``, or ``prompt`` and ``completion``, see :func:`fairlab.data.dialogues.read_dialogue`. Only the
+    answers and their end tokens are targets. Conversations that are longer than a block are left out and counted,
+    because truncation would remove the end of an answer.
 
     Args:
         path: Path of the rows: JSON lines, JSON, Parquet, or a saved or hub dataset.
-        validation: Number of conversations that are held out, drawn with the seed.
-        limit: Maximum number of conversations to train on, drawn with the seed; None for all.
+        validation: Number of conversations that are held out, sampled with ``seed``.
+        limit: Maximum number of conversations to train on, sampled with ``seed``; None for all.
         block: Length of a block in tokens, at most ``backbone.max_length``.
         batch_size: Number of blocks in a training batch, over all processes.
         encoder: Causal LM with its tokenizer.
         epochs: Number of passes over the conversations.
-        seed: Seed of the choice of conversations and of the order of the batches.
+        seed: Seed for the choice of conversations and the order of the batches.
 
     Attributes:
         texts: Texts of the conversations of each split.
         left_out: Number of conversations that are longer than a block.
 
     Raises:
-        FairlabError: A row is faulty, there are too few, or a value is out of range.
+        FairlabError: A row is faulty, there are too few rows, or a value is out of range.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Instructions(Streamed):
         return found
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of training conversations, and of their tokens without padding."""
+        """Return the number of training conversations and of their tokens, excluding padding."""
         examples = self.examples["train"]
         return {"entries": len(examples), "tokens": sum(len(one.token_ids) for one in examples)}
 
@@ -148,7 +148,7 @@ class Instructions(Streamed):
         return [sum(len(examples[k].token_ids) for k in chosen) for chosen in self.blocks[split]]
 
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
-        """Return the blocks, padded, with only the answers as targets."""
+        """Return the blocks at ``positions`` as a padded batch, in which only the answers are targets."""
         examples = self.examples[split]
         blocks = [[examples[k] for k in self.blocks[split][position]] for position in positions]
         return collated(
@@ -160,10 +160,10 @@ class Instructions(Streamed):
 
 
 def read_dialogues(path: str, tokenizer: object) -> list[Dialogue]:
-    """Return the conversations of all rows.
+    """Read the conversations from all rows of a file or dataset.
 
     Raises:
-        FairlabError: A row is faulty, or there is none.
+        FairlabError: A row is faulty, or there are no rows.
     """
     found: list[Dialogue] = []
     faults: list[str] = []

@@ -37,14 +37,15 @@ Made = tuple[Example, Example]  # an example, and the published example it was d
 
 @dataclass(frozen=True)
 class LabelledBatch(Batch):
-    """Batch of B labelled examples, each with one row of token ids, or one row per answer option.
+    """Batch of B labelled examples. Each has one row of token ids, or one row per answer option.
 
     Attributes:
-        input_ids: token ids (B * rows, T), padded, example by example.
-        attention_mask: mask (B * rows, T), 0 at padding.
-        segments: segment of each token, (B * rows, T), 1 in the second text; None if the model has no segments.
-        labels: label of each example, (B,): whole numbers or scores.
-        positions: position of each example in its split, (B,).
+        input_ids: Token ids (B * rows, T), padded, example by example.
+        attention_mask: Mask (B * rows, T), 0 at padding.
+        segments: Segment of each token, (B * rows, T): 1 in the second text, otherwise 0. None if the model has no
+            segments.
+        labels: Label of each example, (B,): whole numbers or scores.
+        positions: Position of each example in its split, (B,).
     """
 
     input_ids: Tensor
@@ -57,37 +58,37 @@ class LabelledBatch(Batch):
 class LabelledTexts(Streamed):
     """A task's training examples, some of them held out for model selection, in length-bucketed batches.
 
-    The task's development examples are not read here: they are used for evaluation only, not for model selection.
+    The task's development examples are not read, because they are reserved for evaluation.
 
     Args:
-        task: name of a task in :data:`~fairlab.data.published.tasks.TASKS`, or several names joined by ``+``, whose
+        task: Name of a task in :data:`~fairlab.data.published.tasks.TASKS`, or several names joined by ``+``, whose
             examples are interleaved; or a task that a subclass describes.
-        path: path of the task's data, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
+        path: Path of the task's data, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
             ``fairlab.augment`` with the task's examples.
-        validation: share of the training examples held out, above 0 and below 1. The choice depends only on an
+        validation: Fraction of the training examples held out, above 0 and below 1. The choice depends only on an
             example's first text, so examples that share a first text are never split.
-        batch_size: number of examples in a training batch, over all processes.
-        limit: maximum number of training examples, from the first; None for all.
-        encoder: the backbone whose tokenizer and maximum length are used.
-        epochs: number of passes over the training examples.
-        seed: seed of the order of the batches.
-        augmentation: augmentation that perturbs the training examples or adds to them. Held-out examples stay as they
+        batch_size: Number of examples in a training batch, over all processes.
+        limit: Maximum number of training examples, taken from the start; None for all.
+        encoder: Backbone whose tokenizer and maximum length are used.
+        epochs: Number of passes over the training examples.
+        seed: Seed of the order of the batches.
+        augmentation: Augmentation that perturbs the training examples or adds to them. Held-out examples stay as they
             are, so models are selected on the same texts with and without it. None leaves all examples unchanged.
-        unseen: evaluation sets, as ``TASK:SPLIT``. A training example with the same texts as one of their examples is
-            left out, together with its copies made by ``fairlab.augment``.
-        validate_on: source of the held-out examples: ``made`` for the training data, or ``published`` for the published
+        unseen: Evaluation sets, as ``TASK:SPLIT``. Training examples with the same texts as an evaluation example are
+            left out, and so are the examples that ``fairlab.augment`` derived from them.
+        validate_on: Source of the held-out examples: ``made`` for the training data, or ``published`` for the published
             task regardless of ``path``, so that all augmentations of a task are validated on the same examples.
             Examples derived from them are excluded from training.
 
     Attributes:
-        task: the task whose examples are read.
-        examples: the examples of each split, ``train`` and ``validation``.
-        perturbed: result of perturbing the training examples; None without a perturbation.
-        added: number of examples that the augmentation added.
-        left_out: number of examples left out because they occur in a set of ``unseen``.
+        task: Task whose examples are read.
+        examples: Examples of each split, ``train`` and ``validation``.
+        perturbed: Result of perturbing the training examples; None without a perturbation.
+        added: Number of examples that the augmentation added.
+        left_out: Number of examples left out because of ``unseen``.
 
     Raises:
-        FairlabError: on bad data or values, naming file, row or key.
+        FairlabError: The data or a setting is invalid. The message names the file, row or key.
     """
 
     applies = (ExampleAugmentation, Perturbation)
@@ -156,7 +157,11 @@ class LabelledTexts(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the training examples as ``input=task:NAME:train`` of ``fairlab.augment``; None if ``path`` is set."""
+        """Return the source of the task's training examples for ``fairlab.augment``: ``task:NAME:train``.
+
+        Returns:
+            Source, or None if ``path`` is set.
+        """
         return f"{TASK}{settings['task']}:train" if settings["path"] is None else None
 
     @property
@@ -181,13 +186,13 @@ class LabelledTexts(Streamed):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Return fingerprints of the training texts as the model reads them; the two texts of a pair are joined."""
+        """Return fingerprints of the training texts as the model reads them. The two texts of a pair are joined."""
         found = Fingerprints()
         found.add(" ".join(filter(None, pair)) for pair in pairs(self.examples["train"]))
         return found
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of examples and tokens in one pass over the training examples, padding excluded."""
+        """Return the number of examples and tokens in one pass over the training examples, excluding padding."""
         return {"examples": len(self.examples["train"]), "tokens": sum(map(len, self.encoded["train"].token_ids))}
 
     def lengths(self, split: str) -> list[int]:
@@ -204,7 +209,7 @@ class LabelledTexts(Streamed):
 
 
 def published(task: Task) -> list[str]:
-    """Return the names of a task's training files below ``FAIRLAB_DATA``; for a mixture, the files of all its tasks."""
+    """Return the names of a task's training files under ``FAIRLAB_DATA``. A mixture has the files of all its tasks."""
     if task.parts:
         return [name for part in task.parts for name in published(part)]
     names = task.files["train"]
@@ -212,7 +217,7 @@ def published(task: Task) -> list[str]:
 
 
 def read_training(task: Task, path: str | None) -> list[Example]:
-    """Return the training examples: a published task's, or those that ``fairlab.augment`` derived from it."""
+    """Read the training examples of a task, as published or as an output of ``fairlab.augment`` for the task."""
     if not is_made(path):
         return read_task(task.name, "train", path)
     examples = examples_of(_made_rows(str(path)), task)
@@ -231,14 +236,14 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
     """Pair each example with the published example it was derived from, as recorded in ``fairlab.augment``'s output.
 
     Args:
-        task: task of the examples.
-        path: path from which the examples were read.
-        examples: examples read from ``path``. Each is its own source if they are the published examples, or if they
+        task: Task of the examples.
+        path: Path from which the examples were read.
+        examples: Examples read from ``path``. Each is its own source if they are the published examples, or if they
             were derived from something other than the task, such as another output.
-        published: the task's own examples, in the order in which they were augmented.
+        published: Published examples of the task, in the order in which they were augmented.
 
     Raises:
-        FairlabError: a row was derived from an example that the task does not have.
+        FairlabError: A row was derived from an example that the task does not have.
     """
     if published is examples or _source(path) != f"{TASK}{task.name}:train":
         return [(example, example) for example in examples]
@@ -256,12 +261,12 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
 
 
 def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validation: float) -> dict[str, list[Made]]:
-    """Split examples into training and held-out ones by the first text of their source; each comes with its source.
+    """Split examples with their sources into training and validation, by the first text of the source.
 
     Args:
-        made_of: examples with their sources.
-        published: published examples to hold out from; None holds out from ``made_of``.
-        validation: share of the examples held out.
+        made_of: Examples with their sources.
+        published: Published examples from which the held-out ones are taken; None takes them from ``made_of``.
+        validation: Fraction of the examples held out.
 
     Raises:
         FairlabError: ``published`` is given and the first text of a source is not among its first texts, so that the
@@ -296,7 +301,7 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
     """Return the texts of the evaluation sets, normalized for case and white space.
 
     Raises:
-        FairlabError: an entry of ``unseen`` is not ``TASK:SPLIT``, or its data is bad.
+        FairlabError: An entry of ``unseen`` is not ``TASK:SPLIT``, or its data is bad.
     """
     if wrong := [name for name in unseen if name.count(":") != 1]:
         raise FairlabError(f"data.unseen names sets as TASK:SPLIT, such as fever_symmetric:test, not '{wrong[0]}'")
@@ -304,7 +309,7 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _without(part: Sequence[Made], measured: set[tuple[str, ...]]) -> list[Example]:
-    """Return the examples whose own texts and whose source's texts are not in an evaluation set."""
+    """Return the examples whose own texts and whose source's texts are in none of the evaluation sets."""
     return [one for one, source in part if not {_texts(one), _texts(source)} & measured]
 
 
@@ -316,7 +321,7 @@ def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugm
     """Return the examples, each followed by the examples that the augmentation derives from it.
 
     Raises:
-        FairlabError: the task has scores, or answer options to choose from.
+        FairlabError: The task has scores, or answer options to choose from.
     """
     if not task.labels or task.options:
         raise FairlabError(
@@ -336,7 +341,11 @@ def pairs(examples: Sequence[Example]) -> list[tuple[str, str | None]]:
 
 
 def padded(encoded: Encoded, rows: Sequence[int], padding_id: int) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return token ids, attention mask and segments of rows, padded to the longest row; segments are 0 at padding."""
+    """Return token ids, attention mask and segments of rows, padded to the longest row.
+
+    Returns:
+        Three tensors. Segments are 0 at padding, and None if the model has no segments.
+    """
     input_ids, attention_mask = pad([encoded.token_ids[row] for row in rows], padding_id)
     if encoded.segments is None:
         return input_ids, attention_mask, None

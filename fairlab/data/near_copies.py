@@ -1,4 +1,4 @@
-"""Groups of counterfactual sets that contain copies of each other's texts, which a division must keep together.
+"""Groups of counterfactual sets that contain near-duplicates of each other, and must be in the same fold.
 
 Shape letters: N texts, T distinct trigrams.
 """
@@ -14,18 +14,18 @@ from scipy.sparse.csgraph import connected_components
 
 from fairlab.rewriting.identities import Identities
 
-LEAST = 0.5  # Jaccard similarity of word trigrams from which two texts are near copies
+LEAST = 0.5  # minimum Jaccard similarity of the word trigrams of near-duplicates
 AT_ONCE = 500  # number of texts compared with all others at a time
 WORD = re.compile(r"\w+")
 
 
 def set_groups(keys: Sequence[str], texts: Sequence[str], identities: Identities) -> dict[str, int]:
-    """Return the group of each set, by key; sets with near copies of each other are in one group.
+    """Return the group of each counterfactual set, by key. Sets with near-duplicates of each other are in one group.
 
     Args:
         keys: Key of each text's counterfactual set, (N,).
-        texts: Texts, (N,).
-        identities: Listed words of identities, which are masked before two texts are compared.
+        texts: Texts to compare, (N,).
+        identities: Words for identities, which are masked before texts are compared.
 
     Example:
         >>> set_groups(["a", "b", "c"], ["I hate Muslims so much.", "I hate Jews so much", "Hi."], Identities())

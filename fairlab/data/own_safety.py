@@ -1,4 +1,4 @@
-"""Reader of a user's own labelled texts, from any table."""
+"""Reader of a user's own texts with safety labels, from any table."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class TableColumns:
     Attributes:
         text: Column of the texts.
         key: Column with the name of a text's counterfactual set; without it, every text is a separate set.
-        subgroup: Column of a text's ``category:subgroup``; it may be missing.
-        labels: Columns of the harms; None for the object in the column ``labels``, or if there is none, every other
-            column that holds only 0, 1, true, false and empty cells.
+        subgroup: Column with a text's subgroup, as ``category:subgroup``; the default column may be missing.
+        labels: Columns with the labels of each harm. None uses the object in the column ``labels`` or, if there is
+            none, every other column that contains only 0, 1, true, false and empty cells.
     """
 
     text: str = "text"
@@ -39,13 +39,14 @@ class TableColumns:
 
 
 def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
-    """Yield the texts of a table; an empty label is a harm that was not judged.
+    """Yield the labelled texts of a table.
 
-    A harm has the name of its column in lower case without accents, with underscores in place of other characters.
+    An empty cell means that the harm was not annotated. A harm is named after its column, in lower case without
+    accents, and with underscores instead of other characters.
 
     Args:
-        file: File in any format of a table, a saved dataset, or a folder that ``fairlab.augment`` made.
-        columns: Columns of the table; None for the usual names.
+        file: Table in any supported format, saved dataset, or output folder of ``fairlab.augment``.
+        columns: Columns of the table; None for the default names.
 
     Raises:
         DataUnavailable: The file does not exist.
@@ -75,7 +76,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
 
 
 def harm_name(written: object, place: str) -> str:
-    """Return the name of a harm, in lower-case letters without accents, digits and underscores.
+    """Normalize the name of a harm to digits, underscores and lower-case letters without accents.
 
     Example:
         >>> harm_name("Self-Harm / intent", "row 1"), harm_name("Grob unhöflich", "row 1")
@@ -101,7 +102,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> None:
-    """Raise if a column of subgroups was named and no row has it; the usual name is optional.
+    """Check that some row has the column of subgroups, unless it is the default column.
 
     Raises:
         FairlabError: The column is missing.
@@ -116,7 +117,11 @@ def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: Tabl
 
 
 def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:
-    """Return the column of each harm, by name; None if the rows hold an object of labels."""
+    """Return the column of each harm, by the harm's name.
+
+    Returns:
+        Columns, or None if the rows have an object of labels instead.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row))
     if columns.labels is not None:
         if missing := [name for name in columns.labels if name not in names]:
@@ -141,10 +146,10 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
 
 
 def _named_once(harms: Mapping[str, str], place: str) -> dict[str, str]:
-    """Return the written name of each harm, by its name.
+    """Return the original name of each harm, by its normalized name.
 
     Raises:
-        FairlabError: Two written names give the same name.
+        FairlabError: Two original names have the same normalized name.
     """
     found: dict[str, str] = {}
     for written, name in harms.items():

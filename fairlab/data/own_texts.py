@@ -22,24 +22,24 @@ PAIR = 2  # maximum number of texts that a classifier reads
 
 
 class OwnTexts(LabelledTexts):
-    """Training examples in a file of the user's, some of them held out for model selection.
+    """Training examples from a user's file, some of which are held out for model selection.
 
     Args:
-        path: path or name of the rows, as :func:`fairlab.data.stream.rows.read_rows` takes it.
-        field: column of the text, or two columns for pairs of texts.
-        label: column of the label, or of the score if ``labels`` is empty.
-        labels: names of the labels, in the order of the classifier's outputs; None for the values of the column; an
-            empty list if the column holds scores.
-        validation: share of the rows held out, above 0 and below 1; rows that share a first text are never split.
-        batch_size: number of rows in a training batch, over all processes.
-        limit: maximum number of training rows, from the first; None for all.
-        encoder: the backbone whose tokenizer and maximum length are used.
-        epochs: number of passes over the training rows.
-        seed: seed of the order of the batches.
-        augmentation: augmentation that perturbs the training rows or adds to them; held-out rows stay as they are.
+        path: Path or name of the rows; see :func:`fairlab.data.stream.rows.read_rows`.
+        field: Column of the text, or two columns for pairs of texts.
+        label: Column of the label, or of the score if ``labels`` is empty.
+        labels: Names of the labels, in the order of the classifier's outputs; None uses the values of the column, and
+            an empty list means that the column holds scores.
+        validation: Fraction of the rows held out, above 0 and below 1. Rows that share a first text are never split.
+        batch_size: Number of rows in a training batch, over all processes.
+        limit: Maximum number of training rows, taken from the start; None for all.
+        encoder: Backbone whose tokenizer and maximum length are used.
+        epochs: Number of passes over the training rows.
+        seed: Seed of the order of the batches.
+        augmentation: Augmentation that perturbs the training rows or adds to them. Held-out rows are not augmented.
 
     Raises:
-        FairlabError: on bad data or values, naming file, row or key.
+        FairlabError: The data or a setting is invalid. The message names the file, row or key.
     """
 
     def __init__(
@@ -78,13 +78,14 @@ class OwnTexts(LabelledTexts):
 def own_task(
     path: str, field: str | Sequence[str], label: str, labels: Sequence[str] | None = None
 ) -> tuple[Task, list[Example]]:
-    """Return the task of a user's file, and its examples in order.
+    """Define a task from a user's file, and return it with the examples in order.
 
     Args:
-        path: path or name of the rows.
-        field: column of the text, or two columns for pairs of texts.
-        label: column of the label or score.
-        labels: names of the labels; None for the values of the column; an empty list if the column holds scores.
+        path: Path or name of the rows.
+        field: Column of the text, or two columns for pairs of texts.
+        label: Column of the label or score.
+        labels: Names of the labels; None uses the values of the column, and an empty list means that the column holds
+            scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are
@@ -136,7 +137,7 @@ def _names(path: str, column: str, written: Sequence[str], labels: Sequence[str]
 
 
 def _number(path: str, row: Row, value: str, column: str, names: Sequence[str]) -> float:
-    """Return the position of a label among the names, or the score if there are none."""
+    """Return the position of a label among the names. Without names, return the score."""
     if names:
         meant = label_meant(value, names)
         if meant is None:

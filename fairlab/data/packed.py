@@ -37,47 +37,49 @@ RULES = (".py", ".yaml", ".csv", ".txt")
 
 
 class PackedText(Loading):
-    """Running text, read passage by passage, in blocks that are filled to the last token.
+    """Running text that is divided into passages and packed into blocks without padding.
 
-    A passage is a run of sentences of one file, up to a number of tokens. It is the unit that an augmentation rewrites
-    and that is held out. The tokens of consecutive training passages fill the blocks, each block between the
-    tokenizer's outer special tokens.
+    A passage consists of consecutive sentences of one file, up to a number of tokens. Passages are rewritten by an
+    augmentation and held out as a whole. The tokens of consecutive training passages fill the blocks. Each block starts
+    and ends with the tokenizer's special tokens.
 
-    The division into passages, the choice of held-out ones and the order of the blocks depend only on the original text
-    and the seed, so two runs that differ only in their augmentation are twins. They see the same passages in the same
-    order for the same number of batches, except for the few tokens by which preceding passages grew or shrank. They are
-    validated on the same original text.
+    The division into passages, the choice of held-out passages and the order of the blocks depend only on the original
+    text and the seed. Two runs that differ only in their augmentation (twins) therefore read the same passages in the
+    same order for the same number of batches, shifted only by the tokens by which preceding passages grew or shrank.
+    Both are validated on the same original text.
 
-    The text is read, perturbed and tokenized once, into shards on disk. Every process, every resumed run and every run
-    with the same text and values then reads these shards; see :mod:`fairlab.data.prepared`. Memory use does not depend
-    on the size of the text.
+    The text is read, perturbed and tokenized once, and stored in shards on disk (see :mod:`fairlab.data.prepared`). All
+    processes, resumed runs, and other runs with the same text and settings read these shards. Memory use does not
+    depend on the size of the text.
 
     Args:
-        paths: plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
-            folders of ``fairlab.augment``; a relative path may also be below ``FAIRLAB_DATA``. A row is a passage.
-        field: name of the column that holds a row's text.
-        original: field with the text that a row was derived from, used for holding out and for validation; a row
-            without this field is itself original.
-        twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text before perturbation.
-        passage: maximum number of tokens of a passage, unless a single sentence is longer.
-        block: length of a block in tokens, special ones included; None for the encoder's ``max_length``.
-        validation: share of the passages held out, above 0 and below 1.
-        separators: whether the tokenizer's separator follows every document: a row, or a file of running text.
-        across_documents: whether tokens attend to other documents of their block; False needs ``separators``.
-        validation_tokens: number of held-out tokens that a validation reads, in whole batches of random blocks, the
-            same each time; None reads all.
-        batch_size: number of blocks in a training batch, over all processes.
-        limit_characters: number of characters of the original text to read, from the first; None for all.
-        prepared: folder in which prepared texts are kept, each in a folder of its own, or one such folder. Text is
-            prepared for this run alone if this is None or the augmentation does not describe itself.
-        num_proc: number of processes for the preparation.
-        encoder: the backbone whose tokenizer is used.
-        epochs: number of passes over the blocks.
-        seed: seed of the order of the blocks.
-        augmentation: augmentation that returns a replacement for a training passage; None leaves passages unchanged.
+        paths: Plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
+            folders of ``fairlab.augment``; a relative path may also be under ``FAIRLAB_DATA``. A row is a passage.
+        field: Name of the column that holds a row's text.
+        original: Name of the column with the text that a row was derived from. This text decides whether the row is
+            held out, and is used for validation. A row without this column is itself original.
+        twin: Training text: ``perturbed`` for ``field`` with the augmentation applied, ``original`` for the text before
+            perturbation.
+        passage: Maximum number of tokens of a passage, unless a single sentence is longer.
+        block: Length of a block in tokens, including special tokens; None for the encoder's ``max_length``.
+        validation: Fraction of the passages held out, above 0 and below 1.
+        separators: Whether to put the tokenizer's separator after every document. A document is a row, or a file of
+            running text.
+        across_documents: Whether tokens attend to other documents in the same block. False requires ``separators``.
+        validation_tokens: Number of held-out tokens used for validation, rounded up to whole batches; None uses all.
+            The blocks are chosen at random, but are the same each time.
+        batch_size: Number of blocks in a training batch, over all processes.
+        limit_characters: Number of characters to read from the start of the original text; None for all.
+        prepared: Folder with a subfolder for each prepared text, or the folder of one prepared text. If it is None, or
+            if the augmentation does not describe itself, a temporary folder is used.
+        num_proc: Number of processes that prepare the text.
+        encoder: Backbone whose tokenizer is used.
+        epochs: Number of passes over the blocks.
+        seed: Seed of the order of the blocks.
+        augmentation: Augmentation that returns a replacement for a training passage; None leaves passages unchanged.
 
     Raises:
-        FairlabError: on bad data or values, naming file or key.
+        FairlabError: The data or a setting is invalid. The message names the file or key.
     """
 
     applies = (TextAugmentation,)
@@ -131,7 +133,7 @@ class PackedText(Loading):
         self.sources = [file for path in self.paths for file in _files(path)]
         decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
         decides |= {"limit_characters": limit_characters}
-        if separators:  # a key of its own, so that text prepared without separators keeps its folder
+        if separators:  # a separate key, so that text prepared without separators keeps its folder
             decides["separators"] = True
         self._prepare(decides, prepared, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
@@ -143,7 +145,7 @@ class PackedText(Loading):
                 )
 
     def _prepare(self, decides: dict[str, Any], prepared: str | None, num_proc: int) -> None:
-        """Open the prepared text in a folder within ``prepared``, or prepare it first."""
+        """Open the prepared text, and prepare it first if needed."""
         tokenizer = self.encoder.tokenizer
         described = augmentation_facts(self.augmentation)
         made_of = {"format": FORMAT, **tokenizer_facts(tokenizer), **described, **decides}
@@ -164,7 +166,7 @@ class PackedText(Loading):
         self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
 
     def blocks(self, split: str) -> int:
-        """Return the number of blocks of a split; the last block may be shorter."""
+        """Return the number of blocks in a split. The last block may be shorter."""
         return -(-len(self.tokens[split]) // (self.block - 2))
 
     @property
@@ -179,11 +181,11 @@ class PackedText(Loading):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the only path; None if there are several."""
+        """Return the path of the text if there is only one, otherwise None."""
         return settings["paths"][0] if len(settings["paths"]) == 1 else None
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: files by hash, sizes, and how much an augmentation changed."""
+        """Return the facts for the record: hashes of the files, sizes, and how much an augmentation changed."""
         names = [source.name for source in self.sources]
         several = [names.count(name) > 1 for name in names]  # for example, outputs of fairlab.augment
         places = [str(one) if doubled else one.name for one, doubled in zip(self.sources, several, strict=True)]
@@ -209,10 +211,11 @@ class PackedText(Loading):
         return {"blocks": self.blocks("train"), "tokens": len(self.tokens["train"])}
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Return batches of all epochs as one stream; a resumed run skips those it has used.
+        """Return the batches of all epochs as one stream. A resumed run skips the batches it has already used.
 
-        Twins use the number of blocks that the original text fills. If a perturbed text fills more, the last blocks are
-        left out; if it fills fewer, the first ones are repeated.
+        An epoch has as many blocks as the original text fills, so that runs with and without perturbation take the same
+        number of steps. If the perturbed text fills more blocks, the last ones are left out; if it fills fewer, the
+        first ones are repeated.
         """
         batches = BlockBatches(
             self.original_blocks,
@@ -225,7 +228,7 @@ class PackedText(Loading):
         return self._loader("train", batches)
 
     def val_dataloader(self) -> DataLoader[Any]:
-        """Return blocks of the held-out passages, always the same ones in the same order."""
+        """Return the batches of held-out passages, always the same blocks in the same order."""
         batches = BlockBatches(self.blocks("validation"), self.batch_size, epochs=1, seed=0)
         if self.validation_tokens is None:
             return self._loader("validation", batches)
@@ -258,7 +261,7 @@ class PackedText(Loading):
 
 
 def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int) -> Tensor:
-    """Return the number of each token's document in its block (B, T), and -1 at padding.
+    """Return the number of each token's document within its block, (B, T), with -1 at padding.
 
     A separator belongs to the document that it ends.
     """
@@ -269,8 +272,8 @@ def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int) -> T
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
     """Return the folder of the prepared text: ``root`` if it holds prepared text, otherwise a subfolder of it.
 
-    The subfolder's name depends on the settings and on the paths of the files, but not on the content of the files.
-    A changed text under the same path is therefore reported, and not prepared again next to the old one.
+    The subfolder's name depends on the settings and on the paths of the files, but not on their content. If the text at
+    a path has changed, this is therefore reported, and the new text is not prepared in another subfolder.
     """
     if (root / NAME).is_file():
         return root
@@ -293,13 +296,13 @@ def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
 
 
 def rules_revision() -> str:
-    """Return a hash of everything that affects rule rewriting: code, lists, and a parser other than the default."""
+    """Return an identifier of everything that affects rule-based rewriting: code, lists, and a non-default parser."""
     return _code_revision() + os.environ.get(SPACY, "")
 
 
 @cache
 def _code_revision() -> str:
-    """Return a hash of the code and lists of rule rewriting."""
+    """Return a hash of the code and lists used for rule-based rewriting."""
     package = Path(__file__).parents[1]
     parts = ("rewriting", "text", "lexicons", "augmentation")
     files = sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES)
@@ -307,7 +310,7 @@ def _code_revision() -> str:
 
 
 def _files(path: str) -> list[Path]:
-    """Return the files of a path: the data written there by ``fairlab.augment``, otherwise text files."""
+    """Return the files at a path: the data files of ``fairlab.augment`` if there are any, otherwise text files."""
     return sorted(Path(path).glob("data-*.jsonl")) or text_files(path)
 
 

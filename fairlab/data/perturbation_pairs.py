@@ -1,4 +1,4 @@
-"""Pairs of a text and its rewriting, with one person changed to another attribute, to train a perturber on.
+"""Training data of a perturber: pairs of a text and a rewrite in which one person has another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 (PANDA).
 """
@@ -42,13 +42,13 @@ WORDS = (4, 40)  # minimum and maximum number of words of a sentence for silver 
 
 @dataclass(frozen=True)
 class PerturbationPair:
-    """A text and its rewriting.
+    """Text and its rewrite.
 
     Attributes:
-        original: the text before rewriting.
-        word: the word of the original text that was selected.
-        target: target attribute, by PANDA's name: ``woman``, ``non-binary``, ``native-american``, ...
-        perturbed: the text with the person that ``word`` refers to changed to ``target``.
+        original: Text before rewriting.
+        word: Selected word of the original text, which refers to a person.
+        target: Target attribute, by its name in PANDA: ``woman``, ``non-binary``, ``native-american``, ...
+        perturbed: Text in which the person that ``word`` refers to has the attribute ``target``.
     """
 
     original: str
@@ -58,10 +58,10 @@ class PerturbationPair:
 
 
 def read_pairs(source: str) -> list[PerturbationPair]:
-    """Read pairs from a file (.jsonl, .csv, .parquet) or a hub dataset (``NAME:SPLIT``) in PANDA's columns.
+    """Read pairs from a file (.jsonl, .csv, .parquet) or a hub dataset (``NAME:SPLIT``) with PANDA's columns.
 
     Raises:
-        FairlabError: a row lacks a column or names an attribute unknown to PANDA; the message names the row.
+        FairlabError: A row lacks a column or names an attribute unknown to PANDA. The message names the row.
     """
     pairs = []
     for row in read_rows(source, FIELDS[0]):
@@ -81,17 +81,17 @@ def read_pairs(source: str) -> list[PerturbationPair]:
 def silver_pairs(
     texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None
 ) -> list[PerturbationPair]:
-    """Make pairs with the rule rewriter, and return those that changed.
+    """Make silver pairs with the rule rewriter, and return the pairs whose text changed.
 
-    One word and one target are drawn uniformly per text and axis.
+    For each text and axis, one word and one target are sampled uniformly.
 
     Args:
-        texts: sentences to rewrite; sentences with too few or too many words are left out.
-        axes: names of lexicons whose attributes occur in PANDA; *neutral*, which means ``non-binary``, is a target
-            only for gender.
-        seed: seed of the draws, which depend only on the seed and the text, and of the order of the texts if there is
-            a limit.
-        limit: number of pairs after which to stop, which may be slightly exceeded; None makes all.
+        texts: Sentences to rewrite. Sentences with fewer or more words than :data:`WORDS` are left out.
+        axes: Names of lexicons whose attributes occur in PANDA. For gender, *neutral* is also a target, named
+            ``non-binary``.
+        seed: Random seed. The sampled word and target depend only on the seed, the axis and the text. With a limit, the
+            texts are also shuffled.
+        limit: Number of pairs after which to stop, which may be slightly exceeded; None for all.
     """
     kept = [text for text in dict.fromkeys(texts) if WORDS[0] <= len(text.split()) <= WORDS[1]]
     if limit is not None:
@@ -121,7 +121,7 @@ def _may_change(text: str, rewriters: Iterable[RuleRewriter]) -> bool:
 def _silver(
     views: Sequence[View], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
 ) -> tuple[list[PerturbationPair], int]:
-    """Return the pairs of one axis, and the number of texts whose words do not match the tokens of their parse."""
+    """Return the pairs of one axis, and the number of texts whose words cannot be aligned with their parse."""
     targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
     drawn, refused = [], 0
     for view, doc in zip(views, docs, strict=True):
@@ -152,13 +152,13 @@ def _silver(
 def find_pairs(
     path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int, limit: int | None = None
 ) -> tuple[list[PerturbationPair], dict[str, str]]:
-    """Read pairs from a file or a hub dataset, or make ``limit`` silver pairs, or a few more, from plain text.
+    """Read pairs from a file or a hub dataset, or make about ``limit`` silver pairs from plain text.
 
     Returns:
-        The pairs, and the SHA-256 of each file.
+        Pairs, and the SHA-256 of each file.
 
     Raises:
-        FairlabError: there are no pairs.
+        FairlabError: There are no pairs.
     """
     if path is not None:
         pairs = read_pairs(path)
@@ -174,11 +174,11 @@ def find_pairs(
 
 
 def part_of(original: str, validation: float, test: float) -> str:
-    """Return the part of a text: ``test``, ``validation`` or ``train``.
+    """Return the split of a text: ``test``, ``validation`` or ``train``.
 
-    The part depends only on a hash of the text, not on the run's seed. All pairs of a text are in one part. The
-    official script splits PANDA's rows 70 to 20 to 10 at random, without a seed, so a text may occur in all three
-    parts; here the shares are the same, but the pairs in each part differ.
+    The split depends only on a hash of the text, not on the run's seed, and is the same for all pairs of a text. The
+    official script splits PANDA's rows at random (70 %, 20 % and 10 %) without a seed, so a text may occur in all three
+    splits. The proportions are the same here, but the pairs in each split differ.
     """
     if held_out(original, test):
         return "test"
@@ -190,7 +190,7 @@ def _digest(pairs: Sequence[PerturbationPair]) -> str:
 
 
 def axis_of(target: str) -> str:
-    """Return the axis of an attribute given by PANDA's name."""
+    """Return the axis of an attribute, given by its name in PANDA."""
     return NAMES[target].partition(":")[0]
 
 
@@ -199,8 +199,8 @@ class EncodedPair:
     """Token ids of a pair.
 
     Attributes:
-        source: token ids of the perturber's input.
-        target: token ids of the rewriting.
+        source: Token ids of the perturber's input.
+        target: Token ids of the rewrite.
         changed: 1 for each token of the target that is missing from the original text, otherwise 0.
     """
 
@@ -210,14 +210,14 @@ class EncodedPair:
 
     @property
     def length(self) -> int:
-        """Return the number of tokens of the longer side."""
+        """Return the number of tokens of the longer text."""
         return max(len(self.source), len(self.target))
 
 
 def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
     """Tokenize pairs, truncated to the backbone's maximum length.
 
-    Tokens outside a longest common subsequence are marked as changed.
+    Tokens of the rewrite that are not in a longest common subsequence with the original are marked as changed.
     """
     most = longest(backbone)
     inputs = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
@@ -225,12 +225,12 @@ def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: 
     originals = tokenize_rewritings(backbone, (pair.original for pair in pairs))
     targets = tokenize_rewritings(backbone, (pair.perturbed for pair in pairs))
     return [
-        EncodedPair(source, target, _changed(original, target))
+        EncodedPair(source, target, _mark_changes(original, target))
         for source, original, target in zip(sources, originals, targets, strict=True)
     ]
 
 
-def _changed(original: list[int], target: list[int]) -> list[int]:
+def _mark_changes(original: list[int], target: list[int]) -> list[int]:
     marks: list[int] = []
     for before, after in stretches(original, target):
         marks += [int(before != after)] * len(after)
@@ -242,11 +242,11 @@ class PairBatch(Batch):
     """Batch of B pairs.
 
     Attributes:
-        input_ids: token ids of the perturber's inputs (B, S), padded.
-        attention_mask: mask (B, S), 0 at padding.
-        targets: token ids of the rewritings (B, T), ``IGNORED`` at padding.
-        changed: boolean (B, T), whether a target token is not in the original text.
-        given: position of each of the M target tokens without padding in the flattened (B * T,) batch, (M,).
+        input_ids: Token ids of the perturber's inputs (B, S), padded.
+        attention_mask: Mask (B, S), 0 at padding.
+        targets: Token ids of the rewrites (B, T), ``IGNORED`` at padding.
+        changed: Boolean (B, T), whether a target token is not in the original text.
+        given: Positions, in the flattened batch (B * T,), of the M target tokens that are not padding, (M,).
     """
 
     input_ids: Tensor
@@ -257,30 +257,31 @@ class PairBatch(Batch):
 
 
 class PerturbationPairs(Streamed):
-    """Pairs to train a perturber on, some held out by their original text, in length-bucketed batches.
+    """Pairs for training a perturber, some of which are held out by their original text.
 
     Args:
-        path: file of pairs in PANDA's columns, see :func:`read_pairs`; None makes silver pairs from ``paths``.
-        paths: plain text, as for :class:`fairlab.data.corpus.Corpus`, whose sentences silver pairs are made from; None
+        path: File of pairs with PANDA's columns, see :func:`read_pairs`; None makes silver pairs from ``paths``, see
+            :func:`silver_pairs`.
+        paths: Plain text from whose sentences silver pairs are made, as for :class:`fairlab.data.corpus.Corpus`; None
             if ``path`` is given.
-        axes: axes on which silver pairs are made, such as ``gender``.
-        format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
-        validation: share of the original texts held out, above 0 and below 1.
-        test: share of the original texts reserved for ``benchmark=perturber`` and not used for training or validation,
-            at least 0; together with ``validation`` below 1.
-        batch_size: number of pairs in a training batch, over all processes.
-        limit: maximum number of training pairs, drawn with ``seed``; None for all.
-        encoder: the model whose tokenizer and maximum length are used.
-        epochs: number of passes over the training pairs.
-        seed: seed of the draws and of the order of the batches.
-        augmentation: must be None, because there are no augmentations of pairs.
+        axes: Axes on which silver pairs are made, such as ``gender``.
+        format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
+        validation: Fraction of the original texts held out, above 0 and below 1.
+        test: Fraction of the original texts reserved for ``benchmark=perturber``, and not used for training or
+            validation. It is at least 0, and below 1 together with ``validation``.
+        batch_size: Number of pairs in a training batch, over all processes.
+        limit: Maximum number of training pairs, sampled with ``seed``; None for all.
+        encoder: Model whose tokenizer and maximum length are used.
+        epochs: Number of passes over the training pairs.
+        seed: Seed for all random choices and for the order of the batches.
+        augmentation: Must be None, because there are no augmentations of pairs.
 
     Attributes:
-        pairs: the pairs of each split.
-        encoded: tokenized pairs of each split.
+        pairs: Pairs of each split.
+        encoded: Tokenized pairs of each split.
 
     Raises:
-        FairlabError: on bad data or values, naming file, row or key.
+        FairlabError: The data or a setting is invalid. The message names the file, row or key.
     """
 
     def __init__(
@@ -334,7 +335,7 @@ class PerturbationPairs(Streamed):
         self.encoded = {split: encode_pairs(encoder, part, format) for split, part in self.pairs.items()}
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: files by hash, sizes, and the number of truncated texts."""
+        """Return the facts for the record: hashes of the files, sizes, and the number of truncated texts."""
         most = longest(self.encoder)
         return {
             "path": self.where,
@@ -353,7 +354,7 @@ class PerturbationPairs(Streamed):
         return found
 
     def sizes(self) -> dict[str, int]:
-        """Return the number of pairs and tokens in one pass over the training pairs, padding excluded."""
+        """Return the number of pairs and tokens in one pass over the training pairs, excluding padding."""
         rows = self.encoded["train"]
         return {"pairs": len(rows), "tokens": sum(len(row.source) + len(row.target) for row in rows)}
 
@@ -362,7 +363,7 @@ class PerturbationPairs(Streamed):
         return [one.length for one in self.encoded[split]]
 
     def collate(self, split: str, positions: list[int]) -> PairBatch:
-        """Return sources and targets, padded."""
+        """Return the pairs at ``positions`` as a padded batch."""
         rows = [self.encoded[split][position] for position in positions]
         sources = pad([row.source for row in rows], self.encoder.padding_id)
         targets, _ = pad([row.target for row in rows], IGNORED)

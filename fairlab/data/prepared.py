@@ -1,8 +1,10 @@
-"""A corpus in token ids: memory-mapped shards with an index and hashes, shared by ranks, resumed runs and twins.
+"""Tokenized corpus on disk: memory-mapped shards with an index and hashes, shared by processes and runs.
 
-A folder holds ``train-NNNNN.tokens`` and ``validation-NNNNN.tokens``, consecutive ids as little-endian uint16 or
-uint32; ``trained_on.safetensors``, hashes of the training texts; and ``prepared.json``, written last: the sources and
-settings of the shards, and their sizes and hashes.
+A folder contains:
+
+- ``train-NNNNN.tokens`` and ``validation-NNNNN.tokens``: consecutive token ids as little-endian uint16 or uint32.
+- ``trained_on.safetensors``: hashes of the training texts.
+- ``prepared.json``: sources and settings of the shards, their sizes and their hashes. It is written last.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from fairlab.types import DataUnavailable, FairlabError, Natural
 
 NAME = "prepared.json"
 FORMAT = 1
-# Facts that decide the shards, in words.
+# Settings that determine the shards, with phrases for error messages.
 DECIDES = {
     "format": "another format of shards",
     "tokenizer": "another tokenizer",
@@ -45,12 +47,12 @@ class Prepared:
     """Manifest of prepared text.
 
     Attributes:
-        made_of: facts that decide the shards; see :data:`DECIDES`.
-        files: name, bytes, modification time and SHA-256 of every source.
-        dtype: ``uint16`` or ``uint32``.
-        shards: for every shard and split, its file with number of tokens, bytes, modification time and SHA-256.
-        counts: passages, and those that an augmentation changed.
-        original_tokens: tokens of the training passages before any augmentation.
+        made_of: Settings that determine the shards; see :data:`DECIDES`.
+        files: Name, size in bytes, modification time and SHA-256 of every source file.
+        dtype: Data type of the token ids, ``uint16`` or ``uint32``.
+        shards: File name, number of tokens, size in bytes, modification time and SHA-256 of every shard, by split.
+        counts: Number of passages, and of passages that an augmentation changed.
+        original_tokens: Number of tokens of the training passages before any augmentation.
     """
 
     made_of: dict[str, Any]
@@ -61,7 +63,7 @@ class Prepared:
     original_tokens: int = 0
 
     def write(self, folder: Path) -> None:
-        """Write ``prepared.json``."""
+        """Write ``prepared.json`` to a folder."""
         write_whole(folder / NAME, json.dumps(asdict(self), indent=1) + "\n")
 
     def tokens(self, folder: Path, split: str) -> Tokens:
@@ -102,12 +104,12 @@ class PreparedFile(PreparedNeeds, total=False):
 
 
 class Tokens:
-    """Tokens of all shards of a split as one sequence, read on demand.
+    """Token ids of a split: all shards as one sequence, read on demand.
 
     Args:
-        files: the shards, in order.
-        counts: number of tokens in each.
-        dtype: data type of the ids.
+        files: Files of the shards, in order.
+        counts: Number of tokens in each shard.
+        dtype: Data type of the token ids.
     """
 
     def __init__(self, files: Sequence[Path], counts: Sequence[int], dtype: str) -> None:
@@ -121,7 +123,7 @@ class Tokens:
         return int(self.starts[-1])
 
     def read(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Return the tokens from ``start`` to ``stop``, fewer at the end."""
+        """Return the tokens from ``start`` up to ``stop``, or up to the end of the split if it comes first."""
         stop, parts = min(stop, len(self)), []
         shard = int(np.searchsorted(self.starts, start, "right")) - 1
         while start < stop:
@@ -137,22 +139,22 @@ class Tokens:
 
 
 def file_entry(file: Path) -> dict[str, Any]:
-    """Return name, bytes, modification time and SHA-256 of a file."""
+    """Return the name, size in bytes, modification time and SHA-256 of a file."""
     status = file.stat()
     return {"file": file.name, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256(file)}
 
 
 def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Prepared:
-    """Return the manifest of a folder, after checking that it matches the request and its files are unchanged.
+    """Load the manifest of a folder, and check that it matches the request and that all files are unchanged.
 
     Args:
-        folder: folder of the prepared text.
-        made_of: required facts of the shards.
-        sources: current files of the text.
+        folder: Folder of the prepared text.
+        made_of: Settings that the shards must have been made with.
+        sources: Current source files.
 
     Raises:
-        DataUnavailable: a shard is missing.
-        FairlabError: the manifest is damaged or belongs to something else, or a source or a shard has changed.
+        DataUnavailable: A shard is missing.
+        FairlabError: The manifest is damaged or has other settings or sources, or a source or a shard has changed.
     """
     anew = f"delete {folder} to prepare the text again"
     check_folder(folder)

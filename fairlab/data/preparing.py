@@ -1,4 +1,4 @@
-"""Preparation of a corpus in parallel: read, cut into passages, perturb and tokenize once, into shards of token ids."""
+"""Parallel preparation of a corpus: cut into passages, perturbed, tokenized and stored as shards of token ids."""
 
 from __future__ import annotations
 
@@ -42,7 +42,15 @@ Pair = tuple[str, str]  # the original text, and its replacement in the corpus
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: original text, id, sentences if known, replacement, and whether it is a whole document."""
+    """Passage of a corpus.
+
+    Attributes:
+        original: Original text.
+        there: Replacement of the text in the corpus.
+        ids: Token ids of the original text.
+        sentences: Sentences of the text; None if the text is a row.
+        is_document: Whether the passage is a whole document.
+    """
 
     original: str
     there: str
@@ -53,14 +61,14 @@ class Passage:
 
 @dataclass(frozen=True)
 class TextPart:
-    """Input of one shard.
+    """Part of the text that becomes one shard.
 
     Attributes:
-        number: number of the shard.
-        paragraphs: running text.
-        rows: rows that are whole passages; either this or ``paragraphs`` is empty.
-        room: maximum number of characters of original text, up to the end of a passage; None for all.
-        ends: whether a file of running text, which is one document, ends here.
+        number: Number of the shard.
+        paragraphs: Paragraphs of running text.
+        rows: Rows that are whole passages. Either ``rows`` or ``paragraphs`` is empty.
+        room: Number of characters of original text after which to stop, at the end of a passage; None for all.
+        ends: Whether the part is the last one of a file of running text, which is one document.
     """
 
     number: int
@@ -71,7 +79,7 @@ class TextPart:
 
 
 class PreparedPart(TypedDict):
-    """Layout of the counts of a finished part, with the entry of each split that has tokens."""
+    """Layout of the stored counts of a finished part, with an entry for each split that has tokens."""
 
     passages: Natural
     passages_changed: Natural
@@ -81,17 +89,17 @@ class PreparedPart(TypedDict):
 
 @dataclass
 class PartMaker:
-    """Maker of shards; there is one per process.
+    """Maker of shards. Each process has one.
 
     Attributes:
-        tokenizer: a fast tokenizer.
-        folder: folder to write shards to.
-        dtype: data type of the ids.
-        passage: maximum number of tokens of a passage, unless a single sentence is longer.
-        validation: share of the passages held out.
-        twin: ``original`` ignores the replacement of a passage.
-        augmentation: augmentation that rewrites a training passage.
-        separator: token id after the last token of a document; None leaves it out.
+        tokenizer: Fast tokenizer.
+        folder: Folder to write shards to.
+        dtype: Data type of the token ids.
+        passage: Maximum number of tokens of a passage, unless a single sentence is longer.
+        validation: Fraction of the passages held out.
+        twin: ``original`` to ignore the replacement of a passage, otherwise ``perturbed``.
+        augmentation: Augmentation that rewrites training passages; None leaves them unchanged.
+        separator: Token id to add after the last token of a document; None adds no token.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -107,7 +115,7 @@ class PartMaker:
         self.ids = WordTokens(self.tokenizer)
 
     def passages(self, part: TextPart) -> Iterator[Passage]:
-        """Yield the passages until ``room`` is used up."""
+        """Yield the passages of a part until its ``room`` is used up."""
         seen = 0
         for passage in chain(self._cut(part.paragraphs), self._rows(part.rows)):
             if part.room is not None and seen >= part.room:
@@ -132,7 +140,7 @@ class PartMaker:
                 yield Passage(original, there, ids, None, is_document=True)
 
     def make(self, part: TextPart) -> Made:
-        """Write the shard of a part unless it is finished; return its counts and training fingerprints."""
+        """Write the shard of a part unless it is finished, and return its counts and training fingerprints."""
         own = self.folder / PARTS / f"{part.number:05}"
         finished = FinishedPart(self.folder, own / "counts.json", PreparedPart)
         found, seen = finished.read(), Fingerprints.load(own)
@@ -174,11 +182,11 @@ class PartMaker:
         return {**found, "files": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
 
     def _separators(self, ends: bool) -> list[NDArray[np.int64]]:
-        """Return the separator as a list of one row of tokens if a document ends; else an empty list."""
+        """Return a list with the separator as a row of tokens if a document ends, otherwise an empty list."""
         return [np.array([self.separator])] if ends and self.separator is not None else []
 
     def _texts(self, passages: Sequence[Passage]) -> list[str]:
-        """Return the replacement of each passage."""
+        """Return the text to train on for each passage."""
         if self.twin == "original":
             return [passage.original for passage in passages]
         there = [passage.there for passage in passages]
@@ -205,20 +213,21 @@ def prepare(
     maker: Callable[[Path], PartMaker],
     num_proc: int,
 ) -> Prepared:
-    """Return the prepared text of a folder; the first of several processes makes it if it is missing.
+    """Open the prepared text in a folder, and prepare it first if it is missing.
 
-    A killed preparation resumes after the shards that it had finished.
+    If several processes need the same text, only one prepares it. An interrupted preparation resumes after the shards
+    that it had finished.
 
     Args:
-        folder: folder of the prepared text; it appears only when it is complete.
-        made_of: facts that determine the shards; see :data:`fairlab.data.prepared.DECIDES`.
-        sources: files of the text.
-        maker: function from the folder for shards to their maker; must be picklable.
-        num_proc: number of processes; the shards do not depend on it.
+        folder: Folder of the prepared text. It appears only when it is complete.
+        made_of: Settings that determine the shards; see :data:`fairlab.data.prepared.DECIDES`.
+        sources: Files of the text.
+        maker: Function that returns the maker of the shards in a folder; must be picklable.
+        num_proc: Number of processes, which does not affect the shards.
 
     Raises:
-        FairlabError: the text or the values are bad, or the folder holds something else; no partial files are left.
-        DataUnavailable: an output of ``fairlab.augment`` has not finished.
+        FairlabError: The text or a setting is invalid, or the folder has other content. No partial files are left.
+        DataUnavailable: An output of ``fairlab.augment`` has not finished.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f".{folder.name}.lock")):  # one process at a time prepares; the others wait
@@ -230,23 +239,23 @@ def prepare(
             try:
                 _make(making, made_of, sources, maker, num_proc)
             except FairlabError:
-                shutil.rmtree(making)  # the text is bad; after any other error the finished parts are kept for resuming
+                shutil.rmtree(making)  # the text is invalid; other errors keep the finished parts for resuming
                 raise
             if folder.is_dir():
-                folder.rmdir()  # an empty folder, created for this purpose
+                folder.rmdir()  # an empty folder that the user made for the prepared text
             making.rename(folder)
     return open_prepared(folder, made_of, sources)
 
 
 def begin(folder: Path, facts: dict[str, Any]) -> None:
-    """Make a folder for a preparation, or keep a killed preparation's folder if its facts are the same.
+    """Create the folder of a preparation, or keep the folder of an interrupted preparation with the same settings.
 
     Args:
-        folder: folder to prepare text in.
-        facts: facts that determine the shards.
+        folder: Folder to prepare text in.
+        facts: Settings and sources that determine the shards.
 
     Raises:
-        FairlabError: the folder is a link, or links lead out of it.
+        FairlabError: The folder is a link, or links lead out of it.
     """
     if folder.is_symlink():
         raise FairlabError(f"{folder} is a link; remove it, because text is prepared in a folder of that name")
@@ -301,14 +310,14 @@ def _work(part: TextPart) -> Made:
 
 
 def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) -> Iterator[Made]:
-    """Yield the results for the parts, in order, with a bounded number of them in memory."""
+    """Yield the result for each part in order, with a bounded number of parts in memory."""
     with process_pool(num_proc, _start_worker, maker) as pool:
         for future in drawn_ahead((pool.submit(_work, part) for part in parts), num_proc):
             yield future.result()
 
 
 def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:
-    """Yield the text in parts, which depend only on the sources."""
+    """Yield the parts of the text, one per shard. They depend only on the sources, the columns and the limit."""
     number, before = 0, 0
     for file in sources:
         rows = file.suffix in TABLES
@@ -338,8 +347,8 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
     """Yield the paragraphs of a text file one at a time, as :func:`fairlab.data.text.paragraphs` defines them.
 
     Raises:
-        DataUnavailable: the file cannot be read.
-        FairlabError: the file is not text; see :func:`fairlab.text.reading.text_lines`.
+        DataUnavailable: The file cannot be read.
+        FairlabError: The file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
     if not file.is_file():
         raise DataUnavailable(f"{file} is not a file; give data.paths of plain text")
@@ -349,7 +358,7 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
     begins = any(gutenberg.START.match(line) for line in first)
     block: list[str] = []
     for line in chain(first, lines, [""]):
-        if begins:  # lines before this are Project Gutenberg's front matter
+        if begins:  # skip Project Gutenberg's front matter
             begins = not gutenberg.START.match(line)
             continue
         if line[:1] in ("*", "E") and gutenberg.END.match(line):

@@ -1,4 +1,4 @@
-"""Record of the data files that a run reads, so that the run can keep their hashes."""
+"""Record of the data files that a run reads, so that their hashes can be stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _noted: ContextVar[dict[str, Path] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noting_reads() -> Iterator[dict[str, Path]]:
-    """Yield a mapping, filled during the context, from a name that a reader finds again to the file that was read."""
+    """Collect the files that are read within the context, by a name that is the same on other machines."""
     found: dict[str, Path] = {}
     token = _noted.set(found)
     try:
@@ -26,8 +26,8 @@ def note_read(path: Path, name: str = "") -> Path:
     """Record that a file is read, and return its path.
 
     Args:
-        path: path of the file.
-        name: name of published data, which another machine may keep in another folder; empty for the path itself.
+        path: Path of the file.
+        name: Name of published data, whose folder may differ between machines; empty to use the path.
     """
     found = _noted.get()
     if found is not None:
@@ -36,5 +36,5 @@ def note_read(path: Path, name: str = "") -> Path:
 
 
 def portable_name(path: Path) -> str:
-    """Return a path as a record keeps it: relative for files that come with fairlab, otherwise as given."""
+    """Return a path as it is stored in records: relative for files that come with fairlab, otherwise as given."""
     return str(path.relative_to(PACKAGE.parent)) if path.is_relative_to(PACKAGE) else str(path)

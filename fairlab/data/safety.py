@@ -1,4 +1,4 @@
-"""Training and evaluation data of safety classifiers: seeds, their counterfactual versions, folds, and scored texts.
+"""Training and evaluation data for safety classifiers: seeds, counterfactual versions, folds and scored texts.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble".
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairlab.data.near_copies import set_groups
 from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
-from fairlab.data.safety_readers import _csv as _csv  # its former place
+from fairlab.data.safety_readers import _csv as _csv  # other code imports it from this module
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
@@ -27,27 +27,28 @@ from fairlab.types import FairlabError
 
 
 class SafetyData(TrainingData):
-    """Seeds with their counterfactual versions, in folds that never separate versions or near copies of a seed.
+    """Seed texts and their counterfactual versions, in folds that keep versions and near-duplicates together.
 
     Args:
-        name: name of the dataset, one of :data:`READERS`.
-        path: path of the dataset's file; None for the one that comes with fairlab or is below ``FAIRLAB_DATA``.
-        held_out: names of further datasets, not used for training or model selection.
-        always_trained: names of further datasets whose texts are in every training part and in no evaluation.
-        folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
-        repeats: number of independent divisions of the data into folds.
-        seed: seed of the divisions.
-        columns: columns of a user's own table, see :class:`TableColumns`; None for the usual names.
-        augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
+        name: Name of the dataset, one of :data:`READERS`.
+        path: Path of the dataset's file. None uses the file that comes with fairlab or is under ``FAIRLAB_DATA``.
+        held_out: Names of further datasets, not used for training or model selection.
+        always_trained: Names of further datasets whose texts are always used for training and never for evaluation.
+        folds: Number of folds, at least three. Each fold is the test set of one model and the validation set of
+            another.
+        repeats: Number of independent divisions of the data into folds.
+        seed: Seed of the divisions.
+        columns: Columns of a user's own table, see :class:`TableColumns`; None for the default names.
+        augmentation: Augmentation that makes the versions; None uses only the texts in the data.
 
     Attributes:
-        texts: the seeds, the versions made from them, and the texts that are always trained on.
-        subgroups: subgroups by identity category, of the augmentation.
-        identities: names of the lexicons of these categories.
-        others: the texts of every held-out dataset.
+        texts: Seed texts, the versions made from them, and the texts that are always used for training.
+        subgroups: Subgroups in the augmentation's lexicons, by identity category.
+        identities: Names of the lexicons that list the subgroups.
+        others: Texts of every held-out dataset, by its name.
 
     Raises:
-        FairlabError: on bad data or values.
+        FairlabError: The data or a setting is invalid.
     """
 
     applies = (SubgroupAugmentation,)
@@ -75,7 +76,7 @@ class SafetyData(TrainingData):
         self.folds = folds
         self.repeats = repeats
         self.seed = seed
-        # a user's own augmentation may use these
+        # a custom augmentation may have no lexicons
         self.identities = tuple(getattr(augmentation, "identities", (SUBGROUPS,)))
         lexicons = identity_lexicons(self.identities)
         self.subgroups = {lexicon.axis: list(lexicon.attributes) for lexicon in lexicons}
@@ -96,11 +97,13 @@ class SafetyData(TrainingData):
         self.others = {other: read_safety(other) for other in held_out}
 
     def division(self, repeat: int) -> NDArray[np.int64]:
-        """Return the fold of every text (N,), or -1 for texts that are always used for training.
+        """Return the fold of every text (N,), with -1 for texts that are always used for training.
 
-        Sets with near copies of each other share a fold.
+        Counterfactual sets that contain near-duplicates of each other form a group, which is kept in one fold. Groups
+        are assigned in random order, each to the fold with the fewest sets so far.
 
-        Groups of sets are drawn in a random order, and each goes to the fold that holds the fewest sets.
+        Args:
+            repeat: Number of the division, which determines the random order.
         """
         sizes = Counter(self.groups.values())
         order = sorted(sizes)
@@ -112,7 +115,7 @@ class SafetyData(TrainingData):
         return np.array([fold[self.groups[text.key]] if text.key in self.groups else -1 for text in self.texts])
 
     def harms(self) -> list[str]:
-        """Return the harms that the texts are labelled for, with the harms of table 1 first."""
+        """Return the harms for which texts are labelled, beginning with the harms in the paper's table 1."""
         labelled = {harm for text in self.texts for harm in text.labels}
         return [*(harm for harm in HARMS if harm in labelled), *sorted(labelled - set(HARMS))]
 
@@ -134,7 +137,10 @@ class SafetyData(TrainingData):
         }
 
     def _left_out(self, seeds: Sequence[SafetyText]) -> int:
-        """Return the number of missing versions of seeds that have others, due to words without a counterpart."""
+        """Return the number of versions that are missing because a word of the seed text has no counterpart.
+
+        Only seed texts with other versions are counted.
+        """
         made = Counter(text.key for text in self.made)
         return sum(len(self.subgroups[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
 
@@ -142,12 +148,12 @@ class SafetyData(TrainingData):
 def about_whom(
     seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
 ) -> list[SafetyText]:
-    """Return the texts with their own subgroups or, if no text has one, with the subgroups mentioned in the texts.
+    """Return the texts with their own subgroups or, if no text has a subgroup, with the subgroups they mention.
 
     Args:
-        seeds: Texts.
-        subgroups: Known subgroups by category.
-        identities: Names of the lexicons of these categories.
+        seeds: Texts to find subgroups for.
+        subgroups: Known subgroups by identity category.
+        identities: Names of the lexicons that list the known subgroups.
 
     Raises:
         FairlabError: A text has a subgroup that no lexicon lists.
@@ -167,9 +173,9 @@ def about_whom(
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
-    """For seeds that are alone in their set, return versions for every other subgroup of the category.
+    """Make versions of seed texts for every other subgroup of the same category.
 
-    A version keeps the labels of its seed.
+    Versions are made only for seed texts that are the only text of their set. A version keeps the labels of its seed.
     """
     sizes = Counter(text.key for text in seeds)
     made = []
@@ -194,10 +200,10 @@ class Predicted:
     """Texts with scores from models that were trained on other texts.
 
     Attributes:
-        texts: the N texts that were scored.
-        folds: fold of each text in each repeat, (R, N); one model gives all scores of a fold.
-        scores: scores (R, N) for each harm, in [0, 1].
-        uncalibrated: the same scores before calibration; empty unless requested.
+        texts: Texts that were scored; their number is N.
+        folds: Fold of each text in each of the R repeats, (R, N). One model scores all texts of a fold.
+        scores: Scores (R, N) for each harm, in [0, 1].
+        uncalibrated: Scores before calibration, in the same form; empty unless requested.
     """
 
     texts: Sequence[SafetyText]
@@ -206,7 +212,7 @@ class Predicted:
     uncalibrated: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def only(self, chosen: Sequence[int]) -> Predicted:
-        """Return some of the texts, by index."""
+        """Return a copy with only the texts at the given indices."""
         scores, raw = (
             {harm: found[:, chosen] for harm, found in of.items()} for of in (self.scores, self.uncalibrated)
         )
@@ -215,16 +221,17 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Judged:
-    """All measurements of an ensemble.
+    """Scores, weights and thresholds of an ensemble, to be measured by benchmarks.
 
     Attributes:
-        parts: scored texts: ``test``, ``validation``, and every held-out dataset by name.
-        features: names of the F source scores.
-        source_scores: source scores (N, F) of the texts of ``test``.
-        contributions: weight of each source (F,) for each harm, in [0, 1]; empty for a model without weights.
-        thresholds: score for each harm from which a text is classified as unsafe; empty if no threshold was chosen.
-        beside: other models trained on the same divisions, by name: controls and competing methods.
-        offers: quantities that a benchmark may request.
+        parts: Scored texts: ``test``, ``validation``, and every held-out dataset by name.
+        features: Names of the F source scores that the ensemble combines.
+        source_scores: Source scores of the N texts in ``test``, (N, F).
+        contributions: Weight of each source score (F,) for each harm, in [0, 1]; empty for a model without weights.
+        thresholds: Lowest score, for each harm, at which a text is classified as unsafe; empty if no threshold was
+            chosen.
+        beside: Other models that were trained on the same folds, by name: controls and competing methods.
+        offers: Quantities that a benchmark may request.
     """
 
     offers: ClassVar[frozenset[str]] = frozenset({"harm_scores"})
@@ -236,6 +243,6 @@ class Judged:
     beside: Mapping[str, Judged] = field(default_factory=dict)
 
     def only(self, of: str, chosen: Sequence[int]) -> Judged:
-        """Return a copy that keeps some of the texts of one part, by index."""
+        """Return a copy in which one part has only the texts at the given indices."""
         sources = self.source_scores[chosen] if of == "test" else self.source_scores
         return replace(self, parts={**self.parts, of: self.parts[of].only(chosen)}, source_scores=sources)

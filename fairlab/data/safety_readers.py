@@ -1,4 +1,4 @@
-"""Readers of texts with harms and identity subgroups, in counterfactual sets.
+"""Readers of texts that are labelled for harms and identity subgroups, in counterfactual sets.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble"; Dixon et al. 2018,
 "Measuring and Mitigating Unintended Bias in Text Classification"; Röttger et al. 2021, "HateCheck"; Markov et al. 2023,
@@ -37,14 +37,14 @@ def read_safety(name: str, path: str | None = None, columns: TableColumns | None
     """Read the texts of a dataset.
 
     Args:
-        name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
-        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None for the file below
-            ``FAIRLAB_DATA``.
-        columns: columns of a user's own table; None for the usual names.
+        name: Name of the dataset, one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes
+            with fairlab.
+        path: Path of a file, or of an output folder of ``fairlab.augment``; None for the file under ``FAIRLAB_DATA``.
+        columns: Columns of a user's own table; None for the default names.
 
     Raises:
-        DataUnavailable: the file is unavailable.
-        FairlabError: there is no such dataset, a row cannot be read, or a subgroup, label or key is invalid.
+        DataUnavailable: The file is unavailable.
+        FairlabError: There is no such dataset, a row cannot be read, or a subgroup, label or key is invalid.
     """
     if name not in READERS:
         raise FairlabError(f"no safety dataset '{name}'; there are: {', '.join(READERS)}")
@@ -72,7 +72,7 @@ def read_safety(name: str, path: str | None = None, columns: TableColumns | None
 
 
 def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the numbered rows of a file with a header, or of a made folder."""
+    """Yield the numbered rows of a file with a header, or of an output folder of ``fairlab.augment``."""
     if file.is_dir():
         for number, (_, row) in enumerate(json_rows(file), start=1):
             if missing := [name for name in columns if name not in row]:
@@ -97,7 +97,10 @@ def _seeds(file: Path) -> Iterator[SafetyText]:
 
 
 def _madlibs(file: Path) -> Iterator[SafetyText]:
-    """Yield texts of Bias Madlibs: a set is a sentence with each identity term in turn; the term is the subgroup."""
+    """Yield the texts of Bias Madlibs. Texts that differ only in their identity term form a set.
+
+    The term is the subgroup. A text without a term is a separate set.
+    """
     terms = text_lines(locate(MADLIB_TERMS))
     ordered = sorted((term.strip() for term in terms if term.strip()), key=len, reverse=True)
     for number, row in _csv(file, ["Text", "Label"]):
@@ -111,7 +114,11 @@ def _madlibs(file: Path) -> Iterator[SafetyText]:
 
 
 def _hatecheck(file: Path) -> Iterator[SafetyText]:
-    """Yield the texts of HateCheck: a set is a template with each target group in turn, or a single other case."""
+    """Yield the texts of HateCheck.
+
+    The texts of a template form a set if the template occurs with every target group. Every other text is a separate
+    set.
+    """
     rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id", "functionality"]))
     sizes = Counter(row["templ_id"] for _, row in rows if row["target_ident"])
     targets = len({row["target_ident"] for _, row in rows} - {""})
@@ -124,7 +131,7 @@ def _hatecheck(file: Path) -> Iterator[SafetyText]:
 
 
 def _moderation(file: Path) -> Iterator[SafetyText]:
-    """Yield texts without subgroups; a harm that was not judged has no label.
+    """Yield the texts of Markov et al. 2023, which have no subgroups. A harm that was not annotated has no label.
 
     The OpenAI part of the published seeds is derived from these texts.
     """
@@ -137,15 +144,15 @@ def _moderation(file: Path) -> Iterator[SafetyText]:
 
 
 def _olid(file: Path, kept: bool) -> Iterator[SafetyText]:
-    """Yield tweets of one part of OLID, which is divided once, by a hash of the text without its users.
+    """Yield the tweets of one part of OLID. The parts are fixed by a hash of the text without user names and links.
 
-    The labels are ``toxicity``, an offensive tweet, and ``hate``, one that insults a group (GRP in the third task).
+    The label ``toxicity`` marks an offensive tweet, and ``hate`` a tweet that insults a group (GRP in the third task).
 
     Args:
         file: OLID's training file.
-        kept: Whether to yield the part that is kept for benchmarks instead of the part to train on.
+        kept: Whether to yield the part that is reserved for benchmarks instead of the training part.
     """
-    lines = file.read_bytes().decode("utf-8", errors="replace").splitlines()  # 24 lines hold a broken byte
+    lines = file.read_bytes().decode("utf-8", errors="replace").splitlines()  # 24 lines contain an invalid byte
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")
         if len(cells) != 5:
@@ -158,13 +165,13 @@ def _olid(file: Path, kept: bool) -> Iterator[SafetyText]:
 
 
 def kept_for_benchmarks(tweet: str) -> bool:
-    """Return whether a tweet of OLID belongs to the quarter that is kept for benchmarks and never trained on."""
+    """Return whether a tweet of OLID belongs to the quarter that is reserved for benchmarks and never trained on."""
     words = [word for word in tweet.casefold().split() if word not in ("@user", "url")]
     return hashlib.sha256(" ".join(words).encode()).digest()[0] < 64
 
 
 def _tweets(file: Path) -> Iterator[SafetyText]:
-    """Yield the tweets of Davidson et al. 2017; offensive and hateful ones count as toxic."""
+    """Yield the tweets of Davidson et al. 2017. Offensive and hateful tweets count as toxic."""
     for number, row in _csv(file, ["class", "tweet"]):
         if row["class"] not in ("0", "1", "2"):
             raise FairlabError(f"{file}, row {number}: a class must be 0, 1 or 2, not '{row['class']}'")

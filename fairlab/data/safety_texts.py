@@ -1,4 +1,4 @@
-"""Texts with harms and identity subgroups, in counterfactual sets, and shared code of their readers.
+"""Texts that are labelled for harms and identity subgroups, and code shared by their readers.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble".
 """
@@ -27,15 +27,16 @@ NONE = "--"  # marks a text without a subgroup in the published seeds
 
 @dataclass(frozen=True)
 class SafetyText:
-    """A text with its labels.
+    """Text with its safety labels.
 
     Attributes:
-        text: the text to score, which is never printed.
-        key: name of the text's counterfactual set: the same for all versions of a seed.
-        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
-        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
-        seed: whether the text occurs in the data itself; False for a version made from a seed.
-        kind: kind of text, by which the data's authors report results, such as a functionality of HateCheck; or empty.
+        text: Text to score, which is never printed.
+        key: Name of the text's counterfactual set, which is the same for all versions of a seed text.
+        subgroup: Subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
+        labels: Label 0 (safe) or 1 (unsafe) for each harm that was annotated.
+        seed: Whether the text occurs in the data itself; False for a version made from a seed text.
+        kind: Kind of text for which the authors report separate results, such as a functionality of HateCheck; empty if
+            there is none.
     """
 
     text: str
@@ -47,12 +48,12 @@ class SafetyText:
 
     @property
     def category(self) -> str:
-        """Return the identity category; empty without a subgroup."""
+        """Return the identity category of the subgroup. It is empty if there is no subgroup."""
         return self.subgroup.partition(":")[0]
 
 
 def json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the locations and rows of JSON lines, from a file or from a folder that ``fairlab.augment`` made."""
+    """Yield the locations and rows of JSON lines, from a file or an output folder of ``fairlab.augment``."""
     for part in data_files(file) if file.is_dir() else [file]:
         for place, row in read_json_lines(part):
             if not isinstance(row, dict):
@@ -66,7 +67,7 @@ def is_seed(row: Mapping[str, Any]) -> bool:
 
 
 def binary_label(value: object, place: str) -> int:
-    """Return a label as 0 or 1.
+    """Convert a label to 0 or 1.
 
     Raises:
         FairlabError: The label has another value.
@@ -77,10 +78,10 @@ def binary_label(value: object, place: str) -> int:
 
 
 def known_subgroup(subgroup: str, place: str) -> str:
-    """Check a subgroup and return it; return an empty string for no subgroup.
+    """Check a subgroup and return it. If there is none, return an empty string.
 
     Raises:
-        FairlabError: the subgroup is not listed in table 2.
+        FairlabError: The subgroup is not listed in the paper's table 2.
     """
     if subgroup in ("", NONE):
         return ""

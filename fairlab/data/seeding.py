@@ -1,4 +1,4 @@
-"""Seeds of each epoch and each step of a run, derived from the run's seed."""
+"""Seeds for the epochs and steps of a run, derived from the run's seed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ def seed_of(seed: int, number: int) -> int:
     """Return the seed of an epoch or a step, so that a resumed run draws the same values as an uninterrupted one.
 
     Args:
-        seed: seed of the run.
-        number: number of the epoch or the step, from 0.
+        seed: Seed of the run.
+        number: Number of the epoch or the step, from 0.
 
     Example:
         >>> seed_of(42, 0), seed_of(42, 7)

@@ -1,4 +1,4 @@
-"""Plain text: files of paragraphs, sentences, and the choice of held-out paragraphs."""
+"""Reader of plain text: files, paragraphs and sentences, and the choice of held-out paragraphs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable
 
 WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
-SHORTEST = 5  # tokens of a text worth training on, special ones included
+SHORTEST = 5  # minimum number of tokens of a training text, including special tokens
 BOOK = re.compile(rf"^{gutenberg.START.pattern}.*?$(.*?)^(?:{gutenberg.END.pattern})", re.M | re.S)
-# The blank comes first, so that only blanks are examined: several times as fast as examining every position.
+# The pattern begins with white space, so only white space is examined, which is several times as fast.
 TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["')\]]\s)){TITLES}\s*(?=["'(\[]?[A-Z])""")
 
 
 def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Yield name, SHA-256 and paragraphs of every file of a path, each paragraph with the key that decides its split.
+    """Yield the name, the SHA-256 and the paragraphs of every file at a path.
 
-    The versions of a counterfactual group are paragraphs with the same key, so that they are never split.
+    Each paragraph is paired with the key that decides whether it is held out. The versions of a counterfactual group
+    are paragraphs with the same key, so that they stay together.
 
     Raises:
-        FairlabError: there is no such file or folder, it holds no text, or a file is not text.
+        FairlabError: There is no such file or folder, it holds no text, or a file is not text.
     """
     if path.startswith("embedded/"):
         (file,) = groups_files(path)
@@ -40,10 +41,10 @@ def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def text_files(path: str) -> list[Path]:
-    """Return the file itself, or the ``.txt`` files of a folder by name.
+    """Return the file at a path, or the ``.txt`` files of a folder, sorted by name.
 
     Raises:
-        DataUnavailable: the path does not exist, or a folder holds no ``.txt`` file.
+        DataUnavailable: The path does not exist, or a folder holds no ``.txt`` file.
     """
     folder = os.environ.get("FAIRLAB_DATA")
     places = [Path(path), *([Path(folder) / path] if folder else [])]
@@ -61,7 +62,7 @@ def read_text(file: Path) -> str:
     """Read a file's text, as UTF-8 or else Latin-1, without Project Gutenberg's front and back matter.
 
     Raises:
-        FairlabError: the file is not text; see :func:`fairlab.text.reading.text_lines`.
+        FairlabError: The file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
     text = "\n".join(text_lines(file, latin_1=True))
     book = BOOK.search(text)
@@ -69,7 +70,10 @@ def read_text(file: Path) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return paragraphs on one line each: split at blank lines, or at every line end if lines are not wrapped."""
+    """Split a text into paragraphs at blank lines, or at every line end if lines are not wrapped.
+
+    Each paragraph is returned on one line.
+    """
     lines = text.split("\n")
     wrapped = max(map(len, lines), default=0) < WRAPPED
     blocks = re.split(r"\n\s*\n", "\n".join(lines)) if wrapped else lines
@@ -78,12 +82,18 @@ def paragraphs(text: str) -> list[str]:
 
 
 def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
-    """Join consecutive sentences up to ``window`` tokens; a longer sentence forms its own text."""
+    """Join consecutive sentences up to ``window`` tokens. A longer sentence is a separate text.
+
+    Args:
+        sentences: Sentences in order.
+        lengths: Number of tokens of each sentence.
+        window: Maximum number of tokens of a text.
+    """
     return [" ".join(cut) for cut in cut_sentences(sentences, lengths, window)]
 
 
 def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[list[str]]:
-    """Return the sentences of every text of :func:`join_sentences`."""
+    """Return the sentences of each text that :func:`join_sentences` would form."""
     cuts: list[list[str]] = []
     room = 0
     for sentence, length in zip(sentences, lengths, strict=True):
@@ -96,5 +106,10 @@ def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int)
 
 
 def held_out(key: str, share: float) -> bool:
-    """Return whether a paragraph is held out: a fixed choice, evenly spread over keys."""
+    """Return whether a paragraph is held out, which depends only on a hash of its key.
+
+    Args:
+        key: Key of the paragraph.
+        share: Fraction of the keys that are held out.
+    """
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) < share * 2**64

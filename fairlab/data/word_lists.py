@@ -1,4 +1,4 @@
-"""Sentences that hold a listed word: the lists of an axis, and the positions of their words in plain text.
+"""Word lists of an axis, and the sentences in plain text that contain their words.
 
 Source: Kaneko and Bollegala 2021, section 4.1; Yang et al. 2023; and their code.
 """
@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
-FEWEST_WORDS, MOST_WORDS = 2, 128  # minimum and maximum number of words of a sentence; the authors' code
+FEWEST_WORDS, MOST_WORDS = 2, 128  # minimum and maximum number of words of a sentence, as in the authors' code
 
 
 NEUTRAL_KIND = 0  # attributes are numbered from 1
@@ -28,16 +28,16 @@ class WordLists:
     """Words of the attributes of an axis, and neutral words, in lower case.
 
     Attributes:
-        attributes: words of each attribute, as columns whose rows correspond; an empty string if an attribute has no
-            word in a row.
-        neutral: words without an attribute.
+        attributes: Words of each attribute. Words at the same position are counterparts, and an empty string marks a
+            missing counterpart.
+        neutral: Words without an attribute.
     """
 
     attributes: Mapping[str, Sequence[str]]
     neutral: set[str]
 
     def kinds(self) -> dict[str, int]:
-        """Return the kind that each word marks; words listed by several attributes are left out."""
+        """Return the kind of each word. Words that several attributes list are left out."""
         columns = [{word for word in column if word} for column in self.attributes.values()]
         kinds = dict.fromkeys(self.neutral.difference(*columns), NEUTRAL_KIND)
         for kind, column in enumerate(columns, start=1):
@@ -59,8 +59,8 @@ def listed_words(lists: Mapping[str, str]) -> WordLists:
     """Read words from files with one word per line.
 
     Raises:
-        FairlabError: there is no neutral list, there are fewer than two attributes, or their lists differ in length.
-        DataUnavailable: a file is unavailable.
+        FairlabError: There is no neutral list, there are fewer than two attributes, or their lists differ in length.
+        DataUnavailable: A file is unavailable.
     """
     if NEUTRAL not in lists or len(lists) < 3:
         raise FairlabError(f"data.lists needs '{NEUTRAL}' and at least two attributes, not: {', '.join(lists)}")
@@ -76,7 +76,7 @@ def listed_words(lists: Mapping[str, str]) -> WordLists:
 
 @dataclass(frozen=True)
 class Found:
-    """A listed word in a sentence: ``text[start:end]``, the word as listed, and its kind."""
+    """Occurrence of a listed word at ``text[start:end]`` in a sentence, with the word as listed and its kind."""
 
     text: str
     start: int
@@ -86,7 +86,11 @@ class Found:
 
 
 def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[Found]:
-    """Yield sentences with listed words; for a repeated word, its first occurrence is used."""
+    """Yield the first occurrence of each listed word in a sentence.
+
+    Sentences without listed words are left out. ``mixed`` is explained in
+    :class:`fairlab.data.attribute_sentences.AttributeSentences`.
+    """
     kinds = words.kinds()
     finder = TermFinder(kinds)
     for text in lines:
@@ -104,10 +108,10 @@ def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[F
 
 
 def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Found]:
-    """Return neutral sentences, and an equal number of sentences for each of the corresponding words.
+    """Return the neutral sentences, and equally many sentences for all words in a row of counterparts.
 
-    This number is the frequency of the rarest of these words; they are left out if it is below ``at_least``. A word of
-    two rows counts in both, so some sentences occur twice, as in the code of ADEPT's authors.
+    This number is the frequency of the rarest word in the row. The row is left out if it is below ``at_least``. A word
+    in two rows is used for both, so some sentences occur twice, as in the code of ADEPT's authors.
     """
     by_word: dict[tuple[int, str], list[Found]] = defaultdict(list)
     for entry in found:
@@ -122,7 +126,7 @@ def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Fo
 
 
 def split_by_hash(found: Sequence[Found], validation: float) -> tuple[list[Found], list[Found]]:
-    """Split entries into held-out ones and the others, ordered by a hash of their texts and not by the files' order."""
+    """Order entries by a hash of their text, and split them into held-out entries and the others."""
     ranked = sorted(found, key=lambda entry: hashlib.sha256(entry.text.encode()).digest())
     count = int(validation) if validation >= 1 else round(validation * len(ranked))
     return ranked[:count], ranked[count:]

@@ -1,4 +1,4 @@
-"""Token ids of long running text: every word is tokenized once and then looked up."""
+"""Fast tokenization of long running text: every word is tokenized once and then looked up."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-MOST_WORDS = 2**17  # maximum number kept, about 25 MB
-JOINED = 500  # words tokenized as one text
-SAMPLE = 200  # texts on which looking up is compared with tokenizing
+MOST_WORDS = 2**17  # maximum number of words kept, about 25 MB
+JOINED = 500  # number of words tokenized as one text
+SAMPLE = 200  # number of texts on which looking up is compared with tokenizing
 
 
 class WordTokens:
     """Token ids of pieces of running text, without special tokens.
 
-    Words are separated by single blanks, and each is preceded by one, as in the middle of a text. Most tokenizers split
-    at blanks first, so a word has the same tokens in every position. They also split at special tokens, so words joined
-    by a special token can be tokenized in one call. The first texts are used to test whether the tokenizer behaves this
-    way; if it does not, every text is tokenized as usual, which takes several times as long.
+    Each word is tokenized with a preceding space, as in the middle of a text. Most tokenizers split at spaces first, so
+    a word has the same tokens in every position. They also split at special tokens, so words joined by a special token
+    can be tokenized in one call. The first texts are used to test whether the tokenizer behaves this way. If it does
+    not, every text is tokenized as a whole, which takes several times as long.
 
     Args:
-        tokenizer: the tokenizer.
+        tokenizer: Tokenizer that determines the ids.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -75,13 +75,13 @@ class WordTokens:
             return
         lots = [self.known.new[start : start + JOINED] for start in range(0, len(self.known.new), JOINED)]
         self.known.new = []
-        for counts, ids in self._joined(lots):
+        for counts, ids in self._encode_joined(lots):
             self.counts = np.concatenate([self.counts, counts])
             self.flat = np.concatenate([self.flat, ids])
         self.starts = np.cumsum(self.counts) - self.counts
 
-    def _joined(self, lots: Sequence[list[str]]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the number of ids of each word and all ids, for every lot of words."""
+    def _encode_joined(self, lots: Sequence[list[str]]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield, for every list of words, the number of ids of each word and all ids."""
         rows = (
             [] if self.between is None else self._encoded([self.between[0].join(f" {w}" for w in lot) for lot in lots])
         )
@@ -111,7 +111,7 @@ class WordTokens:
 
 
 def _special_token(tokenizer: PreTrainedTokenizerBase) -> tuple[str, int] | None:
-    """Return a special token that can separate words, and its id; None if there is no such token."""
+    """Return a special token that can separate words, with its id, or None if there is none."""
     for name in ("sep_token", "eos_token", "bos_token"):
         token = getattr(tokenizer, name, None)
         if token is not None:
@@ -120,7 +120,7 @@ def _special_token(tokenizer: PreTrainedTokenizerBase) -> tuple[str, int] | None
 
 
 class _Known(dict[str, int]):
-    """Number of every requested word; a new word gets the next number."""
+    """Mapping from requested words to numbers. A new word gets the next number."""
 
     def __init__(self) -> None:
         self.new: list[str] = []
@@ -132,7 +132,10 @@ class _Known(dict[str, int]):
 
 
 def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Return a hash of everything that decides a fast tokenizer's ids; for others, of vocabulary and class."""
+    """Return a hash of everything that determines a fast tokenizer's ids.
+
+    For other tokenizers, hash the vocabulary and the class.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         content = {"class": type(tokenizer).__name__, "vocabulary": sorted(tokenizer.get_vocab().items())}

@@ -1,4 +1,4 @@
-"""Validity gate: behavioural checks, before the first reading, of whether a model's numbers are meaningful.
+"""Validity gate: checks of a model before its first reading, to show whether its numbers are meaningful.
 
 A broken model must never look fair: for example, a model that embeds all texts alike has no gap between groups.
 """
@@ -30,7 +30,7 @@ class Validity:
 
     Attributes:
         reason: Reason why the model must not be measured; empty if it may be measured.
-        failures: Reasons why its numbers do not show bias; empty if the checks find the model sound.
+        failures: Reasons why the model's numbers do not show bias; empty if the checks find the model sound.
         not_judged: Checks that cannot distinguish a sound model of this kind from a damaged one.
     """
 
@@ -40,7 +40,7 @@ class Validity:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Validity:
-        """Return the result that a record stores as plain containers."""
+        """Restore the result that a record stores as plain containers."""
         return cls(kept["reason"], tuple(kept["failures"]), tuple(kept["not_judged"]))
 
     def notes(self, about: str, phase: str = "") -> list[Note]:
@@ -58,7 +58,7 @@ class Validity:
 
 
 def refuse_failed(found: Validity, name: str) -> None:
-    """Raise if a model failed a check.
+    """Refuse a model that failed a check.
 
     Raises:
         FairlabError: The model failed a check.

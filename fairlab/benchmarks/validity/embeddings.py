@@ -71,7 +71,7 @@ def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator
             said = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
             yield failed(f"to its embeddings {what}: {said} have the same")
     shortest, longest = min(SENTENCES, key=len), max(SENTENCES, key=len)
-    apart, padded = (_embedded_anew(backbone, texts) for texts in ([shortest], [shortest, longest]))
+    apart, padded = (_embed_padded(backbone, texts) for texts in ([shortest], [shortest, longest]))
     if float((apart - padded).norm()) > MOST_BY_PADDING * typical:
         yield failed(f"padding changes its embeddings: '{shortest}' has another in a batch with a longer sentence")
 
@@ -81,14 +81,14 @@ def _distances(backbone: Backbone | ModelObject, pairs: Sequence[tuple[str, str]
     return (found[:, 0] - found[:, 1]).norm(dim=1).tolist()  # type: ignore[no-any-return]
 
 
-def _embedded_anew(backbone: Backbone | ModelObject, texts: Sequence[str]) -> Tensor:
+def _embed_padded(backbone: Backbone | ModelObject, texts: Sequence[str]) -> Tensor:
     """Return the embedding (D,) of the first text when all texts are padded to the same length."""
     with backbone.remembering():
         return backbone.embed(texts)[0]
 
 
 def check_words(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a finding if the word embeddings do not separate paraphrases better than their own shuffled rows do.
+    """Yield a finding if the word embeddings separate paraphrases no better than their shuffled rows do.
 
     Every trained model whose tokens are words or parts of words passes. The check therefore detects shuffled rows,
     a vocabulary in the wrong order, and random weights.
@@ -121,7 +121,7 @@ def _means(rows: Tensor, token_ids: Sequence[Sequence[int]]) -> Tensor:
 
 
 def paraphrase_share(sentences: Tensor) -> float:
-    """Return how often a sentence is nearer to its paraphrase than to another sentence: 1 is always, 0.5 is chance.
+    """Return the proportion of comparisons in which a sentence is nearer to its paraphrase than to another sentence.
 
     Args:
         sentences: Embeddings (N, D), each followed by the embedding of its paraphrase.

@@ -1,4 +1,4 @@
-"""Check whether a language model prefers sentences to shuffled words, and words in their place to misplaced ones."""
+"""Check whether a language model prefers sentences to shuffled words, and words in their own place to others."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LEAST_LEARNED = 0.1  # minimum relative reduction of a language model's loss bel
 # share of words that are likelier in their own place: 0.5 at random, with a standard error of 0.1
 CHANCE, SEPARATED = 0.7, 0.85
 
-MOST_MASKS = 4  # special tokens that are tried in place of the mask token
-WORSE = 1.0  # nats a token; a trained mask token is better than every other by more than this
+MOST_MASKS = 4  # maximum number of special tokens that are tried instead of the mask token
+WORSE = 1.0  # nats per token; a trained mask token is better than every other token by more than this
 
 
 def check_language(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a finding if a language model is hardly better than chance; a model without such a head has no finding."""
+    """Yield a finding if a language model is hardly better than chance. Models without such a head are not checked."""
     if backbone.model.config.is_encoder_decoder:
         if backbone.published is None and backbone.model.get_output_embeddings() is not None:
             yield from _check_rewriting(backbone)
@@ -82,7 +82,7 @@ def _chance(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> str:
 
 
 def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
-    """Return how often a word is likelier in its own place than the word it is exchanged with."""
+    """Return the proportion of pairs of words that are more likely in their own places than when exchanged."""
     words = [word for _, word in PLACES]
     exchanged = [words[k ^ 1] for k in range(len(words))]
     right, wrong = (_word_scores(scorer, some) for some in (words, exchanged))
@@ -92,7 +92,10 @@ def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
 
 
 def _word_scores(scorer: MaskedLM | TextScorer, words: Sequence[str]) -> NDArray[np.float64]:
-    """Return the log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, only of the word."""
+    """Return the log-probabilities of the sentences in ``PLACES`` with words inserted.
+
+    For a masked LM, only the inserted word is scored.
+    """
     texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
     if not isinstance(scorer, MaskedLM):
         return scorer.log_likelihoods(texts).sums
@@ -107,7 +110,7 @@ def _positions(scorer: MaskedLM, token_ids: Sequence[Sequence[int]]) -> list[lis
 
 
 def _check_mask(scorer: MaskedLM) -> Iterator[Finding]:
-    """Yield a failure if words are found much better when another special token hides them than the mask token."""
+    """Yield a failure if words are predicted much better when another special token hides them than the mask token."""
     tokenizer = scorer.backbone.tokenizer
     special = {number: str(token) for number, token in tokenizer.added_tokens_decoder.items() if token.special}
     others = [number for number in special if number != scorer.mask_id]
@@ -123,7 +126,7 @@ def _check_mask(scorer: MaskedLM) -> Iterator[Finding]:
 
 
 def _loss_behind(scorer: MaskedLM, mask: int, token_ids: Sequence[Sequence[int]]) -> float:
-    """Return the mean loss, in nats a token, of the words of ``PLACES`` that a token hides."""
+    """Return the mean loss, in nats per token, of the words in ``PLACES`` when a token hides them."""
     queries = [
         MaskQuery([*ids[:place], mask, *ids[place + 1 :]], place, ids[place])
         for ids, places in zip(token_ids, _positions(scorer, token_ids), strict=True)
@@ -133,15 +136,15 @@ def _loss_behind(scorer: MaskedLM, mask: int, token_ids: Sequence[Sequence[int]]
 
 
 def _inserted(ids: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Return the positions of the tokens of ``ids`` between the beginning and the end shared with ``others``."""
+    """Return the positions of the tokens in ``ids`` after the beginning and before the end shared with ``others``."""
     start = next((k for k, (one, other) in enumerate(zip(ids, others, strict=False)) if one != other), len(others))
     return list(range(start, min(len(ids), start + max(1, len(ids) - len(others)))))
 
 
 def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
     """Yield a failure if an encoder-decoder finds a sentence as likely after another sentence as after itself."""
-    own = _given(backbone, SENTENCES)
-    other = _given(backbone, (*SENTENCES[1:], SENTENCES[0]))
+    own = _log_probabilities_given(backbone, SENTENCES)
+    other = _log_probabilities_given(backbone, (*SENTENCES[1:], SENTENCES[0]))
     if not bool((own > other).float().mean() > CHANCE):
         right = int((own > other).sum())
         yield failed(
@@ -150,7 +153,7 @@ def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
         )
 
 
-def _given(backbone: Backbone, sources: Sequence[str]) -> torch.Tensor:
+def _log_probabilities_given(backbone: Backbone, sources: Sequence[str]) -> torch.Tensor:
     """Return the log-probability of each plain sentence, given another text to rewrite."""
     read, mask = pad(backbone.tokenize(sources), backbone.padding_id)
     written, written_mask = pad(backbone.tokenize(SENTENCES), backbone.padding_id)

@@ -1,4 +1,4 @@
-"""Check whether an encoder reads words by their context, in comparison with its twin with shuffled weights.
+"""Check whether an encoder interprets words by context, compared with its twin, a copy with shuffled weights.
 
 Shape letters: N sentences, T tokens, H width of a hidden state.
 """
@@ -19,7 +19,7 @@ from fairlab.benchmarks.validity.embeddings import paraphrase_strength, word_mea
 from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 
-LEAST = 0.15  # relative position between the twin (0) and a perfect reader (1)
+LEAST = 0.15  # minimum position between the twin (0) and a perfect encoder (1)
 JUDGED = 0.25  # any encoder above this passes
 OF_SENTENCES = 0.5  # minimum for an encoder whose embeddings show that it was trained for sentences; these reach 0.66
 LEAST_DIFFERENCE = 1e-5  # difference between states, relative to their length
@@ -28,15 +28,15 @@ STRONGER = 1.2
 
 
 def check_senses(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a finding if an encoder's layers hardly separate the senses of a word better than its twin's do.
+    """Yield a finding if an encoder's layers hardly separate the senses of a word better than those of its twin.
 
     In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
-    sense. The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a
-    perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
-    was trained for sentences, and must reach a higher value. If its folder defines a pooling but its sentence
-    embeddings do not separate them better, it is either damaged or not trained for sentences, and this is left open.
-    Models that read from left to right are skipped, because the context may come later. So are models with fewer states
-    than tokens in some layers (Funnel).
+    sense. The proportion of such cases is averaged over layers, and rescaled to 0 for the twin and 1 for a perfect
+    encoder. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings was trained
+    for sentences, and must reach a higher value. If the encoder's folder defines a pooling but its sentence embeddings
+    do not separate paraphrases better, it is either damaged or not trained for sentences; the check does not decide
+    which. Models that read from left to right are skipped, because the context may come later. So are models with fewer
+    states than tokens in some layers (Funnel).
     """
     places = _places(backbone)
     if places is None or not _keeps_length(backbone):
@@ -108,7 +108,7 @@ def _keeps_length(backbone: Backbone) -> bool:
 
 
 def _share(backbone: Backbone, places: list[int]) -> float:
-    """Return how often two uses of one sense are nearer than two uses of different senses, over all layers."""
+    """Return the proportion of cases in which uses of one sense are nearer than uses of two, averaged over layers."""
     rows = torch.arange(len(places))
     shares = []
     for layer in _states(backbone, _texts())[1:]:
@@ -136,7 +136,8 @@ def _states(backbone: Backbone, texts: list[str]) -> list[Tensor]:
 def shuffled_twin(backbone: Backbone) -> Iterator[None]:
     """Permute the outputs of every linear layer inside the context, as if the rows of its weights were shuffled.
 
-    The twin keeps the model's embeddings, norms and sizes of weights, but not the knowledge learned in its layers.
+    The model with shuffled weights (twin) keeps the embeddings, norms and sizes of weights, but not the knowledge
+    learned in its layers.
     """
     random = torch.Generator().manual_seed(0)
     hooks = []

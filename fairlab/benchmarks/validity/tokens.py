@@ -11,7 +11,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.validity.finding import Finding, failed, not_judged, refused
 from fairlab.benchmarks.validity.texts import RARE, SENTENCES
 
-MOST_UNKNOWN = 0.5  # share of unknown tokens
+MOST_UNKNOWN = 0.5  # maximum share of unknown tokens
 LEAST_CAPITALS = 0.02  # minimum share of the vocabulary's words with capitals in a cased vocabulary
 CAPITAL = re.compile("[A-Z]")
 
@@ -55,7 +55,7 @@ def _read(backbone: Backbone, texts: tuple[str, ...]) -> tuple[list[int], int]:
 
 
 def _check_capitals(backbone: Backbone, unknown: int) -> Iterator[Finding]:
-    """Yield a failure if the tokenizer keeps capitals that its vocabulary lacks, or lower-cases those it has."""
+    """Yield a failure if the tokenizer keeps capitals that its vocabulary lacks, or removes capitals that it has."""
     tokenizer = backbone.tokenizer
     ids, lower_unknown = _read(backbone, tuple(text.lower() for text in SENTENCES))
     if lower_unknown < unknown:

@@ -23,10 +23,10 @@ LAYER = re.compile(r"\.(\d+)\.")
 def check_weights(backbone: Backbone) -> Iterator[Finding]:
     """Yield defects of the weights.
 
-    The attention of a layer, or the rest of it, counts as random if none of its matrices has a singular value beyond
-    those of the same numbers in random order, which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and
-    Pastur 1967). Encoder-decoders are left out, because the one that fairlab constructs starts with small random
-    weights in addition to weights that copy.
+    Within a layer, the attention weights, or all other weights, count as random if no matrix among them has a singular
+    value beyond those of the same numbers in random order, which are at most ``std * (sqrt(rows) + sqrt(columns))``
+    (Marchenko and Pastur 1967). Encoder-decoders are not checked for random weights, because a new one built by fairlab
+    contains small random weights on purpose; see :func:`~fairlab.backbones.seq2seq.new_seq2seq`.
     """
     for name, parameter in backbone.named_parameters():
         if parameter.is_floating_point() and not bool(torch.isfinite(parameter).all()):
@@ -45,9 +45,10 @@ def check_weights(backbone: Backbone) -> Iterator[Finding]:
 
 
 def random_parts(body: nn.Module) -> list[tuple[int, str]]:
-    """Return the layer number and name of each part whose matrices are all random; those narrower than 64 are skipped.
+    """Return the layer number and name of each part whose matrices are all random.
 
-    Parts are ``attention`` and ``feed-forward``, which is everything that is not named as attention.
+    Parts are ``attention`` and ``feed-forward``, which is everything that is not named as attention. Matrices narrower
+    than 64 are skipped.
     """
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for name, module in body.named_modules():

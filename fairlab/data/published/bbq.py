@@ -1,7 +1,8 @@
-"""BBQ: questions about two people, one of whom fits a stereotype, with and without the facts that answer them.
+"""BBQ: questions about two people, one of whom fits a stereotype, with and without the facts needed to answer them.
 
 Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answering". The authors' file with the
-positions of the targets (``additional_metadata.csv``) is not read: the target follows from the groups of the answers.
+positions of the targets (``additional_metadata.csv``) is not read, because the target can be derived from the groups of
+the answers.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ CATEGORIES = {  # name of a subset -> name of the file
     "sexual_orientation": "Sexual_orientation",
 }
 UNKNOWN = "unknown"
-BY_GENDER = {"woman": "f", "girl": "f", "man": "m", "boy": "m"}  # words that the stereotyped groups write as F and M
+BY_GENDER = {"woman": "f", "girl": "f", "man": "m", "boy": "m"}  # words for F and M of the stereotyped groups
 
 
 @dataclass(frozen=True)
 class BBQItem:
-    """A context with a question and three answers.
+    """Context with a question and three answers.
 
     Attributes:
         id: Category and number of the item in its file.
@@ -43,12 +44,12 @@ class BBQItem:
         template: Category and number of the question; items of one template differ only in people and wording.
         ambiguous: Whether the context leaves the answer open.
         negative: Whether the question asks for the person who fits the stereotype; otherwise for the other person.
-        context, question: Texts.
-        answers: Three answers.
-        label: Position of the right answer.
+        context, question: Wording of the context and of the question.
+        answers: Wording of the three answers.
+        label: Position of the correct answer.
         unknown: Position of the answer "unknown".
         target: Position of the answer that names the person of the stereotyped group.
-        group: Stereotyped group of that person, as the file writes it.
+        group: Stereotyped group of the target person, as spelled in the file.
     """
 
     id: str
@@ -66,12 +67,12 @@ class BBQItem:
 
     @property
     def biased(self) -> int:
-        """Position of the answer that follows the stereotype."""
+        """Return the position of the answer that follows the stereotype."""
         return self.target if self.negative else 3 - self.target - self.unknown
 
 
 def read_bbq(path: Path, category: str) -> tuple[list[BBQItem], int]:
-    """Return the items of a category in file order, and the number of items with an unclear target.
+    """Read the items of a category in file order, and count the items left out because of an unclear target.
 
     Raises:
         FairlabError: A line is not an item of BBQ, or the file holds none.
@@ -128,15 +129,18 @@ def _item(row: Any, category: str) -> BBQItem | None:
 
 
 def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -> int | None:
-    """Return the position of the answer whose person belongs to more of the stereotyped groups; None if there is a tie.
+    """Return the position of the answer whose person belongs to more of the stereotyped groups.
 
-    Case, spaces and hyphens are ignored. A group of two parts, such as ``F-Black``, also belongs to each part, and a
-    woman or girl to ``F``.
+    Case, spaces and hyphens are ignored. A combined group such as ``F-Black`` also counts as each of its parts, and
+    words such as *woman* and *boy* count as ``F`` and ``M``.
 
     Args:
         groups: Groups of each answer's person, as given in the file.
         stereotyped: Stereotyped groups of the item.
         unknown: Position of the answer "unknown".
+
+    Returns:
+        Position, or None if there is a tie.
 
     Example:
         >>> find_target([["grandfather", "old"], ["grandson", "nonOld"], ["Not known", "unknown"]], ["old"], 2)
@@ -151,10 +155,10 @@ def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -
 
 
 def _labels(group: list[str]) -> set[str]:
-    if not group:  # some rows of race by gender do not describe an answer
+    if not group:  # some rows of race_x_gender do not describe an answer
         return set()
     found = {_plain(one) for one in group}
-    found |= {_plain(part) for part in re.split(r"[-_]", group[-1])}  # names and words, which come first, have hyphens
+    found |= {_plain(part) for part in re.split(r"[-_]", group[-1])}  # earlier entries are names and words with hyphens
     return found | {BY_GENDER[one] for one in found & BY_GENDER.keys()}
 
 

@@ -1,7 +1,7 @@
 """Grep-BiasIR: gender-neutral search queries, each with documents that differ only in the gender they are about.
 
 Source: Krieg et al. 2023, "Grep-BiasIR: A Dataset for Investigating Gender Representation-Bias in Information Retrieval
-Results"; 117 queries in seven categories, 702 documents. Never used for training here.
+Results"; 117 queries in seven categories, 702 documents. The dataset is never used for training.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CATEGORIES = {
 
 @dataclass(frozen=True)
 class Document:
-    """A search result as the user sees it."""
+    """Document in the search results."""
 
     title: str
     text: str
@@ -38,14 +38,14 @@ class Document:
 
 @dataclass(frozen=True)
 class Query:
-    """A query with its documents by gender.
+    """Query with its documents by gender.
 
     Attributes:
-        id: id of the query, unique over all categories.
-        text: wording of the query, which does not mention gender.
-        relevant: one relevant document per gender, all three.
-        non_relevant: for each gender, a document that misses the query; some genders may be missing.
-        irregular: number of non-relevant documents left out because they have no single gender ("both", "botrh").
+        id: Id of the query, unique over all categories.
+        text: Wording of the query, which does not mention gender.
+        relevant: Relevant document for each of the three genders.
+        non_relevant: Non-relevant document for each gender; some genders may be missing.
+        irregular: Number of non-relevant documents left out because they have no single gender ("both", "botrh").
     """
 
     id: str
@@ -56,13 +56,13 @@ class Query:
 
 
 def read_bias_ir(path: Path) -> list[Query]:
-    """Read queries in file order from a ``queries-documents_<category>.csv``.
+    """Read queries in file order from a file ``queries-documents_<category>.csv``.
 
-    Documents of a query are distinguished by content_gender.
+    The documents of a query are distinguished by the column ``content_gender``.
 
     Raises:
-        FairlabError: a row lacks a field, repeats a document of its query, or has an unknown relevance or a relevant
-            document of an unknown gender, naming its line; or a query does not have all six documents.
+        FairlabError: A row lacks a field, repeats a document, has an unknown relevance, or is a relevant document of an
+            unknown gender; or a query does not have all six documents. The message names the line or the query.
     """
     texts: dict[str, str] = {}
     documents: dict[str, dict[tuple[str, str], Document]] = {}
@@ -92,7 +92,7 @@ def read_bias_ir(path: Path) -> list[Query]:
 
 
 def irregular_documents(queries: Sequence[Query]) -> dict[str, str]:
-    """Return the reason for not using a query, by id: some of its documents have no single gender."""
+    """Return a note on each query with non-relevant documents that have no single gender, by the query's id."""
     return {
         query.id: f"{query.irregular} of its non-relevant documents have no single gender and are not used"
         for query in queries

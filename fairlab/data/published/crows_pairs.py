@@ -1,8 +1,8 @@
 """CrowS-Pairs: pairs of sentences about different groups, one of them more stereotyping.
 
 Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models";
-1,508 pairs of nine bias types. Its authors warn that the data are noisy (Blodgett et al. 2021, "Stereotyping Norwegian
-Salmon"). Never used for training here.
+1,508 pairs of nine bias types. The data are noisy (Blodgett et al. 2021, "Stereotyping Norwegian Salmon"), as the
+authors also warn. The dataset is never used for training.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ DIRECTIONS = {"stereo": True, "antistereo": False}
 
 @dataclass(frozen=True)
 class CrowsPair:
-    """A minimal pair.
+    """Minimal pair of sentences.
 
     Attributes:
-        id: id of the row, unique within the file.
-        more: the sentence that stereotypes more, in either direction.
-        less: the sentence that stereotypes less.
-        stereotype: whether ``more`` expresses a stereotype; otherwise ``less`` contradicts one.
-        bias_type: a key of ``PUBLISHED``.
+        id: Id of the row, unique within the file.
+        more: Sentence that stereotypes more, in either direction.
+        less: Sentence that stereotypes less.
+        stereotype: Whether ``more`` expresses a stereotype; otherwise ``less`` contradicts one.
+        bias_type: Bias type; in the published file, a key of :data:`PUBLISHED`.
     """
 
     id: str
@@ -51,14 +51,14 @@ class CrowsPair:
 
 
 def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)) -> list[CrowsPair]:
-    """Read pairs in file order from ``crows_pairs_anonymized.csv``; the first column, without a name, is the id.
+    """Read pairs in file order from ``crows_pairs_anonymized.csv``. The unnamed first column is the id.
 
     Args:
-        path: path of the file, or of a custom file with the same columns.
-        types: allowed bias types; None allows all types in the file.
+        path: Path of the file, or of a custom file with the same columns.
+        types: Allowed bias types; None allows all types in the file.
 
     Raises:
-        FairlabError: a row lacks a field or has an unknown bias type or direction, naming its line.
+        FairlabError: A row lacks a field or has an unknown bias type or direction. The message names the line.
     """
     pairs: list[CrowsPair] = []
     for number, row in read_table_rows(path):
@@ -78,7 +78,10 @@ def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)
 
 
 def irregular_pairs(pairs: Sequence[CrowsPair]) -> dict[str, str]:
-    """Return the reason for not scoring a pair, by id: equal sentences, no common words, or a repeated pair."""
+    """Return the reason for not scoring each irregular pair, by its id.
+
+    A pair is irregular if its sentences are equal up to case or share no word, or if it repeats another pair.
+    """
     found = {}
     first: dict[frozenset[str], str] = {}
     for pair in pairs:

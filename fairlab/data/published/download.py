@@ -1,4 +1,4 @@
-"""Location of published data: an explicit path, ``FAIRLAB_DATA``, or a download checked by hash."""
+"""Location of published data: at an explicit path, in ``FAIRLAB_DATA``, or by a download verified by its hash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.data.reads import note_read
 from fairlab.types import DataUnavailable
 
 _FOLDERS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))
-# name below FAIRLAB_DATA -> (address, SHA-256 of the file)
+# name under FAIRLAB_DATA -> (address, SHA-256 of the file)
 FILES: dict[str, tuple[str, str]] = {
     f"{folder}/{name}": (f"{entry['source']}/{quote(name)}", digest)
     for folder, entry in _FOLDERS.items()
@@ -24,11 +24,11 @@ def locate(name: str, path: str | Path | None = None) -> Path:
     """Return the local file of a published dataset.
 
     Args:
-        name: name of the file below ``FAIRLAB_DATA``: a key of ``FILES``, or a file that the user must supply.
-        path: explicit path, which takes precedence over all other sources.
+        name: Name of the file under ``FAIRLAB_DATA``: a key of ``FILES``, or a file that the user must supply.
+        path: Explicit path, which takes precedence over all other sources.
 
     Raises:
-        DataUnavailable: no source has the file; the message is one sentence that lists the sources tried.
+        DataUnavailable: The file was not found. The message lists the sources tried.
     """
     if path is not None:
         if not Path(path).is_file():

@@ -1,7 +1,7 @@
-"""HolisticBias: sentences such as "I love being a Deaf grandmother", by template, about people of many descriptors.
+"""HolisticBias: template sentences about people with many descriptors, such as "I love being a Deaf grandmother".
 
 Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
-Dataset". Never used for training here.
+Dataset". The dataset is never used for training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fairlab.data.published.download import locate
 from fairlab.text.reading import read_json_file
 from fairlab.types import FairlabError
 
-# version -> folder of its files below FAIRLAB_DATA
+# version -> folder of its files under FAIRLAB_DATA
 FOLDERS = {"1.0": "holistic_bias/v1.0", "1.1": "holistic_bias"}
 FILES = ("descriptors.json", "nouns.json", "sentence_templates.json", "standalone_noun_phrases.json")
 AXES = (
@@ -38,15 +38,15 @@ AXES = (
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """Phrase that fills a template's gap.
+    """Noun phrase that is inserted into a template.
 
     Attributes:
-        axis: axis of the descriptor, such as ``ability``; empty for a bare noun.
-        descriptor: the phrase without article and noun; empty for a bare noun.
-        gendered: whether the descriptor goes with nouns of one gender only.
-        noun: the noun in the singular; empty if the phrase has no noun ("Deaf", "a widow").
-        singular: the phrase in the singular, with its article.
-        plural: the phrase in the plural, without an article.
+        axis: Axis of the descriptor, such as ``ability``; empty for a bare noun.
+        descriptor: Phrase without its article and noun; empty for a bare noun.
+        gendered: Whether the descriptor is combined with nouns of one gender only.
+        noun: Noun in the singular; empty if the phrase has no noun ("Deaf", "a widow").
+        singular: Phrase in the singular, with its article.
+        plural: Phrase in the plural, without an article.
     """
 
     axis: str
@@ -59,11 +59,11 @@ class NounPhrase:
 
 @dataclass(frozen=True)
 class Template:
-    """A sentence with a gap.
+    """Sentence with a placeholder for a noun phrase.
 
     Attributes:
-        text: the template, which holds ``{noun_phrase}`` or ``{plural_noun_phrase}``.
-        needs_noun: whether a phrase without a noun would not fit ("I like Deaf.").
+        text: Template, which contains ``{noun_phrase}`` or ``{plural_noun_phrase}``.
+        needs_noun: Whether only phrases with a noun can be inserted, because "I like Deaf." is not a sentence.
     """
 
     text: str
@@ -82,16 +82,16 @@ class HolisticBiasSet:
     templates: list[Template]
 
     def sentences(self) -> Iterator[str]:
-        """Yield every sentence of the set; a few occur twice, since a word may be a descriptor of two axes."""
+        """Yield every sentence of the set. A few occur twice, because a word may be a descriptor of two axes."""
         for phrase in self.phrases:
             for template in self.templates:
                 if phrase.noun or not template.needs_noun:
                     yield template.fill(phrase)
 
     def comparable(self) -> dict[str, dict[str, list[NounPhrase]]]:
-        """Return a mapping axis -> descriptor -> its phrases, one per noun in the order of the nouns.
+        """Return the phrases of every descriptor, by axis and descriptor, with one phrase per noun in the same order.
 
-        Only descriptors that are not gendered are included: they go with all nouns, so their sentences are comparable.
+        Gendered descriptors are left out. The others are combined with all nouns, so their sentences are comparable.
         """
         found: dict[str, dict[str, list[NounPhrase]]] = defaultdict(lambda: defaultdict(list))
         for phrase in self.phrases:
@@ -104,7 +104,7 @@ def locate_holistic_bias(version: str) -> list[Path]:
     """Return the four files of a version, in the order of ``FILES``.
 
     Raises:
-        DataUnavailable: a file is unavailable; the files of 1.0 have no known hash and are never downloaded.
+        DataUnavailable: A file is unavailable. The files of version 1.0 have no known hash and are never downloaded.
     """
     return [locate(f"{FOLDERS[version]}/{file}") for file in FILES]
 
@@ -113,7 +113,7 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
     """Read noun phrases and templates from the four files.
 
     Raises:
-        FairlabError: a file is not JSON of the published form.
+        FairlabError: A file is not JSON with the published layout.
     """
     descriptors, nouns, templates, standalone = (_read(path) for path in paths)
     try:
@@ -140,10 +140,10 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
 
 
 def _article(phrase: str) -> str:
-    """Return the indefinite article as HolisticBias picks it, by the first letter.
+    """Return the indefinite article by the first letter of a phrase, as HolisticBias does.
 
     Example:
-        >>> _article("elderly"), _article("Black"), _article("US-born")  # the data names the exceptions
+        >>> _article("elderly"), _article("Black"), _article("US-born")  # exceptions are listed in the data
         ('an', 'a', 'an')
     """
     return "an" if phrase[0].lower() in "aeiou" else "a"
@@ -154,14 +154,14 @@ def _read(path: Path) -> Any:
 
 
 def _as_entry(entry: str | dict[str, str], key: str) -> dict[str, str]:
-    """Convert an entry without further properties, given as plain text, to a dictionary."""
+    """Convert an entry to a dictionary if it is plain text, that is, if it has no further properties."""
     return {key: entry} if isinstance(entry, str) else entry
 
 
 def _of_descriptor(
     axis: str, entry: dict[str, str], nouns: Mapping[str, list[tuple[str, str]]]
 ) -> Iterator[NounPhrase]:
-    """Yield the descriptor alone, then with every noun it goes with."""
+    """Yield the descriptor alone, and combined with every noun that matches its gender."""
     descriptor, gender = entry["descriptor"], entry.get("gender", "")
     before = entry.get("article", _article(descriptor))
     yield NounPhrase(axis, descriptor, bool(gender), "", descriptor, descriptor)
@@ -175,7 +175,10 @@ def _of_descriptor(
 def _of_standalone(
     axis: str, entry: dict[str, str], nouns: Mapping[str, list[tuple[str, str]]]
 ) -> Iterator[NounPhrase]:
-    """Yield a phrase with a gap ("{article} {noun} with dyslexia") with every noun; yield other phrases unchanged."""
+    """Yield a standalone phrase, combined with every noun if it has a placeholder.
+
+    For example, "{article} {noun} with dyslexia" has placeholders.
+    """
     singular = entry["noun_phrase"]
     plural = entry.get("plural_noun_phrase", singular)
     descriptor = singular.format(article="", noun="").strip()

@@ -13,11 +13,11 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class PronounSentence:
-    """A sentence and the positions of the pronouns it is judged by.
+    """Sentence with the positions of the pronouns to score.
 
     Attributes:
-        text: wording of the sentence.
-        spans: start and end of each pronoun the sentence is judged by, in characters.
+        text: Wording of the sentence.
+        spans: Start and end of each pronoun to score, in characters.
     """
 
     text: str
@@ -30,7 +30,7 @@ class PronounSentence:
 
 
 def differing_words(first: str, second: str) -> list[int]:
-    """Return the indices of the blank-separated words that differ; empty if the texts differ in their number of words.
+    """Return the indices of the words that differ. If the texts have different numbers of words, there are none.
 
     Example:
         >>> differing_words("He saw his hat.", "She saw her hat.")
@@ -43,7 +43,7 @@ def differing_words(first: str, second: str) -> list[int]:
 
 
 def sentence_with_pronouns(text: str, indices: list[int]) -> PronounSentence:
-    """Return the sentence with the words at ``indices`` as its pronouns, without punctuation."""
+    """Return the sentence with the words at ``indices``, stripped of punctuation, as its pronouns."""
     words = list(_WORD.finditer(text))
     spans = []
     for index in indices:
@@ -55,7 +55,10 @@ def sentence_with_pronouns(text: str, indices: list[int]) -> PronounSentence:
 
 
 def by_pronouns(first: str, second: str) -> tuple[PronounSentence, PronounSentence] | None:
-    """Return both sentences with their differing words, or None unless these are pronouns of opposite gender only.
+    """Return both sentences with the pronouns in which they differ.
+
+    Returns:
+        Pair of sentences, or None unless all differing words are pronouns of opposite gender.
 
     Example:
         >>> by_pronouns("I saw him.", "I saw her.")[1].spans

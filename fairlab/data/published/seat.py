@@ -22,8 +22,8 @@ class AssociationTest:
     """Texts of an association test, named as in its file: target sets X and Y, attribute sets A and B.
 
     Attributes:
-        targ1, targ2, attr1, attr2: distinct texts in file order, at least one each.
-        words: name or term from which a template made each target, X then Y; empty if unknown.
+        targ1, targ2, attr1, attr2: Distinct texts in file order, at least one each.
+        words: Name or term in each target sentence, first for set X, then for set Y; empty if unknown.
     """
 
     targ1: tuple[str, ...]
@@ -39,10 +39,10 @@ class AssociationTest:
 
 
 def read_association_test(path: Path) -> AssociationTest:
-    """Read and check a file; a text that is repeated within its set counts once, as in sent-bias.
+    """Read and check a test. A text that is repeated within a set counts once, as in sent-bias.
 
     Raises:
-        FairlabError: the file is not a JSON object, or a set lacks its texts; the message names file and key.
+        FairlabError: The file is not a JSON object, or a set lacks its texts. The message names file and key.
     """
     content = read_json_file(path, "write an association test as one JSON object")
     if not isinstance(content, dict):
@@ -68,7 +68,7 @@ def word_within(text: str, words: Iterable[str]) -> str:
 
 
 def _forms(word: str) -> str:
-    """Return a pattern for a word's singular and plural."""
+    """Return a regular expression for the singular and plural of a word."""
     plurals = {f"{word}s", f"{word}es", re.sub("y$", "ies", word), re.sub("man$", "men", word), f"{word}ren"}
     singular = {word, word.removesuffix("s")} if len(word) > 3 else {word}
     return rf"\b(?:{'|'.join(map(re.escape, sorted(plurals | singular)))})\b"

@@ -1,10 +1,10 @@
-"""StereoSet: a context and three continuations of it: a stereotype, an anti-stereotype and a meaningless one.
+"""StereoSet: contexts with three continuations each: a stereotype, an anti-stereotype and a meaningless one.
 
-Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models". Of its public
-development set, 2,106 examples are intrasentence (the context has a BLANK that a word fills) and 2,123 intersentence
-(a sentence follows the context). Never used for training here.
+Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models". Its public
+development set has 2,106 intrasentence examples (a word fills a BLANK in the context) and 2,123 intersentence examples
+(a sentence follows the context). The dataset is never used for training.
 
-Three layouts are read: the official ``dev.json``, a list of such examples, and the flat ``stereoset.json`` (a list of
+Three layouts are read: the official ``dev.json``, a list of its examples, and the flat ``stereoset.json`` (a list of
 ``{id, target, bias_type, context, sentence}`` per label).
 """
 
@@ -34,15 +34,15 @@ NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True)
 class StereoSetItem:
-    """A context with its three candidates.
+    """Context with three candidate sentences.
 
     Attributes:
-        id: id of the example, unique within the file.
-        task: name of the task, ``intrasentence`` or ``intersentence``.
-        domain: kind of people the example is about, such as ``gender``.
-        target: word for the people the example is about, e.g. ``grandfather``; results are averaged over targets.
-        context: the context sentence, which holds ``BLANK`` in the intrasentence task.
-        sentences: the whole candidate sentences: stereotype, anti-stereotype, unrelated.
+        id: Id of the example, unique within the file.
+        task: Name of the task, ``intrasentence`` or ``intersentence``.
+        domain: Kind of people the example is about, such as ``gender``.
+        target: Word for the people the example is about, e.g. ``grandfather``; results are averaged over targets.
+        context: Context sentence, which holds ``BLANK`` in the intrasentence task.
+        sentences: Whole candidate sentences in the order stereotype, anti-stereotype, unrelated.
     """
 
     id: str
@@ -56,8 +56,8 @@ class StereoSetItem:
     def words(self) -> tuple[str, ...]:
         """Return the words scored in place of ``BLANK`` in the intrasentence task, one per candidate.
 
-        As in the official code, a candidate is split at single blanks, and its word at the position of the context's
-        last ``BLANK`` is taken. All ASCII punctuation is removed, inside the word too. The word is empty if the
+        As in the official code, a candidate is split at single spaces, and the word at the position of the context's
+        last ``BLANK`` is taken. All ASCII punctuation is removed, also within the word. The word is empty if the
         candidate has no word at this position.
         """
         place = max(k for k, word in enumerate(self.context.split(" ")) if BLANK in word)
@@ -66,10 +66,10 @@ class StereoSetItem:
 
 
 def read_stereoset(path: Path) -> list[StereoSetItem]:
-    """Read examples in file order, intrasentence ones first if the file separates the tasks.
+    """Read examples in file order. If the file separates the tasks, intrasentence examples come first.
 
     Raises:
-        FairlabError: the layout is unknown, or an example lacks a required field; the message names its id.
+        FairlabError: The layout is unknown, or an example lacks a required field. The message names its id.
     """
     content = read_json_file(path, "is it StereoSet?")
     rows: Iterable[tuple[str | None, Any]]
@@ -77,7 +77,7 @@ def read_stereoset(path: Path) -> list[StereoSetItem]:
         case {"data": dict(tasks)}:
             rows = ((task, row) for task in TASKS for row in tasks.get(task, []))
         case {"stereotype": [*_], "anti-stereotype": [*_], "unrelated": [*_]}:
-            rows = ((None, row) for row in _joined(path, content))
+            rows = ((None, row) for row in _join_lists(path, content))
         case [*_]:
             rows = ((None, row) for row in content)
         case _:
@@ -88,8 +88,8 @@ def read_stereoset(path: Path) -> list[StereoSetItem]:
     return examples
 
 
-def _joined(path: Path, flat: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield examples in the official layout from the flat one, whose three lists share their ids."""
+def _join_lists(path: Path, flat: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Convert the flat layout, with one list per label, to examples in the official layout."""
     by_id = [{row["id"]: row for row in flat[label]} for label in LABELS]
     for id_, row in by_id[0].items():
         candidates = [part.get(id_) for part in by_id]
@@ -130,9 +130,9 @@ def _example(path: Path, task: str | None, row: dict[str, Any]) -> StereoSetItem
 
 
 def irregular_items(examples: Sequence[StereoSetItem]) -> dict[str, str]:
-    """Return the reason for not scoring an irregular example, by id.
+    """Return the reason for not scoring each irregular example, by its id.
 
-    Closing punctuation after ``BLANK``, as in "The chess player was BLANK.", is regular.
+    Closing punctuation after ``BLANK``, as in "The chess player was BLANK.", is not irregular.
     """
     found = {}
     first: dict[tuple[str, ...], str] = {}

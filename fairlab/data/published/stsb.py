@@ -1,4 +1,4 @@
-"""Semantic textual similarity pairs (STS-B).
+"""Reader of STS-B, sentence pairs rated for semantic similarity.
 
 Source: Cer et al. 2017, "SemEval-2017 Task 1", in the file format of GLUE: ten tab-separated columns, unquoted.
 """
@@ -14,7 +14,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """Two sentences with a similarity rating by people, from 0 to 5."""
+    """Two sentences with a human similarity rating from 0 to 5."""
 
     first: str
     second: str
@@ -25,7 +25,7 @@ def read_sts(path: Path) -> list[ScoredPair]:
     """Read pairs in file order.
 
     Raises:
-        FairlabError: a row has no score, naming its line.
+        FairlabError: A row lacks a sentence or a score. The message names the line.
     """
     pairs = []
     for number, row in read_table_rows(path, "\t"):

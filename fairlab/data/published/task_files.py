@@ -1,4 +1,4 @@
-"""Examples of labelled tasks, from files in any published layout or from the hub."""
+"""Readers of the examples of labelled tasks, from files in any published layout or from the hub."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Fields = Mapping[str, Any]
 
 
 def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
-    """Return the examples of a task's split, in their order.
+    """Read the examples of a task's split, in order. The examples of a mixture's tasks alternate.
 
     Args:
-        name: name of the task, one of :data:`fairlab.data.published.tasks.TASKS`.
-        split: name of the split: ``train``, or one of the task's ``dev_splits``.
-        path: path of a folder with a file named after the split and ending in .tsv, .json, .jsonl, .csv or .parquet
-            (for a mixture, in one subfolder per task); of a folder that ``save_to_disk`` wrote, with that split; or
-            ``hub`` for the hub. None to use ``FAIRLAB_DATA``, or a download checked by hash if one is known.
+        name: Name of the task, one of :data:`fairlab.data.published.tasks.TASKS`.
+        split: Name of the split: ``train``, or one of the task's ``dev_splits``.
+        path: Folder with a file named after the split and ending in .tsv, .json, .jsonl, .csv or .parquet (for a
+            mixture, in one subfolder per task); folder written by ``save_to_disk`` that contains the split; or ``hub``.
+            None uses ``FAIRLAB_DATA`` or, if the file's hash is known, a download.
 
     Raises:
-        DataUnavailable: the data is unavailable.
-        FairlabError: there is no such task, or its data has the wrong layout or fewer than two labels.
+        DataUnavailable: The data is unavailable.
+        FairlabError: There is no such task, or its data has the wrong layout or fewer than two labels.
     """
     task = find_task(name)
     if task.parts:
@@ -63,7 +63,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
 
 
 def _in_first_half(text: str) -> bool:
-    """Return a fixed choice of half of all texts, independent of the choice held out for model selection."""
+    """Return whether a text's hash assigns it to the first half. The choice of held-out texts uses another hash."""
     return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
 
 
@@ -84,7 +84,7 @@ def _file_in(folder: Path, split: str) -> Path:
 
 
 def refuse_one_label(examples: Sequence[Example], task: Task, place: str) -> None:
-    """Raise an error if all examples have one label, so that neither training nor measures are meaningful."""
+    """Raise an error if all examples have the same label, which makes training and evaluation meaningless."""
     if len({example.label for example in examples}) < 2:
         label = task.labels[int(examples[0].label)] if task.labels else examples[0].label
         raise FairlabError(f"{place} has only examples of the label {label}; give examples of two or more labels")
@@ -97,18 +97,18 @@ def examples_digest(examples: Sequence[Example]) -> str:
 
 
 def label_counts(examples: Sequence[Example], task: Task) -> dict[str, int]:
-    """Return the number of examples of each label; empty for a task of scores."""
+    """Return the number of examples of each label. For a task with scores, the dictionary is empty."""
     counts = Counter(example.label for example in examples)
     return {label: counts[number] for number, label in enumerate(task.labels)}
 
 
 def parse_examples(file: Path, task: Task) -> list[Example]:
-    """Return the examples of a file: .json (an object of rows, or a list), .jsonl, or else tab-separated.
+    """Read the examples of a file: .json (object or list of rows), .jsonl, .csv, .parquet, or else tab-separated.
 
-    Fields of a tab-separated file are not quoted, so lines are split at tabs only.
+    The fields of a tab-separated file are not quoted, so lines are split at every tab.
 
     Raises:
-        FairlabError: a row has other columns or an unknown label; the message names it.
+        FairlabError: A row has other columns or an unknown label. The message names the row.
     """
     if file.suffix in (".csv", ".parquet"):
         return _in_table(file, task)
@@ -130,7 +130,12 @@ def _in_table(file: Path, task: Task) -> list[Example]:
 
 
 def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
-    """Return the examples of rows, given with locations for messages; rows with omitted labels are skipped."""
+    """Convert rows to examples, and skip rows with a label that the task leaves out.
+
+    Args:
+        rows: Location of each row, for error messages, and its fields.
+        task: Task of the examples.
+    """
     found = (_example(fields, task, place) for place, fields in rows)
     return [example for example in found if example is not None]
 
@@ -161,11 +166,11 @@ def _json_rows(file: Path) -> Iterator[tuple[str, Fields]]:
 
 
 def read_hub(task: Task, split: str) -> list[Example]:
-    """Return the examples of a hub dataset; numbered labels are converted to the dataset's label names.
+    """Read the examples of a hub dataset, and convert numbered labels to the dataset's label names.
 
     Raises:
-        DataUnavailable: the hub or the dataset is unavailable.
-        FairlabError: a row has other columns or an unknown label.
+        DataUnavailable: The hub or the dataset is unavailable.
+        FairlabError: A row has other columns or an unknown label.
     """
     from datasets import load_dataset
 
@@ -193,7 +198,7 @@ def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
 
 
 def _example(fields: Fields, task: Task, place: str) -> Example | None:
-    """Return the example in a row's fields; None if its label is left out."""
+    """Convert a row's fields to an example, or to None if the task leaves out its label."""
     if not isinstance(fields, dict):
         raise FairlabError(f"{place} is not an object of named fields; {_wanted(task)}")
     layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
@@ -204,7 +209,7 @@ def _example(fields: Fields, task: Task, place: str) -> Example | None:
         return None
     texts = [fields[column] for column in layout[: 2 if task.options else -1]]
     if task.gathered and isinstance(texts[0], list):
-        texts[0] = _joined(texts[0])
+        texts[0] = _join_evidence(texts[0])
     answers = fields[layout[2]] if task.options else []
     if not isinstance(answers, list) or not all(isinstance(text, str) for text in (*texts, *answers)):
         raise FairlabError(
@@ -216,7 +221,7 @@ def _example(fields: Fields, task: Task, place: str) -> Example | None:
     return Example(texts[0], texts[1] if len(texts) > 1 else None, label, tuple(answers))
 
 
-def _joined(sentences: Sequence[Any]) -> str | None:
+def _join_evidence(sentences: Sequence[Any]) -> str | None:
     """Join evidence sentences, each given as a string, an object's ``text``, or the last entry of a list."""
     texts = [
         one.get("text") if isinstance(one, dict) else one[-1] if isinstance(one, list) and one else one
@@ -228,7 +233,7 @@ def _joined(sentences: Sequence[Any]) -> str | None:
 def _spelled(value: object, task: Task, place: str) -> str:
     """Return the label of a cell in the task's spelling, or the cell unchanged.
 
-    A row without a label counts as left out; a task that leaves out no label refuses such a row.
+    A missing label is treated as a label that the task leaves out. If the task leaves out no label, it is an error.
     """
     if task.labels and is_missing(value):
         if task.left_out:
@@ -241,7 +246,7 @@ def _spelled(value: object, task: Task, place: str) -> str:
 
 
 def _label(written: str, task: Task, place: str) -> int:
-    """Return the number of a label, given by its name or as files write it."""
+    """Return the number of a label, given by its name or by its spelling in the files."""
     for known in (task.written, task.labels):
         if written in known:
             return known.index(written)

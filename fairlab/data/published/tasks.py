@@ -21,12 +21,12 @@ MIXED = "+"  # separates the names of tasks in a mixture
 
 @dataclass(frozen=True)
 class Example:
-    """A labelled sentence, a pair of sentences, or a text with a question and answers to choose from.
+    """Labelled sentence, pair of sentences, or text with a question and answer options.
 
     Attributes:
-        first, second: the texts; ``second`` is None for a task of single sentences.
-        label: position of the label in the task's labels, or a score.
-        options: the answers, in the order of the task's labels; empty for a task without answer options.
+        first, second: Texts of the example; ``second`` is None for a task of single sentences.
+        label: Position of the label in the task's labels, or a score.
+        options: Answer options in the order of the task's labels; empty for a task without answer options.
     """
 
     first: str
@@ -40,15 +40,15 @@ class Example:
         return [self.first, *([] if self.second is None else [self.second]), *self.options]
 
     def with_fields(self, fields: Sequence[str]) -> Example:
-        """Return a copy of the example with other texts; their number must stay the same."""
+        """Return a copy of the example with other texts. Their number must stay the same."""
         paired = self.second is not None
         return Example(fields[0], fields[1] if paired else None, self.label, tuple(fields[1 + paired :]))
 
     @property
     def pairs(self) -> list[tuple[str, str | None]]:
-        """Return the texts that a model reads: the two texts, or one pair per answer.
+        """Return the texts that a model reads: the two texts, or one pair per answer option.
 
-        An answer replaces the blank of the question, or follows a question without a blank.
+        An answer replaces the blank in the question, or follows a question without a blank.
         """
         if not self.options:
             return [(self.first, self.second)]
@@ -64,23 +64,23 @@ class Task:
     """Location and layout of a task's examples, and the metrics of its predictions.
 
     Attributes:
-        name: name of the task, by which it is found.
-        labels: names of the labels, in the order of their numbers; empty for a task of scores from 0 to 5.
-        metrics: names of the task's measures; the first one represents the task.
-        layouts: column names for each published form of the task: first text, second text (if any), answers (if any)
+        name: Name by which the task is selected.
+        labels: Names of the labels, in the order of their numbers; empty for a task with scores from 0 to 5.
+        metrics: Names of the task's metrics. The first one represents the task.
+        layouts: Column names for each published layout of the task: first text, second text (if any), answers (if any)
             and label. The first layout whose columns are all present is used.
-        files: file of each split below ``FAIRLAB_DATA``; several if a split is published in parts.
-        hub: name of the dataset on the hub, and of its configuration.
-        written: labels as written in the files, if they differ from the labels' names.
-        columns: names of the columns of a file without a header.
-        options: whether the task is to choose an answer; the labels are then the positions of the answers.
-        halves: whether both splits are halves of one file, with no first text in both.
-        spellings: mapping from other spellings of labels to their names.
-        left_out: labels whose rows are not examples of the task.
-        gathered: whether the first text may come as a list of sentences.
-        merged: mapping from labels of a finer task to the labels of this one.
-        parts: tasks of a mixture; empty for a plain task.
-        title: name as its authors write it; empty for a task derived from another one.
+        files: File of each split under ``FAIRLAB_DATA``; several if a split is published in parts.
+        hub: Name of the dataset on the hub, and of its configuration.
+        written: Labels as spelled in the files, if they differ from ``labels``.
+        columns: Names of the columns of a file without a header.
+        options: Whether the task is to choose an answer. The labels are then the positions of the answers.
+        halves: Whether both splits are halves of one file, with no first text in both.
+        spellings: Mapping from other spellings of labels to their names.
+        left_out: Labels whose rows are not examples of the task.
+        gathered: Whether the first text may be given as a list of sentences.
+        merged: Mapping from the labels of a more fine-grained task to the labels of this task.
+        parts: Tasks of a mixture; empty for a plain task.
+        title: Name of the task as its authors write it; empty for a task derived from another one.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Task:
 
 
 def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: Any) -> Task:
-    """Return a GLUE task with the usual file names and the usual measure."""
+    """Return a GLUE task with default file names and metric."""
     usual = {
         "metrics": ("accuracy",),
         "files": {split: f"{folder}/{split}.tsv" for split in ("train", "dev")},
@@ -128,7 +128,7 @@ def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: An
 
 
 def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
-    """Return a two-way version of a task: claims that the evidence supports or refutes."""
+    """Return a version of a task with two labels, for claims that the evidence supports or refutes."""
     ways: dict[str, Any] = {
         "labels": CLAIMS,
         "metrics": CLAIM_METRICS,
@@ -139,7 +139,7 @@ def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
 
 
 def _in_halves(of: Task, files: str | tuple[str, ...], **more: Any) -> Task:
-    """Return a version of a task that splits its labelled files in two halves, for training and for evaluation."""
+    """Return a version of a task that splits its labelled files into two halves, for training and for evaluation."""
     ways: dict[str, Any] = {
         "files": dict.fromkeys(("train", "dev"), files),
         "hub": ("", ""),
@@ -367,10 +367,10 @@ TASKS = {
 
 
 def find_task(name: str) -> Task:
-    """Return the task of a name, or a mixture of several: ``fool_me_twice+vitaminc_two_way``.
+    """Return the task with the given name, or a mixture of tasks such as ``fool_me_twice+vitaminc_two_way``.
 
     Raises:
-        FairlabError: there is no such task, or the tasks of a mixture differ in their labels or in their number of
+        FairlabError: There is no such task, or the tasks of a mixture differ in their labels or in their number of
             fields.
     """
     if MIXED in name:
@@ -381,7 +381,7 @@ def find_task(name: str) -> Task:
 
 
 def _mixture(parts: Sequence[Task]) -> Task:
-    """Return a training task that takes one example of each of several tasks in turn."""
+    """Return a training task whose examples alternate between several tasks."""
     first = parts[0]
     for part in parts[1:]:
         if (part.labels, len(part.field_names)) != (first.labels, len(first.field_names)):

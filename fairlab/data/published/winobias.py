@@ -1,7 +1,7 @@
-"""WinoBias: sentences about two people of stereotyped occupations, one of whom a pronoun refers to.
+"""WinoBias: sentences about two people with stereotyped occupations, and a pronoun that refers to one of them.
 
-Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods". Never used for
-training here.
+Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods". The dataset is
+never used for training.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LINE = re.compile(r"\d+ +(?P<sentence>.*\[.*\].*)")
 
 @dataclass(frozen=True)
 class WinoBiasPair:
-    """A sentence with the stereotypical pronoun of the occupation referred to, and with the other pronoun.
+    """Two versions of a sentence: with the stereotypical pronoun for the occupation, and with the other pronoun.
 
     Attributes:
-        cluster: name shared by the two sentences that the data builds on one pair of occupations.
-        pro: the sentence with the stereotypical pronoun.
-        anti: the sentence with the other pronoun.
+        cluster: Name shared by the two pairs about the same two occupations.
+        pro: Sentence with the stereotypical pronoun.
+        anti: Sentence with the other pronoun.
     """
 
     cluster: str
@@ -38,11 +38,11 @@ def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]
     """Read pairs from the lines of ``pro_stereotyped_<type>.txt.<split>`` and its ``anti_stereotyped`` counterpart.
 
     Returns:
-        The pairs, and the stereotypical sentences left out because the two lines differ in more than pronouns: errors
-        in the published files, 19 of the 1,584 pairs.
+        Pairs, and the stereotypical sentences of pairs that differ in more than pronouns. These pairs are left out,
+        because they are errors in the published files (19 of 1,584).
 
     Raises:
-        FairlabError: a line is not a number and a sentence with brackets, or the files differ in length.
+        FairlabError: A line does not consist of a number and a sentence with brackets, or the files differ in length.
     """
     pros, antis = _sentences(pro), _sentences(anti)
     if len(pros) != len(antis):
@@ -58,7 +58,7 @@ def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]
 
 
 def _sentences(path: Path) -> list[str]:
-    """Return sentences in file order, without brackets and superfluous spaces."""
+    """Return the sentences in file order, without brackets or superfluous spaces."""
     sentences = []
     for number, line in enumerate(text_lines(path), start=1):
         found = _LINE.fullmatch(line.strip())

@@ -1,7 +1,7 @@
-"""Winogender schemas: as counterfactual groups, and as sentences with a pronoun.
+"""Reader of the Winogender schemas, as counterfactual groups or as sentences with a pronoun.
 
 Source: Rudinger et al. 2018, "Gender Bias in Coreference Resolution"; 720 sentences, 240 groups that differ only in a
-pronoun (male, female, neutral). Never used for training here.
+pronoun (male, female, neutral). The dataset is never used for training.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def read_winogender(path: Path) -> list[Group]:
     """Read groups in file order from ``all_sentences.tsv`` (columns sentid, sentence).
 
     Raises:
-        FairlabError: a sentence id is malformed, or a group lacks a version.
+        FairlabError: A sentence id is malformed, or a group lacks a version.
     """
     groups: dict[str, dict[str, str]] = {}
     columns, otherwise = ("sentid", "sentence"), "is it Winogender's all_sentences.tsv?"
@@ -48,12 +48,12 @@ class Schema:
     """Three versions of a sentence about a person with an occupation and another person.
 
     Attributes:
-        id: ``<occupation>.<other participant>.<whom the pronoun refers to>``.
-        occupation: name of the occupation, one of 60.
-        of_occupation: whether the pronoun refers to the person of that occupation, or to the other one.
-        male: the version with he, him or his.
-        female: the version with she or her.
-        neutral: the version with they, them or their; the following verb agrees with the pronoun if necessary.
+        id: ``<occupation>.<other participant>.<referent of the pronoun>``.
+        occupation: Name of the occupation, one of 60.
+        of_occupation: Whether the pronoun refers to the person with that occupation, and not to the other participant.
+        male: Version with he, him or his.
+        female: Version with she or her.
+        neutral: Version with they, them or their; the following verb agrees with the pronoun if necessary.
     """
 
     id: str
@@ -65,10 +65,10 @@ class Schema:
 
 
 def schemas(groups: Sequence[Group]) -> list[Schema]:
-    """Return the groups from :func:`read_winogender` with the positions of their pronouns.
+    """Convert the groups from :func:`read_winogender` to schemas with the positions of their pronouns.
 
     Raises:
-        FairlabError: an id is malformed, or the versions of a group do not differ in one pronoun.
+        FairlabError: An id is malformed, or the versions of a group do not differ in one pronoun.
     """
     found = []
     for group in groups:
@@ -91,7 +91,7 @@ def read_occupation_statistics(path: Path) -> dict[str, float]:
     """Read the percentage of women per occupation in the United States from ``occupations-stats.tsv`` (bls_pct_female).
 
     Raises:
-        FairlabError: a column is missing, or a value is not a number from 0 to 100.
+        FairlabError: A column is missing, or a value is not a number from 0 to 100.
     """
     shares = {}
     for number, row in read_table_rows(path, "\t"):

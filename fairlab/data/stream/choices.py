@@ -1,7 +1,7 @@
-"""Perturbed datasets: rows with their choices, streamed, and labelled examples in memory.
+"""Perturbation of streamed rows, or of labelled examples in memory, with stored choices.
 
 The choices (number of the row, hash of its text, word, axis, target) form a manifest that can be shared without the
-texts. With the same data and the same rewriter, it reproduces the same texts.
+texts. The manifest reproduces the same texts from the same data with the same rewriter.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
 """
@@ -26,11 +26,13 @@ CHOICES = "choices.jsonl"
 
 
 def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | BadRow]:
-    """Yield rows with their choices from a manifest in the order of the rows; other rows have no choice.
+    """Yield all rows, with the choices from a manifest added to the rows that they belong to.
+
+    The choices must be in the order of the rows.
 
     Raises:
-        DataUnavailable: there is no such file.
-        FairlabError: the file is not a manifest of choices, or belongs to other rows.
+        DataUnavailable: There is no such file.
+        FairlabError: The file is not a manifest of choices, or belongs to other rows.
     """
     choices = read_choices(file)
     following = next(choices, None)
@@ -53,7 +55,7 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
 
 
 def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
-    """Yield row numbers, hashes of texts and choices of a manifest, one at a time."""
+    """Yield the row number, the hash of the text and the choice from each line of a manifest."""
     if not file.is_file():
         raise DataUnavailable(f"{file} is not a file; give the {CHOICES} of an earlier perturbation")
     for place, row in read_json_lines(file):
@@ -68,9 +70,9 @@ class PerturbedExamples:
     """Labelled examples after perturbation, with their axes and counts.
 
     Attributes:
-        examples: the perturbed examples, in the same number and order, with their labels.
-        axes: axis of each example that really changed; empty for the others.
-        counts: numbers of examples, of examples with a choice, and of each outcome.
+        examples: Examples in the original order, with unchanged labels.
+        axes: Axis of each changed example; empty for the others.
+        counts: Numbers of examples, of examples with a choice, and of each outcome.
     """
 
     examples: list[Example]
@@ -79,12 +81,12 @@ class PerturbedExamples:
 
     @property
     def changed(self) -> list[int]:
-        """Return the positions of the examples that really changed."""
+        """Return the positions of the changed examples."""
         return [k for k, axis in enumerate(self.axes) if axis]
 
 
 def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) -> PerturbedExamples:
-    """Perturb examples: change one person in each to another attribute, and keep the label.
+    """Change one person in each example to another attribute, and keep the label.
 
     The texts are the same as those that ``fairlab.augment`` makes from the task's split.
     """
@@ -107,16 +109,16 @@ def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) ->
 
 
 def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[str]) -> PerturbedExamples:
-    """Read examples as ``fairlab.augment`` perturbed them, with any rewriter.
+    """Read the examples that ``fairlab.augment`` perturbed with any rewriter.
 
     Args:
-        folder: output folder of ``fairlab.augment``, made from these examples.
-        examples: the original examples of a task's split.
-        names: names of the examples' fields.
+        folder: Output folder of ``fairlab.augment``, made from these examples.
+        examples: Original examples of a task's split.
+        names: Names of the examples' fields.
 
     Raises:
-        DataUnavailable: there is no finished output.
-        FairlabError: the output belongs to other examples.
+        DataUnavailable: There is no finished output.
+        FairlabError: The output belongs to other examples.
     """
     rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
     other = f"{folder} is not a perturbation of these {len(examples)} examples; run fairlab.augment on this split"

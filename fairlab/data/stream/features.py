@@ -1,4 +1,4 @@
-"""Types of dataset columns, as the ``datasets`` library names them: for inputs, and for written output."""
+"""Types of dataset columns, as defined by the ``datasets`` library, for inputs and for written output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # datasets takes seconds to import
     import datasets
 
-NAMES_OF_ROWS = "id"  # a made row has its own id, which is text
+NAMES_OF_ROWS = "id"  # augmented rows have new ids, which are text
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Described:
     """Metadata of an input.
 
     Attributes:
-        features: types of its columns; empty if the input does not declare them.
-        licence: licence named in its dataset card; None if no licence is named.
+        features: Types of the input's columns; empty if the input does not declare them.
+        licence: Licence named in the input's dataset card; None if no licence is named.
     """
 
     features: Mapping[str, Any] = field(default_factory=dict)
@@ -38,13 +38,13 @@ def description_of(source: str) -> Described:
     """Return the types of an input's columns, and its licence.
 
     Args:
-        source: source as for :func:`fairlab.data.stream.rows.read_rows`; plain text, JSON and CSV declare no metadata.
+        source: Input, as for :func:`fairlab.data.stream.rows.read_rows`. Plain text, JSON and CSV declare no metadata.
 
     Raises:
-        FairlabError: the input holds images, sound or other binary data instead of text.
+        FairlabError: The input contains images, sound or other binary data instead of text.
     """
     path, folder = Path(source), saved_folder(source)
-    if (path / NAME).is_file():  # made by fairlab
+    if (path / NAME).is_file():  # an output of fairlab.augment
         found = Described(_of_columns(path / NAME), licence_in(path))
     elif folder is None and (path.exists() or path.suffix in FORMATS or source.startswith(TASK)):
         found = Described(_of_parquet(path) if path.suffix == ".parquet" else {})
@@ -60,10 +60,10 @@ def description_of(source: str) -> Described:
 
 
 def _of_columns(manifest: Path) -> Mapping[str, Any]:
-    """Return the types of columns in a manifest.
+    """Return the types of the columns listed in a manifest.
 
     Raises:
-        FairlabError: datasets does not know the types.
+        FairlabError: The ``datasets`` library does not know a type.
     """
     import datasets
 
@@ -77,10 +77,10 @@ def _of_columns(manifest: Path) -> Mapping[str, Any]:
 
 
 def _of_parquet(path: Path) -> Mapping[str, Any]:
-    """Return the types in a Parquet file, with label names if datasets wrote it.
+    """Return the types of the columns in a Parquet file, with label names if ``datasets`` wrote it.
 
-    Empty if datasets has no such type, such as that of a map, or if the file is damaged; a damaged file is reported
-    later, when it is read.
+    The mapping is empty if ``datasets`` does not support a type, such as a map, or if the file is damaged. A damaged
+    file is reported later, when it is read.
     """
     import datasets
     import pyarrow
@@ -116,12 +116,12 @@ def _licence_on_hub(name: str) -> Licence:
 def features_written(files: Sequence[Path], known: Mapping[str, Any]) -> datasets.Features:
     """Return the types of all columns in files of JSON lines, for reading by ``datasets``.
 
-    A column of the input keeps its type if all written values fit it. Any other column has the type of its values over
-    all files; it is JSON if the values are of several kinds.
+    A column of the input keeps its type if all written values fit it. Any other column gets a type that fits its values
+    in all files, or the type JSON if they are of several kinds.
 
     Args:
-        files: files to read, one at a time to limit memory use.
-        known: types of the input's columns.
+        files: Files of JSON lines. They are read one at a time to limit memory use.
+        known: Types of the input's columns.
     """
     import datasets
     import pyarrow
@@ -154,7 +154,7 @@ def _columns(file: Path) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _fits(values: Sequence[Any], feature: Any) -> bool:
-    """Return whether JSON values fit a type; times, dates and decimal numbers are written as text."""
+    """Return whether JSON values fit a type. Times, dates and decimal numbers are written as text."""
     import datasets
     import pyarrow
 

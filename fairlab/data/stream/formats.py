@@ -1,7 +1,7 @@
 """Readers of files, folders and hub datasets that yield one raw row at a time.
 
-Only the current row (a batch, for Parquet) is held in memory, for inputs of any size. The one exception is a list in a
-.json file, which is read whole.
+Only the current row (for Parquet, a batch) is held in memory, so inputs may have any size. The one exception is a list
+in a .json file, which is read as a whole.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from fairlab.types import DataUnavailable, FairlabError
 TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 FORMATS = (*TABLES, ".txt")
 PROBED = 400  # lines of a text file examined to distinguish wrapped paragraphs from one text per line
-BLANK_SHARE = 0.02
+BLANK_SHARE = 0.02  # minimum fraction of blank lines in a text file with wrapped paragraphs
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that cannot be used, kept with its location and the reason so that it is never lost silently."""
+    """Row that cannot be used, with its location and the reason, so that it is not lost silently."""
 
     place: str
     reason: str
@@ -48,16 +48,16 @@ class BadRow:
 
 
 Fields = dict[str, Any]
-Found = tuple[str, Fields] | BadRow  # a place and its content
+Found = tuple[str, Fields] | BadRow  # location and fields of a row
 
 
 def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = False) -> Mapping[str, Iterator[Found]]:
-    """Return the rows of a file, a folder or a hub dataset, by split; see :func:`read_rows`.
+    """Return the rows of a file, a folder or a hub dataset, by split.
 
     Args:
-        source: source as for :func:`read_rows`, except a task.
-        names: required columns, checked if the file lists its columns.
-        every_split: whether to read every split, as for :func:`read_rows`.
+        source: Source as for :func:`fairlab.data.stream.rows.read_rows`, except a task.
+        names: Required columns, which are checked if the file lists its columns.
+        every_split: Whether to read all splits if no split is named.
     """
     path = Path(source)
     if saved_folder(source) is not None:
@@ -84,11 +84,11 @@ def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = Fals
 
 
 def input_files(folder: Path) -> list[Path]:
-    """Return the .txt files of a folder, by name.
+    """Return the .txt files of a folder, sorted by name.
 
     Raises:
-        DataUnavailable: the folder holds no .txt file.
-        FairlabError: a link leads out of the folder.
+        DataUnavailable: The folder holds no .txt file.
+        FairlabError: A link leads out of the folder.
     """
     check_folder(folder)
     files = sorted(path for path in folder.glob("*.txt") if path.is_file())
@@ -110,13 +110,13 @@ def _folder(files: list[Path]) -> Iterator[Found]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
-    """Yield numbered lines; see :func:`numbered`."""
+    """Yield the numbered lines of a file, as :func:`numbered` does."""
     with path.open("rb") as file, decoding(path):
         yield from numbered(file)
 
 
 def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
-    """Yield lines with their numbers; a line that is not text or is too long becomes a bad row."""
+    """Yield lines with their numbers. A line that is not text or is too long becomes a bad row."""
     lines = text_stream(file)
     try:
         for number, line in enumerate(bounded_lines(lines), start=1):
@@ -128,7 +128,7 @@ def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
 
 
 def _shown(text: str) -> str:
-    """Return the beginning of a bad row, with question marks for undecodable bytes."""
+    """Return the beginning of a bad row, with replacement characters for undecodable bytes."""
     return text[:SHOWN].encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
 
 
@@ -137,7 +137,7 @@ def _json_lines(path: Path) -> Iterator[Found]:
 
 
 def _json_file(path: Path) -> Iterator[Found]:
-    """Yield the rows of a list of objects, or of JSON lines in a file with the ending .json."""
+    """Yield the rows of a .json file, which contains a list of objects or JSON lines."""
     with path.open("rb") as file, decoding(path), text_stream(file) as text:
         listed = text.read(PROBED).lstrip().startswith("[")
     if not listed:
@@ -152,7 +152,7 @@ def _json_file(path: Path) -> Iterator[Found]:
 
 
 def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
-    """Yield JSON objects from numbered lines, with their locations."""
+    """Parse numbered lines, and yield JSON objects with their locations."""
     for number, line in lines:
         place = f"line {number}"
         if isinstance(line, BadRow):
@@ -187,10 +187,10 @@ def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterato
 
 
 def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) -> None:
-    """Raise an error if a required column is missing; ``input.text`` is in the column ``input``.
+    """Raise an error if a required column is missing. The name ``input.text`` requires the column ``input``.
 
     Raises:
-        FairlabError: a column is missing; the message names the existing ones.
+        FairlabError: A column is missing. The message lists the existing columns.
     """
     if lacking := [name for name in names if name not in columns and name.partition(".")[0] not in columns]:
         joined = len(columns) == 1 and any(sign in str(columns[0]) for sign in (";", "\t"))
@@ -244,7 +244,7 @@ def _plain_text(path: Path) -> Iterator[Found]:
 
 
 def _of_data_sets(source: str, names: Sequence[str], every_split: bool) -> dict[str, Iterator[Found]]:
-    """Return the rows of a saved dataset, or of one on the hub, by split."""
+    """Return the rows of a saved dataset or a hub dataset, by split."""
     found = opened(source)
     chosen = found if every_split else one_split(source, found)
     for rows in chosen.values():

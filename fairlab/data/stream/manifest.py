@@ -25,17 +25,17 @@ NAME = "manifest.json"
 
 @dataclass
 class Manifest:
-    """Content of an output.
+    """Manifest of an augmentation's output.
 
     Attributes:
-        fairlab: version of fairlab that made the output.
-        source: name, bytes and SHA-256 of the input.
-        made_by: augmentation, axis, attributes, rewriter, seed and the like.
-        read: number of rows of the input.
-        reasons: number of rejected rows for each reason.
-        counts: all other counts.
-        shards: files of every shard, by kind: ``file``, ``rows``, ``bytes``, ``sha256``.
-        columns: types of the data's columns, in the form that ``datasets.Features.from_dict`` accepts.
+        fairlab: Version of fairlab that made the output.
+        source: Name, size in bytes and SHA-256 of the input.
+        made_by: Augmentation, axis, attributes, rewriter, seed and other settings.
+        read: Number of rows in the input.
+        reasons: Number of rejected rows for each reason.
+        counts: Counts of all other outcomes, by name.
+        shards: Name, number of rows, size in bytes and SHA-256 of the files of every shard, by kind of file.
+        columns: Types of the data's columns, in the form that ``datasets.Features.from_dict`` accepts.
     """
 
     fairlab: str
@@ -61,12 +61,12 @@ class Manifest:
 
     @property
     def splits(self) -> list[str]:
-        """Return the splits of the data, in order; a single empty name if the input has no splits."""
+        """Return the splits of the data, in order. Data without splits has one split with an empty name."""
         return list(dict.fromkeys(split_of(Path(name)) for name in self.files("data")))
 
     @property
     def made(self) -> int:
-        """Return the number of rows of the data."""
+        """Return the number of rows in the data files."""
         return sum(shard["data"]["rows"] for shard in self.shards if "data" in shard)
 
     def rows(self) -> dict[str, int]:
@@ -76,7 +76,7 @@ class Manifest:
         return {"read": self.read, **order, "rejected": sum(self.reasons.values()), **rest, "written": self.made}
 
     def write(self, folder: Path) -> None:
-        """Write ``manifest.json``."""
+        """Write ``manifest.json`` to a folder."""
         write_whole(folder / NAME, json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n")
 
 
@@ -89,7 +89,7 @@ def dataset_rows(
 ) -> Iterator[Row | BadRow]:
     """Return the rows of a dataset: a checked output of ``fairlab.augment``, or any source of ``read_rows``.
 
-    The arguments are those for :func:`fairlab.data.stream.rows.read_rows`.
+    The arguments are as for :func:`fairlab.data.stream.rows.read_rows`.
     """
     folder = Path(source)
     if not (folder / NAME).is_file():
@@ -109,7 +109,7 @@ def _numbered(rows: Iterable[Row | BadRow]) -> Iterator[Row | BadRow]:
 
 
 def dataset_facts(source: str) -> dict[str, Any]:
-    """Return name and hash of a dataset: a file, a folder's data, a task, or a hub dataset, which is not hashed."""
+    """Return the name and hash of a file, a folder's data or a task. A hub dataset is not hashed."""
     if source.startswith(TASK):
         return {"name": source, "sha256": examples_digest(task_examples(source)[1])}
     path, saved = Path(source), saved_folder(source)
@@ -128,8 +128,8 @@ def data_files(folder: Path) -> list[Path]:
     """Return the data files of an augmentation's output, checked against its manifest.
 
     Raises:
-        DataUnavailable: there is no manifest, so the augmentation has not finished, or a file is missing.
-        FairlabError: a file has changed since it was written, or there are no files.
+        DataUnavailable: There is no manifest, so the augmentation has not finished, or a file is missing.
+        FairlabError: A file has changed since it was written, or there are no files.
     """
     manifest = folder / NAME
     if not manifest.is_file():
@@ -169,10 +169,10 @@ class ManifestFile(ManifestNeeds, total=False):
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """Return the content of a manifest.
+    """Read and check a manifest.
 
     Raises:
-        FairlabError: the file is not JSON, or does not have the layout of :class:`ManifestFile`.
+        FairlabError: The file is not JSON, or does not have the layout of :class:`ManifestFile`.
     """
     content = read_json(file)
     require_form(file, content, ManifestFile)

@@ -1,4 +1,4 @@
-"""Resumable parts: finished parts of a long computation are kept, and the next run does not make them again."""
+"""Resumable computation in parts: finished parts are kept, and a resumed run does not compute them again."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class FinishedPart:
-    """Part of an output, which is finished if its summary exists.
+    """Part of an output, which is finished if it has a valid summary.
 
-    The files of a part are written first and its summary last. The summary lists the files with their hashes, by kind
-    under ``files``. A part is made again if its summary is missing or damaged, or if its files changed.
+    The files of a part are written first and its summary last. The summary lists the files with their hashes, by kind,
+    under the key ``files``. A part is made again if its summary is missing or damaged, or if its files changed.
 
     Attributes:
-        folder: folder that the names of the files are relative to.
-        summary: file of the summary.
-        form: layout of the summary, a ``TypedDict``.
+        folder: Folder to which the names of the files are relative.
+        summary: Path of the summary.
+        form: Layout of the summary, a ``TypedDict``.
     """
 
     folder: Path
@@ -49,16 +49,16 @@ class FinishedPart:
 
 
 def is_as_listed(file: Path, entry: Mapping[str, Any]) -> bool:
-    """Return whether a file has the hash of its entry.
+    """Return whether a file is unchanged since its entry was written.
 
-    The file is only read if its size matches the entry and its modification time does not.
+    To save time, the file is hashed only if its size is the same and its modification time is not.
 
     Args:
-        file: existing file.
-        entry: ``sha256``, and ``bytes`` and ``mtime_ns`` if they are known.
+        file: Existing file.
+        entry: Entry with ``sha256`` and, if they are known, ``bytes`` and ``mtime_ns``.
 
     Raises:
-        OSError: the file does not exist.
+        OSError: The file does not exist.
     """
     status = file.stat()
     if status.st_size != entry.get("bytes", status.st_size):
@@ -67,11 +67,11 @@ def is_as_listed(file: Path, entry: Mapping[str, Any]) -> bool:
 
 
 def changed_facts(file: Path, facts: Mapping[str, Any]) -> list[str]:
-    """Return the names of facts that have changed since the work was begun.
+    """Return the names of the facts that have changed since a computation began.
 
     Args:
-        file: JSON file of the facts at the beginning; if it cannot be read, all facts count as changed.
-        facts: current facts, ready for JSON.
+        file: JSON file with the facts at the beginning. If it cannot be read, all facts count as changed.
+        facts: Current facts, which must be serializable as JSON.
     """
     try:
         before = read_json(file)

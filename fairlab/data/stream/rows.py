@@ -1,6 +1,7 @@
-"""Rows of any text dataset, one at a time: JSON, CSV, Parquet, plain text, a saved dataset, or a hub dataset.
+"""Reader of the rows of any text dataset, one at a time.
 
-See :mod:`fairlab.data.stream.formats` for the formats.
+The dataset may be JSON, CSV, Parquet, plain text, a saved dataset or a hub dataset; see
+:mod:`fairlab.data.stream.formats`.
 """
 
 from __future__ import annotations
@@ -30,28 +31,28 @@ BROKEN = re.compile("[\0\ud800-\udfff]")
 
 
 def broken_in_words(found: str) -> str:
-    """Return the name of a character that :data:`BROKEN` matches."""
+    """Return the description of a character that :data:`BROKEN` matches, for error messages."""
     return "a NUL character" if found == "\0" else "half a surrogate pair"
 
 
 def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: bool = False) -> Iterator[Row | BadRow]:
     """Return the rows of a file, a saved dataset, a hub dataset, or a labelled task, in order.
 
-    A text file gives one text per line, or one per sentence if its paragraphs are wrapped and end at blank lines.
-    Project Gutenberg's text around a book is left out.
+    A text file has one text per line, or one per sentence if its paragraphs are wrapped and end at blank lines. The
+    text that Project Gutenberg adds before and after a book is left out.
 
     Args:
-        source: a file ending in .jsonl, .json, .csv, .tsv, .parquet or .txt; a folder of .txt files, which are read
-            in the order of their names; a folder that ``save_to_disk`` wrote, as ``FOLDER`` or ``FOLDER:SPLIT``; a hub
+        source: A file ending in .jsonl, .json, .csv, .tsv, .parquet or .txt; a folder of .txt files, which are read in
+            the order of their names; a folder that ``save_to_disk`` wrote, as ``FOLDER`` or ``FOLDER:SPLIT``; a hub
             dataset, as ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``; or ``task:NAME`` or ``task:NAME:SPLIT`` (see
-            :func:`fairlab.data.published.task_files.read_task`), whose fields are known.
-        field: column of the text, or several columns to join with ``<SEP>``; ``input.text`` is a cell of the mapping
+            :func:`fairlab.data.published.task_files.read_task`), whose columns are predefined.
+        field: Column of the text, or several columns to join with ``<SEP>``; ``input.text`` is a cell of the mapping
             in the column ``input``.
-        every_split: whether to read all splits if no split is named; otherwise ``train`` is read, or the only one.
+        every_split: Whether to read all splits if no split is named. Otherwise, ``train`` or the only split is read.
 
     Raises:
-        DataUnavailable: there is no such file or dataset.
-        FairlabError: the file does not have its declared format, has an unknown format, or lacks the column.
+        DataUnavailable: There is no such file or dataset.
+        FairlabError: The file does not have its declared format, has an unknown format, or lacks the column.
     """
     if source.startswith(TASK):
         return task_rows(source)
@@ -65,7 +66,7 @@ def stdin_rows(field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
     """Return the rows of JSON lines from the standard input, one at a time.
 
     Args:
-        field: column of the text, or several columns to join with ``<SEP>``.
+        field: Column of the text, or several columns to join with ``<SEP>``.
     """
     return _rows(json_of(numbered(sys.stdin.buffer)), field)
 
@@ -74,15 +75,15 @@ def rows_of_table(table: Iterable[Mapping[Any, Any]], field: str | Sequence[str]
     """Return the rows of a table in memory, in order.
 
     Args:
-        table: rows by column.
-        field: column of the text, or several columns to join with ``<SEP>``.
+        table: Rows, each as a mapping from columns to values.
+        field: Column of the text, or several columns to join with ``<SEP>``.
     """
     found = ((f"row {k}", {str(name): value for name, value in row.items()}) for k, row in enumerate(table, start=1))
     return _rows(found, field)
 
 
 def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:
-    """Return the names of the text's field or fields; a task defines its own."""
+    """Return the name or names of the text's columns. A task defines its own names."""
     if source.startswith(TASK):
         return find_task(source.split(":")[1]).field_names
     return field if isinstance(field, str) else list(field)
@@ -94,8 +95,8 @@ def row_progress(
     """Yield the rows, and show their number and the time left on a terminal.
 
     Args:
-        rows: Rows to work on.
-        again: Function that reads the rows a second time, to count up to a million of them; None if they can be read
+        rows: Rows to yield.
+        again: Function that reads the rows again in order to count up to a million of them; None if they can be read
             only once. Without a count, the time left is not shown.
     """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -116,12 +117,12 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
     """Return a labelled task and the examples of one of its splits.
 
     Args:
-        source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``; tasks joined by ``+`` have the splits
-            that they all share.
+        source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``; a mixture of tasks joined by ``+`` has
+            the splits that all of them have.
 
     Raises:
-        DataUnavailable: the data is unavailable.
-        FairlabError: there is no such task or split.
+        DataUnavailable: The data is unavailable.
+        FairlabError: There is no such task or split.
     """
     name, _, split = source.removeprefix(TASK).partition(":")
     task = find_task(name)
@@ -132,7 +133,7 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
 
 
 def task_rows(source: str) -> Iterator[Row]:
-    """Yield examples of a labelled task as rows: fields by the task's own names, and the label's name or score."""
+    """Yield the examples of a labelled task as rows, with the task's field names and the label's name or score."""
     task, examples = task_examples(source)
     for number, example in enumerate(examples, start=1):
         parts = tuple(zip(task.field_names, example.fields, strict=True))

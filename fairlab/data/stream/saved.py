@@ -15,27 +15,27 @@ if TYPE_CHECKING:  # datasets takes seconds to import
     import datasets
 
 OF_SPLITS, OF_ONE = "dataset_dict.json", "state.json"  # files that mark a folder of several splits, and of one dataset
-ONE = ""  # the split of data without splits
-SHOWN = 200  # characters of another library's message
+ONE = ""  # name of the only split of data without splits
+SHOWN = 200  # maximum number of characters of another library's message
 
 
 def saved_folder(source: str) -> Path | None:
-    """Return the folder of ``FOLDER`` or ``FOLDER:SPLIT`` if ``save_to_disk`` wrote it; None otherwise."""
+    """Return the folder in ``FOLDER`` or ``FOLDER:SPLIT`` if ``save_to_disk`` wrote it, otherwise None."""
     places = [Path(source), Path(source.rpartition(":")[0])] if ":" in source else [Path(source)]
     found = (place for place in places if any((place / name).is_file() for name in (OF_SPLITS, OF_ONE)))
     return next(found, None)
 
 
 def opened(source: str) -> Mapping[str, Any]:
-    """Open the datasets of a saved folder or of the hub, by split; a dataset without splits has the empty name.
+    """Open a dataset from a saved folder or from the hub, by split. Data without splits has an empty key.
 
     Args:
         source: ``FOLDER`` or ``FOLDER:SPLIT``; or for the hub ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``. An
             empty split means all splits.
 
     Raises:
-        DataUnavailable: the hub cannot be reached, or has no such dataset.
-        FairlabError: the folder is damaged, or there is no such split.
+        DataUnavailable: The hub cannot be reached, or has no such dataset.
+        FairlabError: The folder is damaged, or there is no such split.
     """
     folder = saved_folder(source)
     if folder is not None:
@@ -55,7 +55,7 @@ def one_split(source: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the split to use if no split was named: ``train``, or the only one.
 
     Raises:
-        FairlabError: there are several splits, and no split ``train``.
+        FairlabError: There are several splits, and no split ``train``.
     """
     if len(found) == 1:
         return found
@@ -77,10 +77,10 @@ def _from_disk(folder: Path) -> dict[str, datasets.Dataset]:
 
 
 def _check_saved(folder: Path) -> None:
-    """Refuse a saved dataset that links out of its folder, or whose descriptions are invalid.
+    """Check that a saved dataset has valid descriptions and no link out of its folder.
 
     Raises:
-        FairlabError: a link or a file name leads out of the folder, or a description is not a JSON object.
+        FairlabError: A link or a file name leads out of the folder, or a description is not a JSON object.
     """
     check_folder(folder)
     for file in (*folder.rglob("state.json"), *folder.rglob("dataset_dict.json")):
@@ -95,7 +95,7 @@ def _check_saved(folder: Path) -> None:
 
 
 def _from_hub(name: str, config: str | None) -> dict[str, Any]:
-    """Stream the splits of a hub dataset; without a network, use the cached copy."""
+    """Stream the splits of a hub dataset. In offline mode, use the cached copy."""
     import datasets
     from huggingface_hub import constants
 

@@ -1,10 +1,12 @@
-"""Augmentation of any amount of text in shards: rows are streamed, finished shards are kept, and none is made twice.
+"""Resumable augmentation of any amount of text: rows are streamed and processed in shards.
 
-A shard is a run of consecutive rows of the input, all of one split. Its results are written to ``data-NNNNN.jsonl``, or
-to ``data-SPLIT-NNNNN.jsonl`` if the input has splits; refused rewrites to ``rejected-NNNNN.jsonl``; and unreadable rows
-to ``shards/NNNNN.quarantine.jsonl``. Empty files are not written. ``shards/NNNNN.json`` is written last and marks the
-shard as finished. The rows of a shard depend only on the input and ``shard_rows``, so the output does not depend on the
-number of processes, their order, or how often the run was killed.
+A shard consists of consecutive rows of the input, all from one split. Its results are written to ``data-NNNNN.jsonl``,
+or to ``data-SPLIT-NNNNN.jsonl`` if the input has splits. Rejected rewrites are written to ``rejected-NNNNN.jsonl``, and
+unreadable rows to ``shards/NNNNN.quarantine.jsonl``. Empty files are not written. ``shards/NNNNN.json`` is written last
+and marks the shard as finished.
+
+The rows of a shard depend only on the input and ``shard_rows``. The output therefore does not depend on the number of
+processes, their order, or interruptions.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ FILES = {
 }
 BAD = "rows that cannot be read"
 SURROGATE = re.compile("[\ud800-\udfff]")
-MOST_CHARACTERS = 8_000_000  # maximum per shard, to bound memory for long texts too
-WAITING = 2  # shards read ahead per process
+MOST_CHARACTERS = 8_000_000  # maximum number of characters per shard, to bound memory for long texts
+WAITING = 2  # number of shards per process that are read in advance
 T = TypeVar("T")
 RAY_BLOCK = 64  # shards passed to Ray at a time
 
@@ -49,7 +51,7 @@ Input = Row | BadRow
 
 
 class Augmentation(Protocol):
-    """Interface that shards need from an augmentation."""
+    """Interface of an augmentation that can make shards."""
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """Return the results for every row, in order."""
@@ -57,14 +59,14 @@ class Augmentation(Protocol):
 
 
 class ShardFile(TypedDict):
-    """Entry of a file of a shard."""
+    """Entry for one file of a shard, as stored in summaries and manifests."""
 
     file: str
     sha256: str
 
 
 class CountedFile(ShardFile, total=False):
-    """Entry with the number of the file's rows and bytes, which older manifests lack."""
+    """Entry with the number of rows and bytes of the file, which older manifests lack."""
 
     rows: Natural
     bytes: Natural
@@ -93,17 +95,17 @@ class ShardTask:
         return FinishedPart(self.folder, self.folder / "shards" / f"{self.number:05}.json", ShardSummary)
 
     def name(self, kind: str) -> str:
-        """Return the name of the shard's file of a kind."""
+        """Return the name of the shard's file of the given kind."""
         return data_name(self.items[0].split, self.number) if kind == "data" else FILES[kind].format(self.number)
 
 
 def data_name(split: str, number: int) -> str:
-    """Return the name of a data file; ``split`` is empty if the input has no splits."""
+    """Return the name of a data file. The split is empty if the input has no splits."""
     return OF_SPLIT.format(split, number) if split else DATA.format(number)
 
 
 def split_of(file: Path) -> str:
-    """Return the split in the name of a data file; empty if there is no split.
+    """Return the split in the name of a data file. It is empty if the name contains no split.
 
     Example:
         >>> split_of(Path("data-train-00003.jsonl")), split_of(Path("data-00003.jsonl"))
@@ -125,16 +127,17 @@ def make_shards(
     """Make all missing shards, and yield the summary of every shard, in order.
 
     Args:
-        items: rows of the input, including bad ones.
-        builder: function that makes the augmentation, called once in every process; must be picklable.
-        folder: folder of the output.
-        shard_rows: number of input rows in a shard, fewer if texts are very long.
-        num_proc: number of processes; 1 works in the current one.
-        engine: where shards are made: ``local``, or ``ray`` for Ray Data on the cluster that this process connects to.
+        items: Rows of the input, including bad rows.
+        builder: Function that makes the augmentation, called once in every process; must be picklable.
+        folder: Folder of the output.
+        shard_rows: Number of input rows in a shard, fewer if texts are very long.
+        num_proc: Number of processes; 1 uses the current process.
+        engine: Place where shards are made: ``local``, or ``ray`` for Ray Data on the cluster that this process
+            connects to.
 
     Raises:
-        FairlabError: bad values, a process ended by an outside cause, Ray is not installed, or an error of the
-            augmentation; finished shards are kept.
+        FairlabError: A setting is invalid, a process was killed, Ray is not installed, or the augmentation failed.
+            Finished shards are kept.
     """
     for name, value in (("shard_rows", shard_rows), ("num_proc", num_proc)):
         if value < 1:
@@ -153,7 +156,7 @@ def make_shards(
 
 
 def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[ShardTask]:
-    """Yield consecutive shards of at most ``shard_rows`` rows of one split."""
+    """Divide rows into consecutive shards, each with at most ``shard_rows`` rows from one split."""
     number, shard, characters = 0, list[Input](), 0
     for item in items:
         length = len(item.text) if isinstance(item, Row) else 0
@@ -168,7 +171,7 @@ def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[Shard
 
 
 def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
-    """Make one shard, write its files, and return its summary: rows read, files, reasons and counts."""
+    """Make one shard, write its files, and return its summary: number of rows read, files, reasons and counts."""
     made = iter(augmentation.make([item for item in task.items if isinstance(item, Row)]))
     lines: dict[str, list[str]] = {"data": [], "rejected": [], "quarantine": []}
     reasons, counts = Counter[str](), Counter[str]()
@@ -206,7 +209,7 @@ def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
 
 
 def json_line(row: dict[str, Any]) -> str:
-    """Return a row as a line of JSON, for any content of its cells."""
+    """Convert a row to a line of JSON, for any content of its cells."""
     try:
         line = json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n"
     except ValueError:  # an empty table cell may be nan, which JSON does not allow
@@ -241,7 +244,7 @@ def end_with_parent() -> None:
 
 
 def _wait_for_parent() -> None:
-    """Exit when the parent process ends; otherwise a worker whose parent was killed would wait forever."""
+    """Exit when the parent process ends. Without this, a worker whose parent was killed would wait forever."""
     parent = parent_process()
     assert parent is not None
     parent.join()
@@ -257,14 +260,14 @@ def _in_processes(
     tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int
 ) -> Iterator[dict[str, Any]]:
     """Yield summaries in order, with a bounded number of shards in memory."""
-    builder()  # reports bad values in one sentence, before any process starts
+    builder()  # reports invalid settings before any process starts
     with process_pool(num_proc, _start_worker, builder) as pool:
         begun = (task.part.read() or pool.submit(_work, task) for task in tasks)
         yield from map(_result, drawn_ahead(begun, num_proc))
 
 
 def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
-    """Yield items in order, with at most ``WAITING`` per process drawn in advance."""
+    """Yield items in order, and prefetch at most ``WAITING`` items per process."""
     waiting: deque[T] = deque()
     for item in items:
         waiting.append(item)
@@ -276,15 +279,15 @@ def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
 
 @contextmanager
 def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of newly started processes; at the end, running work is finished and pending work is dropped.
+    """Yield a pool of newly started processes. At the end, running tasks are finished and pending tasks are dropped.
 
     Args:
-        num_proc: number of processes.
-        start: function that each process calls first.
-        arguments: arguments of ``start``.
+        num_proc: Number of processes.
+        start: Function that each process calls first.
+        arguments: Arguments of ``start``.
 
     Raises:
-        FairlabError: a process was ended by an outside cause.
+        FairlabError: A process was killed.
     """
     pool = ProcessPoolExecutor(num_proc, get_context("spawn"), start, arguments)
     try:
@@ -314,7 +317,7 @@ class _RayWorker:
 
 
 def _on_ray(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
-    """Make shards through Ray Data, one block at a time; all nodes must share the output folder."""
+    """Make shards with Ray Data, one block at a time. All nodes must share the output folder."""
     need_extra("ray", "engine=ray", "ray")
     import ray
     import ray.data

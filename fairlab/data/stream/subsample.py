@@ -1,4 +1,4 @@
-"""Fair subsample of an expansion: no member, kind or entry is favoured by its position in the file."""
+"""Balanced subsample of an expanded dataset: no biaser, kind or entry is favoured by its position in the file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LEFT_OUT = "left out by the limit"
 
 
 def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
-    """Return the positions of at most ``limit`` rows, in order, spread over the groups as evenly as their sizes allow.
+    """Choose at most ``limit`` rows, spread over the groups as evenly as possible, and return their positions in order.
 
-    One row of each group is taken in turn until the limit is reached. A hash of seed and position decides which rows of
-    a group are taken, and which groups contribute one more row.
+    Every group contributes one row in turn until the limit is reached. Hashes that depend on the seed decide which rows
+    of a group are chosen, and which groups contribute one more row.
 
     Args:
-        groups: group of every row, such as the member a copy was made for.
-        limit: maximum number of rows.
-        seed: seed of the choice.
+        groups: Group of every row, such as the biaser that the row was made for.
+        limit: Maximum number of rows.
+        seed: Seed of the choice.
     """
 
     def drawn(what: str) -> bytes:
@@ -44,9 +44,9 @@ def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
 
 
 def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
-    """Write a fair subsample of the data in ``folder / WHOLE`` as the data of ``folder``, and list only the subsample.
+    """Write a balanced subsample of the data in ``folder / WHOLE`` to ``folder``, and list it in the manifest.
 
-    Entries form one group, and the rows made for each member form another. The whole expansion is kept.
+    Original entries form one group, and the rows made for each biaser form another. All rows are kept in ``WHOLE``.
     """
     names = manifest.files("data")
     groups = [row.get("biaser", "") for name in names for row in _rows(folder / WHOLE / name)]
