@@ -39,7 +39,7 @@ from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
 from fairlab.types import CannotScore, FairlabError, NotNegative, Texts
 
-APART = 0.05  # largest change of a state by rounding, also in bfloat16, as a share of the largest state
+APART = 0.05  # largest change of a hidden state due to rounding (bfloat16), relative to the largest state
 
 
 class CausalLMTuning(Trained):
@@ -47,9 +47,9 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The end of an entry is not trained. For instructions
-    (:class:`fairlab.data.instructions.Instructions`), only the answers with their end tokens are trained. Dropout is
-    off, except in the adapters.
+    not predicted from the last token of another. The model is not trained to predict the end of an entry. For
+    instructions (:class:`fairlab.data.instructions.Instructions`), only the answers and their end tokens are predicted.
+    Dropout is off, except in the adapters.
 
     A checkpoint holds only the trained weights; all other weights are those that the run started from.
 
@@ -58,7 +58,7 @@ class CausalLMTuning(Trained):
         rank: Rank of the adapters on the linear layers of the model's body, with all other weights frozen; None trains
             all weights.
         alpha: Numerator of the adapters' scale alpha / rank; None for a scale of 1.
-        adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
+        adapter_dropout: Dropout probability of the adapters' inputs in training, from 0 to below 1.
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
         quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. A model
@@ -197,7 +197,7 @@ class CausalLMTuning(Trained):
         self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the trained weights only."""
+        """Remove the weights that are not trained from the checkpoint."""
         super().on_save_checkpoint(checkpoint)
         weights, trained = checkpoint["state_dict"], set(self.trained_names())
         # If the model is sharded, only rank 0 has the weights.
@@ -218,9 +218,9 @@ class CausalLMTuning(Trained):
         return [name for name, parameter in self.named_parameters() if parameter.requires_grad]
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters to ``folder`` and merge them, as stored, into the weights.
+        """Write the trained adapters to ``folder``, and merge the stored values into the weights.
 
-        ``folder/adapters`` holds them in PEFT's own format, for the unchanged base model.
+        ``folder/adapters`` holds the adapters in PEFT's format, for the original base model.
         """
         data: Entries | Instructions = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
@@ -242,7 +242,9 @@ class CausalLMTuning(Trained):
 
 
 def refuse_mixing(backbone: Backbone) -> None:
-    """Check on two entries of three tokens in one block that the second does not attend to the first.
+    """Check that an entry does not attend to the preceding entry in its block.
+
+    The check runs the model on a block of two entries with three tokens each.
 
     Raises:
         CannotScore: The second entry attends to the first, because the architecture relies on the attention mask

@@ -1,4 +1,4 @@
-"""Scoring of any number of rows in parts; finished parts are kept, so that no row is scored twice.
+"""Resumable scoring of any number of rows in parts, which are kept so that no row is scored twice.
 
 A part is a run of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
 output. ``NNNNN.jsonl`` holds the scores of a part's rows; ``NNNNN.json``, written last, marks the part as finished and
@@ -32,14 +32,14 @@ FACTS = "facts.json"
 
 @dataclass(frozen=True)
 class Finished:
-    """Finished part of an output.
+    """Finished part of an output file.
 
     Attributes:
         number: Number of the part.
-        of: Hash of its rows.
-        rows: Number of its rows.
-        bad: Number of its rows that could not be read.
-        missing: Number of its rows without a score from some source.
+        of: Hash of the part's rows.
+        rows: Number of rows in the part.
+        bad: Number of rows that could not be read.
+        missing: Number of rows that at least one source did not score.
     """
 
     number: int
@@ -64,7 +64,7 @@ COUNTS = [field.name for field in fields(Finished)]
 
 
 class Parts:
-    """Parts of one output.
+    """Parts in which an output file is computed.
 
     Args:
         output: File for the scores.
@@ -107,7 +107,7 @@ class Parts:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Lock the folder for this process; remove it on exit if it has no finished part."""
+        """Lock the folder for this process, and remove it on exit if no part is finished."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.folder.is_symlink():
             raise FairlabError(f"{self.folder} is a link; remove it, because scores are written under that name")
@@ -159,7 +159,7 @@ class Parts:
         )
 
     def _finished(self, number: int) -> Finished | None:
-        """Return an earlier run's finished part, or None if its file has changed since it was written."""
+        """Return a part that an earlier run finished, or None if it is missing or its file has changed."""
         found = self._part(number).read()
         return None if found is None else Finished(**{name: found[name] for name in COUNTS})
 

@@ -1,7 +1,8 @@
-"""Toxicity by the bidirectional LSTMs with weights from the packages tox-block and toxic-comment-classifier.
+"""Toxicity scores from bidirectional LSTMs with the weights of tox-block and toxic-comment-classifier.
 
-The packages need TensorFlow. Here their installed files are read (``pip install --no-deps``), but their code is not
-run. The network is rebuilt in numpy. The pickled vocabulary is read with an unpickler that supports dictionaries only.
+Both packages need TensorFlow, so only their installed files are read (``pip install --no-deps``) and their code is not
+run. The network is reimplemented in NumPy. The pickled vocabulary is read with an unpickler that supports dictionaries
+only.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-class
 
 
 class BiLSTM(Source):
-    """Source of six toxicity probabilities by one of the two networks.
+    """Source of six toxicity probabilities from one of the two networks.
 
     Args:
         package: Name of the package, ``tox_block`` or ``toxic_classifier``.
@@ -87,7 +88,7 @@ class BiLSTM(Source):
         self.network = read_network(root / weights, names)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, 6) in [0, 1]."""
+        """Return the six scores of each text, (N, 6), in [0, 1]."""
         ids = [self._ids(text) for text in texts]
         order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
         scores = np.empty((len(ids), len(OUTPUTS)))
@@ -98,15 +99,18 @@ class BiLSTM(Source):
         return scores
 
     def _ids(self, text: str) -> list[int]:
-        """Return the ids of the last 100 known words; Keras pads them with leading zeros up to 100."""
+        """Return the ids of the last 100 known words in a text.
+
+        Keras pads shorter texts with leading zeros.
+        """
         found = (self.words.get(word) for word in FILTERED.sub(" ", text.lower()).split(" "))
         return [number for number in found if number is not None][-LENGTH:]
 
 
 def read_network(file: Path, names: Mapping[str, str]) -> Network:
-    """Load the network with a file's weights.
+    """Load the network from a file of weights.
 
-    tox-block was trained with a piecewise linear gate; the sigmoid used instead is close to it.
+    tox-block was trained with a piecewise linear gate; this network approximates it by a sigmoid.
     """
     import h5py
 

@@ -32,7 +32,7 @@ class Sources:
 
     Args:
         sources: At least one source, all with different names.
-        cache: File of scores by content; None disables the cache.
+        cache: File that caches the scores of texts; None disables the cache.
 
     Attributes:
         features: Names of all scores, ``source.output``.
@@ -58,11 +58,11 @@ class Sources:
         self.cut = 0
 
     def score(self, texts: Sequence[str], *, turned: bool = False) -> Array:
-        """Return scores (N, sum of F), with nan if a source has no score of a text.
+        """Return the scores of all sources, (N, sum of F), with NaN for missing scores.
 
         Args:
-            texts: Texts, N in number.
-            turned: Whether these are rewrites to reference groups, which some sources do not score.
+            texts: N texts to score.
+            turned: Whether the texts are rewrites to reference groups, which some sources do not score.
         """
         shortened = [text[:LONGEST] for text in texts]
         distinct = list(dict.fromkeys(shortened))
@@ -94,7 +94,7 @@ class Sources:
         return scores
 
     def _asked(self, source: Source, texts: list[str]) -> Array:
-        """Return the scores of a batch, with nan for a few texts that the source fails on or takes too long for."""
+        """Score a batch, with NaN for texts on which the source fails or takes too long."""
         failed: list[Exception] = []
         scores = np.full((len(texts), len(source.outputs)), np.nan)
         short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
@@ -132,7 +132,7 @@ class Sources:
         return scores
 
     def facts(self) -> dict[str, object]:
-        """Return versions and outputs of the sources, and a hash of them."""
+        """Return the versions and outputs of the sources, and a hash of both."""
         versions = {source.name: source.version for source in self.sources}
         return {
             "sources": versions,

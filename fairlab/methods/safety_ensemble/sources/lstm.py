@@ -1,8 +1,8 @@
-"""Bidirectional LSTM over words, its maximum over time and two dense layers, in numpy.
+"""Bidirectional LSTM over words, with max pooling over time and two dense layers, in NumPy.
 
 Importing torch would take longer than scoring thousands of texts. Texts are stored in columns, so that one matrix
 product per step computes the gates of all texts. Shape letters: N texts, T words, H units of a direction, W width of a
-word, F outputs.
+word vector, F outputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairlab.methods.safety_ensemble.calibration import sigmoid
 
 Floats = NDArray[np.float32]
-STILL = 1e-7  # largest change of a state's unit between two steps at which the state has converged
+STILL = 1e-7  # a state has converged if no unit changes by more than this in a step
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Direction:
     def prepared(self) -> tuple[Floats, Floats, Floats]:
         """Return kernel (4H, W), recurrent (4H, H) and bias (4H, 1), with the sigmoid gates first and halved.
 
-        The sigmoid of x is (1 + tanh(x / 2)) / 2, so that one tanh serves all gates.
+        The sigmoid of x is (1 + tanh(x / 2)) / 2, so one tanh computes all gates.
         """
         into, forget, new, out = np.arange(len(self.bias)).reshape(4, -1)
         order = np.concatenate([into, forget, out, new])
@@ -64,7 +64,7 @@ class _Steps:
         return np.asarray(self.kernel @ words_NW.T + self.bias)
 
     def step(self, given: Floats) -> Floats:
-        """Return the state after a step with the words' contribution to the gates."""
+        """Compute a step from the words' contribution to the gates, and return the state."""
         np.matmul(self.recurrent, self.state, out=self.gates)
         self.gates += given
         np.tanh(self.gates, out=self.gates)
@@ -89,18 +89,17 @@ class _Steps:
 
 
 class Network:
-    """Network that scores N texts padded with leading zeros up to a length, without a pass through all zeros.
+    """Network that scores texts with leading zero padding, and skips redundant steps on the padding.
 
     In the forward direction, all texts begin with the same zeros, so the states after each number of zeros are computed
-    once. In the backward direction, the zeros come last. They have the same effect at every step, and are omitted once
-    the state has converged.
+    once. In the backward direction, the zeros come last, and are skipped once the state has converged.
 
     Args:
-        embedding: Vectors of the words, (V, W); word 0 is the zero.
+        embedding: Word vectors, (V, W); word 0 is the padding.
         forwards: Weights of the direction from the first word to the last.
-        backwards: Weights of the other direction.
-        dense: Layers after the maximum over time, as matrix and bias: ReLU after all but the last, which has a sigmoid.
-        length: Number of words and zeros together.
+        backwards: Weights of the direction from the last word to the first.
+        dense: Matrix and bias of each layer after max pooling; the activation is ReLU, and a sigmoid in the last layer.
+        length: Number of words and zeros in a padded text.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class Network:
         self.length = length
 
     def __call__(self, ids_NT: NDArray[np.int64]) -> NDArray[Any]:
-        """Return probabilities (N, F) of texts of T words, where T is at most the length."""
+        """Return the probabilities (N, F) for texts of T words, (N, T), where T is at most ``length``."""
         words_TNW = self.embedding[ids_NT.T]
         zeros = self.length - ids_NT.shape[1]
         pooled = np.concatenate([self._forwards(words_TNW, zeros), self._backwards(words_TNW, zeros)])
@@ -127,7 +126,7 @@ class Network:
         return sigmoid(matrix @ pooled + bias[:, None]).T
 
     def _forwards(self, words_TNW: Floats, zeros: int) -> Floats:
-        """Return the highest state of each unit (H, N), with the zeros first."""
+        """Run the forward direction, and return the maximum of each unit over time, (H, N)."""
         count = words_TNW.shape[1]
         state, cell, highest = (np.repeat(values[zeros][:, None], count, axis=1) for values in self._after_zeros)
         steps = _Steps(self.forwards, state, cell)
@@ -136,7 +135,7 @@ class Network:
         return highest
 
     def _backwards(self, words_TNW: Floats, zeros: int) -> Floats:
-        """Return the highest state of each unit (H, N), with the last word first and the zeros last."""
+        """Run the backward direction, and return the maximum of each unit over time, (H, N)."""
         nothing = np.zeros((self.backwards.recurrent.shape[1], words_TNW.shape[1]), np.float32)
         steps = _Steps(self.backwards, nothing, nothing)
         highest = np.full_like(nothing, -np.inf)
@@ -148,7 +147,7 @@ class Network:
 
     @cached_property
     def _after_zeros(self) -> tuple[Floats, Floats, Floats]:
-        """Return forward state, cell, and highest state so far, each (length, H), after 0 to length - 1 zeros."""
+        """Return the forward state, cell and maximum state, each (length, H), after 0 to ``length`` - 1 zeros."""
         nothing = np.zeros((self.forwards.recurrent.shape[1], 1), np.float32)
         steps = _Steps(self.forwards, nothing, nothing)
         given = steps.given(self.embedding[:1])

@@ -1,4 +1,4 @@
-"""Profanity by the weights of the package alt-profanity-check."""
+"""Profanity scores with the weights of the package alt-profanity-check."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairlab.types import need_extra
 
 
 class Profanity(Source):
-    """Source of the probability that a text is offensive, by alt-profanity-check.
+    """Source of the probability that a text is offensive, according to alt-profanity-check.
 
-    The classifier is a calibrated linear SVM on weighted words.
+    The classifier is a calibrated linear SVM on tf-idf-weighted words.
 
     The weights are read from the installed package, but its code is not run, because it would import scikit-learn.
 
@@ -43,5 +43,5 @@ class Profanity(Source):
         return read_classifier(Path(found.origin).parent / "data")
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, 1) in [0, 1]."""
+        """Return the probability that each text is offensive, (N, 1)."""
         return self.classifier(texts)[:, None]

@@ -1,4 +1,4 @@
-"""Classes of sources by name: built-in ones, and ones named by the user's own command."""
+"""Classes of sources by name: built-in sources, and sources that the user's command names."""
 
 from __future__ import annotations
 

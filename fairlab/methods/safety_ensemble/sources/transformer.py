@@ -1,4 +1,4 @@
-"""Text classifiers of transformers as sources, on a GPU if one is available."""
+"""Text classifiers in transformers format as sources, on a GPU if one is available."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TEXTS = 32  # texts per forward pass
 
 
 class TransformersClassifier(Source):
-    """Source of a sequence classifier's scores: a sigmoid of each output if labels can co-occur, else a softmax.
+    """Source of a sequence classifier's probabilities.
+
+    The probabilities are the sigmoid of each output if labels can co-occur, and otherwise the softmax.
 
     Args:
         name: Folder in transformers format, or hub name, of the classifier.
@@ -62,12 +64,12 @@ class TransformersClassifier(Source):
         self.version = sha256(*files) if files else str(getattr(config, "_commit_hash", None) or name)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, L) in [0, 1]."""
+        """Return the probabilities of L labels for each text, (N, L)."""
         return scored(self.model, self.tokenizer, texts, several=self.several)
 
 
 def scored(model: Any, tokenizer: Any, texts: Sequence[str], *, several: bool) -> NDArray[np.float64]:
-    """Return probabilities (N, L), computed in batches of texts of similar length."""
+    """Return a classifier's probabilities (N, L), computed in batches of texts of similar length."""
     longest = getattr(model.config, "max_position_embeddings", 512) or 512
     limit = min(int(tokenizer.model_max_length), 512, longest)
     order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
