@@ -11,7 +11,7 @@ from torchmetrics import Metric
 
 
 def cced_gap(distances_NA: Tensor) -> Tensor:
-    r"""Return the difference of the attributes' distances to the neutral embedding, per group.
+    r"""Return the gap between the attributes' distances to the neutral embedding, per group.
 
     .. math:: \overline{\left|\,\lVert f(S^{a_i}) - f(S^n)\rVert - \lVert f(S^{a_j}) - f(S^n)\rVert\,\right|}_{i<j}
 

@@ -3,7 +3,8 @@
 Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models",
 section 3.
 
-Shapes: scores (N, 2) of N pairs: the more and the less stereotyping sentence, higher is likelier; nan if skipped.
+Scores have the shape (N, 2): the more and the less stereotyping sentence of each pair. Higher scores are more likely,
+and skipped pairs have NaN.
 """
 
 from __future__ import annotations

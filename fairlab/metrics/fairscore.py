@@ -1,4 +1,4 @@
-"""Fairscore: how often a classifier's prediction changes when a person in its input gets another attribute.
+"""Fairscore: how often a classifier's prediction changes when a person in its input is given another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples that both or
 neither prediction gets right follow the authors' script (``compute_fairscore.py``).
@@ -15,7 +15,7 @@ Array = NDArray[np.floating]
 
 
 def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples whose predicted label differs, along ``axis``: [0, 1], ideal 0.
+    """Return the share of examples whose predicted label changes with the perturbation, in [0, 1]; ideal 0.
 
     Args:
         original: Labels predicted for the examples, (..., N).
@@ -32,14 +32,18 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
 
 
 def both_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples predicted correctly before and after: [0, 1]; arguments as for :func:`fairscore`."""
+    """Return the share of examples classified correctly before and after perturbation, in [0, 1].
+
+    The arguments are the same as for :func:`fairscore`.
+    """
     return ((original == truth) & (perturbed == truth)).mean(axis=axis)
 
 
 def neither_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples predicted wrongly before and after: [0, 1]; arguments as for :func:`fairscore`.
+    """Return the share of examples classified wrongly before and after perturbation, in [0, 1].
 
-    With two labels, this, ``both_correct`` and ``fairscore`` add up to 1; with more, both may be wrong in two ways.
+    The arguments are the same as for :func:`fairscore`. With two labels, this share, ``both_correct`` and ``fairscore``
+    add up to 1. With more labels, two different wrong predictions count in both this share and ``fairscore``.
     """
     return ((original != truth) & (perturbed != truth)).mean(axis=axis)
 

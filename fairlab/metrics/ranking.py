@@ -1,4 +1,4 @@
-"""Average precision (AU-PRC) and the area under the ROC curve (AUC), under any weights of the items."""
+"""Average precision (AU-PRC) and the area under the ROC curve (AUC), for weighted items."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.metrics.bootstrap import Z
 
-ALPHA = 0.05  # adjusted p-value below which a difference is beyond chance
+ALPHA = 0.05  # adjusted p-value below which a difference is significant
 Array = NDArray[np.float64]
 
 
@@ -39,7 +39,9 @@ def wilson_interval(count: float, n: int) -> tuple[float, float]:
 
 
 def sign_test_p(wins: int, losses: int) -> float:
-    """Return the exact two-sided binomial p-value of wins against losses, without ties; 1 if there are neither.
+    """Return the exact two-sided binomial p-value of wins against losses, excluding ties.
+
+    It is 1 if there are neither wins nor losses.
 
     Example:
         >>> sign_test_p(5, 0)  # 2 / 2**5

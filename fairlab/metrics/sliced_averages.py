@@ -45,7 +45,10 @@ def sliced_averages(
 
 
 def largest_gap(averages: ArrayLike) -> Array:
-    """Return the range of the averages along the last axis, without empty slices; nan for fewer than two."""
+    """Return the range of the averages along the last axis, excluding empty slices.
+
+    It is NaN for fewer than two non-empty slices.
+    """
     values = np.asarray(averages, dtype=np.float64)
     defined = ~np.isnan(values)
     gap = np.where(defined, values, -np.inf).max(axis=-1) - np.where(defined, values, np.inf).min(axis=-1)

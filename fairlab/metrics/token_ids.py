@@ -55,7 +55,7 @@ class TokenIds:
         return self.ids[self.offsets[document] : self.offsets[document + 1]]
 
     def some(self, documents: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the row (0..N - 1) and id of every token of some documents, in order."""
+        """Return the row (0 to N - 1) and the id of every token in N documents, in order."""
         lengths = self.offsets[documents + 1] - self.offsets[documents]
         rows = np.repeat(np.arange(len(documents)), lengths)
         begin = np.cumsum(lengths) - lengths

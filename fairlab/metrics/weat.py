@@ -54,8 +54,8 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
         y_N: Associations s(w) of the targets Y, which may differ in number from ``x_N``.
 
     Returns:
-        Effect size within (-2, 2) for sets of equal size. The ideal is 0; a positive value means that X leans towards
-        A.
+        Effect size within (-2, 2) for sets of equal size. The ideal is 0; a positive value means that X is more
+        strongly associated with A.
 
     Raises:
         FairlabError: All associations are equal or one is nan, so the effect size is undefined instead of 0.
@@ -79,7 +79,9 @@ def resampled_effect_sizes(
     rng: np.random.Generator,
     words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
 ) -> Array:
-    """Return effect sizes (resamples,) of bootstrap samples, drawn within each target set; nan if undefined.
+    """Return effect sizes (resamples,) of bootstrap samples drawn within each target set.
+
+    Undefined effect sizes are NaN.
 
     Args:
         x_N: Associations of the targets X.
