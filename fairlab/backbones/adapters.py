@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA) of a backbone: trained with frozen base weights, saved in a small file, merged at load.
+"""Low-rank adapters (LoRA): trained with frozen base weights, saved in a small file, and merged when loaded.
 
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
@@ -41,8 +41,8 @@ class LoRA:
 
     Attributes:
         rank: Rank r of the adapters.
-        alpha: Numerator of their scale alpha / r, or None for a scale of 1.
-        dropout: Share of an adapter's inputs that is dropped in training.
+        alpha: Numerator of the adapters' scale alpha / r, or None for a scale of 1.
+        dropout: Dropout probability of the adapters' inputs in training.
         targets: Names of the adapted layers, such as ``q_proj``, or ``all-linear``.
         bias: Biases that are trained: ``none``, ``all``, or ``lora_only`` for the biases of adapted layers.
     """
@@ -54,7 +54,7 @@ class LoRA:
     bias: Literal["none", "all", "lora_only"] = "none"
 
     def config(self, **more: Any) -> LoraConfig:
-        """Return the settings in PEFT's form."""
+        """Convert the settings to a PEFT configuration."""
         from peft import LoraConfig  # takes seconds, which loading a backbone should avoid
 
         alpha: Any = self.rank if self.alpha is None else self.alpha
@@ -146,7 +146,7 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
 
 
 def remove_adapters(model: PreTrainedModel) -> None:
-    """Restore the frozen linear layers, as they were before training."""
+    """Replace the adapted layers by the original linear layers, which were frozen in training."""
     for name, module in _adapted(model).items():
         parent, _, child = name.rpartition(".")
         setattr(model.get_submodule(parent), child, module.get_base_layer())
@@ -160,7 +160,7 @@ def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
 
 @torch.no_grad()
 def merge_adapters(model: PreTrainedModel, file: Path) -> None:
-    """Merge the low-rank products of a file into a model's weights, in place, and copy the other parameters.
+    """Merge the adapters in a file into a model's weights, in place, and copy the other trained parameters.
 
     Raises:
         FairlabError: If the file belongs to another model.

@@ -1,4 +1,4 @@
-"""Greedy continuations of contexts by a causal LM, up to a number of characters."""
+"""Greedy continuations of contexts, written by a causal LM up to a number of characters."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def continuations(
 ) -> list[str]:
     """Return the first characters that a model writes after each context, in input order.
 
-    Decoding is greedy: the most likely token at each step. The model sees the context after its start token, as when it
-    scores a text. Contexts of similar length share a batch, with masked padding at their start and cached keys and
+    Decoding is greedy: each step takes the most likely token. The model sees the context after its start token, as when
+    it scores a text. Contexts of similar length share a batch, with masked padding at their start and cached keys and
     values, and leave the batch when they have enough characters. A continuation is shorter, and may be empty, if the
     model ends the text, or if the maximum length or the limit of four tokens per character is reached.
 
@@ -105,7 +105,7 @@ def next_logits(backbone: Backbone, feed: Tensor, mask: Tensor, cache: DynamicCa
     """
     model, device = backbone.model, backbone.device
     places = {}
-    if "position_ids" in signature(body(model).forward).parameters:  # others use relative positions, or the mask
+    if "position_ids" in signature(body(model).forward).parameters:  # others use relative positions or the mask
         places["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -feed.shape[1] :].to(device)
     output = body(model)(
         input_ids=feed.to(device), attention_mask=mask.to(device), past_key_values=cache, use_cache=True, **places

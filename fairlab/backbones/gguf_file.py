@@ -76,7 +76,7 @@ def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtyp
 
 
 def bytes_to_load(name: str, config: PretrainedConfig, dtype: torch.dtype) -> int:
-    """Return the bytes of memory needed to read a causal LM: all weights, plus temporary copies of the largest."""
+    """Return the bytes of memory needed to read a causal LM: all weights, plus copies of the largest weight."""
     import torch
     from transformers import AutoModelForCausalLM
 

@@ -1,4 +1,4 @@
-"""Hidden states of every layer, and of the target words in a text.
+"""Hidden states of every layer, for all tokens or for the target words of a text.
 
 Shape letters: B texts, T tokens, L layers (including the embedding layer, which is first), D width.
 """
@@ -46,7 +46,7 @@ def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) ->
         last_layers: Number of layers to train, counted from the last, or None to train all layers and the embeddings.
 
     Raises:
-        FairlabError: If the encoder has fewer layers.
+        FairlabError: If the encoder has fewer than ``last_layers`` layers.
     """
     pooler = getattr(encoder.transformer, "pooler", None)
     unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()

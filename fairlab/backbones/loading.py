@@ -1,4 +1,4 @@
-"""Location and loading of a backbone's weights, without ever silently substituting another model's."""
+"""Location and loading of a backbone's weights, without ever silently substituting another model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def load_backbone(
     fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
-    """Load a transformers model as a text encoder, with the heads that its checkpoint holds completely.
+    """Load a transformers model as a text encoder, with every head that is complete in its checkpoint.
 
     A head that is named in the configuration but missing from the weights is omitted; code that needs it reports the
     error. A projection in an export of fairlab is applied again.
@@ -66,8 +66,8 @@ def load_backbone(
         pooling: Method that reduces token vectors to one: ``cls`` (first token), ``mean`` (over tokens, including
             special tokens), or ``published`` for the sentence-transformers files of the folder, with all their modules
             and their prompt.
-        max_length: Maximum number of tokens per text, including special tokens; longer texts are cut. None means the
-            model's own limit, at most ``longest``, or with ``published`` the length in its files.
+        max_length: Maximum number of tokens per text, including special tokens; longer texts are truncated. None means
+            the model's own limit, at most ``longest``, or with ``published`` the length in its files.
         normalize: Whether embeddings are scaled to unit length, for models published that way. None means the setting
             of ``published``, and false for other poolings.
         longest: Upper limit on the tokens per text if ``max_length`` is None.
@@ -336,7 +336,7 @@ def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
 def find_weights(
     name: str, *, revision: str | None = None, package: str | None = None, gguf: str | None = None
 ) -> Path:
-    """Return the folder with a backbone's files: package, given folder, fetched model, hub cache or download.
+    """Return the folder with a backbone's files, from a package, a given folder, a cache or a download.
 
     Raises:
         FairlabError: If there is no such folder, raised within seconds; the message lists the attempts and the models

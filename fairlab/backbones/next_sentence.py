@@ -25,7 +25,7 @@ class NextSentence:
         budget: Number of tokens per forward pass.
 
     Attributes:
-        cut: Number of pairs so far that were longer than ``max_length``; the longer text of each was cut.
+        cut: Number of pairs so far that were longer than ``max_length``; the longer text of each pair was truncated.
 
     Raises:
         CannotScore: If the model has no such head.

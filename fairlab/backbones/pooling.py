@@ -1,4 +1,4 @@
-"""Pooling: token vectors to one embedding per text.
+"""Pooling of token vectors into one embedding per text.
 
 Shape letters: N texts, T tokens, H width of a token vector.
 """

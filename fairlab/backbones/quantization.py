@@ -58,7 +58,7 @@ def load_in_4_bits(
     weights_sha256: str | None = None,
     **others: Any,
 ) -> Backbone:
-    """Load a causal LM whose linear layers are quantized as they are read, so that it is never in memory as a whole.
+    """Load a causal LM and quantize its linear layers one by one, so that the whole model is never in memory.
 
     Each weight is read from its file, quantized and put on the device before the next ones. The head keeps its weights.
     Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
@@ -103,7 +103,7 @@ def load_in_4_bits(
     model, found = loaded
     if missing := sorted(found["missing_keys"]):
         raise FairlabError(f"the weights of {name} lack {', '.join(missing[:3])}; give a checkpoint of a causal LM")
-    if hasattr(model, "hf_quantizer"):  # the export is of whole numbers, see ``dequantize``
+    if hasattr(model, "hf_quantizer"):  # the export is dequantized, see ``dequantize``
         model.hf_quantizer.remove_quantization_config(model)
     vars(model.base_model)["is_loaded_in_4bit"] = True
     tokenizer = load_tokenizer(folder, name, None)
@@ -114,7 +114,7 @@ def load_in_4_bits(
 def quantize(model: PreTrainedModel) -> None:
     """Replace the linear layers of a model's body with frozen 4-bit layers, on the model's device.
 
-    For a model that is already in memory; :func:`load_in_4_bits` never loads it as a whole.
+    This is for a model that is already in memory; :func:`load_in_4_bits` never holds the whole model in memory.
 
     The head, which is not part of the body, keeps its weights. ``model.base_model`` gets the attribute
     ``is_loaded_in_4bit``, from which peft chooses its adapters.

@@ -65,7 +65,7 @@ class SentencePipeline:
         return isinstance(self.readout[0], Pooling) and self.readout[0].pooling_mode in LINEAR
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids per text, including the prompt, as sentence-transformers reads it, without padding."""
+        """Return the token ids of texts with the prompt, as in sentence-transformers, without padding."""
         found = []
         for start in range(0, len(texts), AT_ONCE):
             features = self.sentence.preprocess(list(texts[start : start + AT_ONCE]), prompt=self.prompt)
@@ -98,7 +98,7 @@ class SentencePipeline:
 
 
 def is_pooled_transformer(sentence: SentenceTransformer) -> bool:
-    """Return whether a model reads texts by one transformer, whose hidden states only known modules pool."""
+    """Return whether a model consists of one transformer followed by known modules, including a pooling."""
     first, *others = sentence
     known = tuple(KINDS.values())
     pools = any(isinstance(module, Pooling) for module in others)
@@ -130,7 +130,7 @@ def load_published(
 
 
 def later_modules(folder: Path, modules: Sequence[SentenceModule]) -> list[Any]:
-    """Load the modules of a folder that follow the one that reads texts."""
+    """Load the modules of a folder that follow the module that reads texts."""
     return [
         KINDS[module.kind].load(str(folder), subfolder=module.path, local_files_only=True, trust_remote_code=False)
         for module in modules
@@ -168,7 +168,7 @@ def _refuse_other_width(folder: Path, published: SentencePipeline) -> None:
 def assembled(
     modules: list[Any], prompts: dict[str, Any], default_prompt_name: str | None, truncate_dim: int | None
 ) -> SentenceTransformer:
-    """Combine modules into one sentence-transformers model, on their present device."""
+    """Combine modules into one sentence-transformers model, on their current device."""
     device = str(next(modules[0].parameters()).device)
     return SentenceTransformer(
         modules=modules,

@@ -15,10 +15,10 @@ SHOWN = 60  # characters of a prompt in messages
 
 
 def read_texts(path: Path) -> dict[tuple[str, int], Written]:
-    """Return the texts of a file by prompt and sample number.
+    """Load the texts in a file, by prompt and sample number.
 
-    A line holds ``{"prompt": ..., "text": ...}`` and may hold ``sample`` (else the prompts of a kind are numbered in
-    file order), ``ended`` and ``tokens``.
+    Each line holds ``{"prompt": ..., "text": ...}`` and optionally ``sample``, ``ended`` and ``tokens``. Without
+    ``sample``, the texts of the same prompt are numbered in file order.
 
     Raises:
         FairlabError: The file cannot be read, a line holds no such object, or the file holds no text.
@@ -63,7 +63,7 @@ class StoredWriter:
         path: File of texts, or folder of such files (``generations/PHASE`` of a run).
 
     Raises:
-        FairlabError: A file cannot be read, or there is none.
+        FairlabError: A file cannot be read, or the folder has no such file.
     """
 
     def __init__(self, path: Path) -> None:
