@@ -121,5 +121,5 @@ class ADEPT(PrototypeDebiasing):
         return divergence_loss(prototypes_AF, neutral_BF, self.rho.nan_to_num(nan=1.0))
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"rho": float(self.rho)}

@@ -58,7 +58,7 @@ class OfEncoder:
     measurable_before = True
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return {"title": self.title, "limits": self.limits, "citation": self.citation}
 
     def measured(self, phase: str) -> Backbone:
@@ -82,12 +82,12 @@ class OfEncoder:
 
 
 class Fitted(OfEncoder):
-    """Base class of methods that are computed without training steps, such as a projection."""
+    """Base class of methods that are fitted without training steps, such as projections."""
 
     epochs = validate_every = 1
 
     def fit(self, data: Any) -> None:
-        """Compute the change from the training data and apply it to the encoder."""
+        """Compute the change to the encoder from the training data, and apply it."""
         raise NotImplementedError
 
 

@@ -51,7 +51,7 @@ class CausalLMTuning(Trained):
     instructions (:class:`fairlab.data.instructions.Instructions`), only the answers and their end tokens are predicted.
     Dropout is off, except in the adapters.
 
-    A checkpoint holds only the trained weights; all other weights are those that the run started from.
+    A checkpoint holds only the trained weights; all other weights are the initial weights of the run.
 
     Args:
         encoder: Causal LM, trained in place.
@@ -164,7 +164,7 @@ class CausalLMTuning(Trained):
             self.encoder.train()  # transformers recomputes only in training mode
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
-        """Return the mean cross-entropy of a batch, in nats, and the number M of tokens it averages over."""
+        """Return the mean cross-entropy of a batch, in nats, and the number M of scored tokens."""
         if not len(batch.positions):
             return self.empty_share(), 0
         model = self.encoder.model
@@ -197,7 +197,7 @@ class CausalLMTuning(Trained):
         self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Remove the weights that are not trained from the checkpoint."""
+        """Remove frozen weights from the checkpoint."""
         super().on_save_checkpoint(checkpoint)
         weights, trained = checkpoint["state_dict"], set(self.trained_names())
         # If the model is sharded, only rank 0 has the weights.
@@ -237,7 +237,7 @@ class CausalLMTuning(Trained):
         self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 

@@ -34,8 +34,8 @@ from fairlab.types import FairlabError
 class CCD(Trained):
     """Method that trains an encoder to place all attributes of a group equally far from its neutral text.
 
-    The embedding of the neutral text is preserved. Its reference, the embedding by the original encoder, is computed
-    once, in ``setup``, so no second encoder is kept in memory.
+    The embedding of the neutral text is preserved. Reference embeddings from the original encoder are computed once, in
+    ``setup``, so no second encoder is kept in memory.
 
     Args:
         encoder: Backbone to debias, trained in place.
@@ -173,5 +173,5 @@ class CCD(Trained):
         self.log("validation/cced_gap", self.validation_gap)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"rho": float(self.rho)}

@@ -43,6 +43,8 @@ class MapSettings:
 class CCDLinear(Fitted):
     """Method that multiplies embeddings by a matrix, so that a group's attributes are equally far from neutral.
 
+    Lean is the part of a neutral text's embedding along the directions in which attributes differ.
+
     Args:
         encoder: Backbone to debias, whose weights stay unchanged.
         lean: Share of the lean of neutral texts that the initial matrix removes, from 0 to 1.

@@ -1,4 +1,4 @@
-"""Check that training losses are finite, without waiting for the device at every batch."""
+"""Detection of training losses that are infinite or NaN, without waiting for the device at every batch."""
 
 from __future__ import annotations
 

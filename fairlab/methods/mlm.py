@@ -262,7 +262,7 @@ class MLM(Trained):
             merge_adapters(model, folder / FILE)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 

@@ -144,7 +144,7 @@ class PerturberTraining(Trained):
         self.log_dict({f"validation/{name}": value for name, value in values.items()})
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {
             "pipeline": "text2text-generation" if self.encoder.model.config.is_encoder_decoder else "text-generation",
             "trained_parameters": self.trained_parameters,

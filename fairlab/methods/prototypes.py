@@ -218,5 +218,5 @@ class PrototypeDebiasing(Trained, ABC):
         self.log_dict({f"validation/{name}": value for name, value in ({"loss": loss} | parts).items()})
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | asdict(self.switches)

@@ -105,7 +105,7 @@ class SequenceClassifier(Trained):
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def setup(self, stage: str) -> None:
-        """Prepare the debiasing strategy, and add a head for the data's task and adapters."""
+        """Prepare the debiasing strategy, and add adapters and a head for the data's task."""
         if stage != "fit":
             return
         data: LabelledTexts = self.trainer.datamodule  # type: ignore[attr-defined]
@@ -181,6 +181,6 @@ class SequenceClassifier(Trained):
         self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         facts: dict[str, object] = super().facts() | {"trained_parameters": self.trained_parameters}
         return facts if self.debiasing is None else facts | {"debiasing": self.debiasing.name}

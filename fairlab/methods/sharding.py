@@ -35,7 +35,7 @@ def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
 
 
 def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> Tensor:
-    """Return the output for a batch without items, gathering every block as processes with items do.
+    """Return the output for a batch without items, and gather every block, as processes with items do.
 
     See :func:`fairlab.distributed.empty_share_output`. The model runs on two padding tokens, which do not affect the
     gradient.

@@ -16,7 +16,7 @@ ROUNDING = 1e-12  # score differences below this are rounding errors
 
 
 def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """Number the sets that contain at least two examples.
+    """Assign a number to each set that contains at least two examples.
 
     Args:
         sets: Name of each text's set, (N,); None for texts outside any set.

@@ -25,7 +25,7 @@ class Debiasing:
     name = "none"
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
-        """Compute the inputs of the loss, for example by training auxiliary models on copies of the backbone."""
+        """Prepare the loss, for example by training auxiliary models on copies of the backbone."""
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
         """Return the loss of outputs (B, L) on a batch of training examples."""

@@ -51,10 +51,10 @@ class SafetyEnsemble:
     models are trained in the same way on all but one fold.
 
     The debiased model averages the logits of a forest and of a kernel logistic regression, which is trained with a
-    penalty on the variance of its logits within sets. A list as the value of ``leaf``, ``penalty`` or ``reweighting``
-    gives several settings. For each harm and test fold, the validation scores of the texts outside that fold select the
-    setting with the lowest ACV among the settings that lose no more AU-PRC than allowed. All validation scores together
-    select the setting of the exported models.
+    penalty on the variance of its logits within sets, each of which is a seed with its versions. A list as the value of
+    ``leaf``, ``penalty`` or ``reweighting`` gives several settings. For each harm and test fold, the validation scores
+    of the texts outside that fold select the setting with the lowest ACV among the settings that lose no more AU-PRC
+    than allowed. All validation scores together select the setting of the exported models.
 
     Args:
         sources: Classifiers whose scores are the features.
@@ -79,7 +79,7 @@ class SafetyEnsemble:
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score of any
+            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score for any
             text.
     """
 
@@ -147,7 +147,7 @@ class SafetyEnsemble:
         self.sampled: dict[str, Reweighted] = {}
 
     def check_data(self, data: SafetyData) -> None:
-        """Check the conditions for training on the data that do not depend on source scores.
+        """Check, before scoring, whether the models can be trained on the data.
 
         Raises:
             FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels, or a
@@ -305,7 +305,7 @@ class SafetyEnsemble:
         return ", ".join(sorted(self.models))
 
     def facts(self) -> dict[str, object]:
-        """Return facts for the record in addition to the configuration: missing scores, settings, sampled texts."""
+        """Return the facts for the record, including missing scores, chosen settings and sampled texts."""
         return {
             "title": self.title,
             "limits": self.limits,

@@ -1,4 +1,4 @@
-"""Views of a text that a model can receive: the text, without identities, or rewritten to reference groups.
+"""Views of a text that a model can receive: unchanged, without identities, or rewritten to reference groups.
 
 Shape letters: N texts, F source scores, K rewritten texts in total, U of them distinct.
 """

@@ -88,7 +88,7 @@ class ForestArrays:
 
 @dataclass(frozen=True)
 class BoostingArrays(ForestArrays):
-    """Boosted trees, whose values are added to the initial log odds ``start``, ().
+    """Boosted trees, whose values are added to the initial log odds ``start``, a scalar array.
 
     Thresholds are compared as float64.
     """

@@ -47,7 +47,7 @@ class Columns:
         self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
 
     def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the output columns of each of the N texts."""
+        """Return the output columns of each text."""
         # The matrices are so small that threads would wait for each other much longer than they work.
         with self.libraries.limit(limits=1, user_api="blas"):
             return self._said(texts)

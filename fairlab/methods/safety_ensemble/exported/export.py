@@ -169,7 +169,7 @@ def _references(folder: Path, description: Mapping[str, Any]) -> References | No
     """Return the rewriter to reference groups that an export requires, or None.
 
     Raises:
-        FairlabError: The rewriter's words differ from those of the export.
+        FairlabError: The rewriter's words differ from the words at export.
     """
     if (expected := description.get("references")) is None:
         return None

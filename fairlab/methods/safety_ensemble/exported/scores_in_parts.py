@@ -141,7 +141,7 @@ class Parts:
             )
 
     def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
-        """Yield the parts that have not been scored, and add the others to ``finished``."""
+        """Yield the parts that have not been scored, and add the scored parts to ``finished``."""
         for task in cut(rows, self.folder, self.part_rows):
             before = self._finished(task.number)
             if before is None:

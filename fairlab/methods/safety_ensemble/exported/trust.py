@@ -115,7 +115,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one source's settings after checking them."""
+    """Check one source's settings, and return them."""
     source = _class(file, name, node, given)
     _refuse_changed_code(file, name, source, node.get(CODE))
     settings = {key: value for key, value in node.items() if key not in (TARGET, CODE)}

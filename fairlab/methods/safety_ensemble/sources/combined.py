@@ -26,7 +26,7 @@ BATCH = 2_000  # number of texts sent to a source at a time, after which the cac
 class Sources:
     """Combination of several sources, which joins all scores of each text.
 
-    A text is scored once, however often it occurs, and a cached text is not scored again. Texts are cut at
+    A text is scored once, however often it occurs, and a cached text is not scored again. Texts are truncated to
     :data:`LONGEST` characters. If a source fails on a text, the score is missing. If it fails on all texts of a batch,
     or on more than a few, an error is raised.
 
@@ -38,7 +38,7 @@ class Sources:
         features: Names of all scores, ``source.output``.
         seconds: Maximum time that a source may take for a text; if it is slower, the score is missing.
         missing: Number of missing scores of each source so far.
-        cut: Number of texts cut so far.
+        cut: Number of texts truncated so far.
 
     Raises:
         FairlabError: There are no sources, or two have the same name; in ``score``, if a source fails on too many texts

@@ -25,7 +25,7 @@ MOST_OUTPUTS = 1_000
 
 
 class Detoxify(Source):
-    """Source of all outputs of a Detoxify checkpoint: six or seven labels, and the identity mentions it was trained on.
+    """Source of all outputs of a Detoxify checkpoint: six or seven toxicity labels, and identity mentions.
 
     Args:
         checkpoint: Path of the ``.ckpt`` file of the project's releases.

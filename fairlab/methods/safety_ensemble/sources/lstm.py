@@ -26,7 +26,7 @@ class Direction:
     """Weights of one direction, with gates in the order input, forget, cell, output.
 
     Attributes:
-        kernel: Weights of the words, (4H, W).
+        kernel: Weights of the word vectors, (4H, W).
         recurrent: Weights of the state, (4H, H).
         bias: Bias of the gates, (4H,).
     """
@@ -116,7 +116,7 @@ class Network:
         self.length = length
 
     def __call__(self, ids_NT: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the probabilities (N, F) for texts of T words, (N, T), where T is at most ``length``."""
+        """Return the probabilities (N, F) for word ids (N, T), where T is at most ``length``."""
         words_TNW = self.embedding[ids_NT.T]
         zeros = self.length - ids_NT.shape[1]
         pooled = np.concatenate([self._forwards(words_TNW, zeros), self._backwards(words_TNW, zeros)])

@@ -50,7 +50,7 @@ class PolicySimilarity(Source):
     Raises:
         DataUnavailable: A file does not exist.
         FairlabError: The encoder is not available, the adapters or linear scores belong to another encoder, or a line
-            is not a sentence of a harm.
+            does not have the form ``HARM: SENTENCE``.
     """
 
     title = "similarity with sentences of a policy, and linear scores of the sentence vector"
