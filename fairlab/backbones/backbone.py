@@ -83,7 +83,7 @@ def in_torch_threads(function: Callable[[T], R], values: Sequence[T], threads: i
 
 
 def body(model: PreTrainedModel) -> nn.Module:
-    """Return the part of a language model whose last hidden state the head reads."""
+    """Return the body of a language model, whose last hidden states are the input of the head."""
     decoder = getattr(model.base_model, "decoder", None)  # models that have one (OPT) bypass its wrapper
     return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 

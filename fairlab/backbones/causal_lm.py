@@ -44,9 +44,10 @@ class CausalLM:
     """Scorer of the log-probability of each token of a text, given the preceding tokens.
 
     Every number is a log-softmax over the whole vocabulary, in nats, with dropout off, computed in the backbone's
-    dtype. The first token of a text is scored given ``start_token``. This is the tokenizer's beginning of sequence
-    (GPT-2: ``<|endoftext|>``, Llama: ``<s>``). If that token opens a chat turn or is missing, it is ``<|endoftext|>``,
-    which separates the documents of pretraining, and otherwise the end of sequence. No other special token is added.
+    dtype. The first token of a text is scored given ``start_token``. ``start_token`` is the tokenizer's
+    beginning-of-sequence token (GPT-2: ``<|endoftext|>``, Llama: ``<s>``). If that token opens a chat turn or is
+    missing, ``start_token`` is ``<|endoftext|>``, which separates the documents of pretraining, or else the
+    end-of-sequence token. No other special token is added.
 
     Args:
         backbone: Causal LM with its tokenizer.
@@ -146,7 +147,7 @@ class CausalLM:
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
-        """Return log-probabilities of all tokens of each text, regardless of its length.
+        """Return the log-probabilities of all tokens in each text, also beyond the maximum length.
 
         Models that were trained with a start token in every input give meaningless results without it, so every window
         contains it instead of one token of context. For other models, later windows contain only text.

@@ -20,7 +20,7 @@ from fairlab.types import CannotScore
 class CausalWriter:
     """Writer that samples texts from a causal language model.
 
-    A prompt to continue follows the model's start token, as when a text is scored. A chat prompt is formatted with the
+    A prompt for continuation is preceded by the model's start token, as in scoring. A chat prompt is formatted with the
     tokenizer's chat template; without a template, each message, beginning with the system prompt, is followed by a
     blank line.
 
@@ -29,7 +29,7 @@ class CausalWriter:
         budget: Number of padded tokens per batch.
 
     Attributes:
-        cut: Number of prompts so far whose beginning was removed to make room.
+        cut: Number of prompts so far whose beginning was removed to make room for a text.
 
     Raises:
         CannotScore: The model is not a causal language model.
@@ -76,7 +76,7 @@ class CausalWriter:
         return [found[k] for k in range(len(prompts))]
 
     def _ids(self, prompt: TextPrompt, room: int) -> list[int]:
-        """Return the tokens of a prompt, at most ``room``, with the start token of a text to continue."""
+        """Return at most ``room`` tokens of a prompt, including the start token if the model continues a text."""
         tokenizer = self.backbone.tokenizer
         text, start = prompt.text, [self.scorer.start_id]
         if prompt.chat and tokenizer.chat_template:

@@ -117,7 +117,7 @@ class Classifier:
         cut: Number of pairs so far that were longer than ``max_length``.
 
     Raises:
-        CannotScore: If the model has no such head, or if its labels differ from the task's labels.
+        CannotScore: If the model has no classification head, or if its labels differ from the task's labels.
     """
 
     def __init__(self, backbone: Backbone, labels: Sequence[str], *, budget: int = TOKENS_PER_BATCH) -> None:

@@ -99,9 +99,9 @@ def _decoded(scorer: CausalLM, token_ids: list[int]) -> str:
 
 
 def next_logits(backbone: Backbone, feed: Tensor, mask: Tensor, cache: DynamicCache) -> Tensor:
-    """Return the logits of each row's next token (B, V), given the cache and the tokens fed (B, T).
+    """Return the logits of each row's next token (B, V), given the cache and the input tokens (B, T).
 
-    The mask (B, S) is 1 at the row's cached and fed tokens, 0 at padding.
+    The mask (B, S) is 1 at the row's cached tokens and input tokens, and 0 at padding.
     """
     model, device = backbone.model, backbone.device
     places = {}

@@ -20,12 +20,12 @@ WORKING_BYTES = 8  # bytes per value of the tensor being read: its float32 value
 
 
 def is_gguf_file(path: Path) -> bool:
-    """Return whether a path is a file with the suffix of GGUF."""
+    """Return whether a path is a file with the suffix ``.gguf``."""
     return path.suffix.lower() == ".gguf" and path.is_file()
 
 
 def refuse_without_reader(gguf: str) -> None:
-    """Raise if the package that reads the format is not installed.
+    """Raise if the package that reads GGUF files is not installed.
 
     Raises:
         FairlabError: If the package is missing.

@@ -39,7 +39,9 @@ def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) ->
 
 
 def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) -> None:
-    """Freeze parameters that do not affect embeddings: a masked LM's head, a pooler. Tied embeddings stay trainable.
+    """Freeze parameters that do not affect embeddings, such as a masked LM's head or a pooler.
+
+    Tied embeddings stay trainable.
 
     Args:
         encoder: Backbone to train.

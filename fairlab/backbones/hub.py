@@ -1,4 +1,4 @@
-"""Model folders from the hub: cached or downloaded, with a failure within seconds if the hub is unreachable."""
+"""Model folders from the hub: cached or downloaded, with an error within seconds if the hub is unreachable."""
 
 from __future__ import annotations
 

@@ -208,7 +208,10 @@ def _load_model(
 
 @contextmanager
 def _without_report() -> Iterator[None]:
-    """Silence transformers' long report on missing weights within the context; missing weights are checked here."""
+    """Silence transformers' long report on missing weights within the context.
+
+    Missing weights are checked in :func:`_load_model`.
+    """
     from transformers.utils import logging
 
     verbosity = logging.get_verbosity()
@@ -304,14 +307,17 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
 
 
 def is_published(folder: Path) -> bool:
-    """Return whether sentence-transformers' files define how a folder's model embeds; a CrossEncoder only scores."""
+    """Return whether sentence-transformers' files define how a folder's model embeds texts.
+
+    A CrossEncoder only scores pairs of texts, so its files do not count.
+    """
     settings = folder / "config_sentence_transformers.json"
     scores = settings.is_file() and read_object(settings).get("model_type") == "CrossEncoder"
     return (folder / "modules.json").is_file() and not scores
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name and SHA-256 of a model's weights, of the merged adapters, and of the accompanying files.
+    """Return the name and SHA-256 of a model's weights, and the SHA-256 of merged adapters and other files.
 
     Raises:
         FairlabError: If the weights are unavailable.
@@ -329,7 +335,7 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
-    """Return the files that contain a model's weights: a GGUF file, or one or more parts of another form."""
+    """Return the files that contain a model's weights: a GGUF file, or one or more other weights files."""
     return [folder / gguf] if gguf else weights_files(folder)
 
 
@@ -339,7 +345,7 @@ def find_weights(
     """Return the folder with a backbone's files, from a package, a given folder, a cache or a download.
 
     Raises:
-        FairlabError: If there is no such folder, raised within seconds; the message lists the attempts and the models
+        FairlabError: If no folder is found, which takes only seconds; the message lists the attempts and the models
             that run offline.
     """
     if gguf is not None:
@@ -359,7 +365,7 @@ def find_weights(
         where = (
             Path(name).parent if (Path(name).parent / "config.json").is_file() else "a folder with model.safetensors"
         )
-        raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_of_a_training(name)}")
+        raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_checkpoint_remedy(name)}")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} contains no {file}; save the model there with save_pretrained")
@@ -369,7 +375,7 @@ def find_weights(
     return hub_folder(name, revision, file)
 
 
-def _of_a_training(name: str) -> str:
+def _checkpoint_remedy(name: str) -> str:
     """Return the remedy for a path that is a checkpoint file, or an empty text for any other path."""
     if Path(name).suffix not in (".ckpt", ".pt", ".pth"):
         return ""

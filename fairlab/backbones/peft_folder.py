@@ -121,7 +121,7 @@ def _refuse_rank(folder: Path, settings: dict[str, Any], tensors: dict[str, Any]
 
 
 def lora_settings(file: Path) -> dict[str, Any]:
-    """Return the settings of a LoRA configuration that decide what its adapters compute.
+    """Return the settings of a LoRA configuration that determine the computations of its adapters.
 
     Raises:
         FairlabError: If the adapters are of another kind, or a setting is not accepted from a folder.

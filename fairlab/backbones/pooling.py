@@ -14,7 +14,7 @@ def first_token(hidden_NTH: Tensor) -> Tensor:
 
 
 def token_mean(hidden_NTH: Tensor, mask_NT: Tensor) -> Tensor:
-    """Return the mean (N, H) over the tokens of each text, special tokens included.
+    """Return the mean (N, H) over the tokens of each text, including special tokens.
 
     Args:
         hidden_NTH: Last hidden states.

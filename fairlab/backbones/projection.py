@@ -1,8 +1,8 @@
 """Projection of a model's last hidden states, for both its embeddings and its language-modelling head.
 
 The projection is applied to every token, as in bias-bench for SentenceDebias and INLP (Meade et al. 2022, "An Empirical
-Survey of the Effectiveness of Debiasing Techniques", section 4). Since both poolings are linear, this is equivalent to
-projecting the embedding before it is normalised, as sentence-transformers does with an exported model.
+Survey of the Effectiveness of Debiasing Techniques", section 4). Since *cls* and *mean* pooling are linear, this is
+equivalent to projecting the embedding before it is normalised, as sentence-transformers does with an exported model.
 Shape letters: K directions, D width.
 """
 
@@ -60,7 +60,7 @@ def project(backbone: Backbone, projection: Tensor, *, general: bool = False) ->
         general: Whether the matrix may differ from an orthogonal projection, which an export must then record.
 
     Raises:
-        FairlabError: If embeddings are more than a weighted sum of the hidden states, so that their space differs.
+        FairlabError: If embeddings are not weighted sums of the hidden states, so that their space differs.
     """
     if backbone.published is not None and not backbone.published.is_linear:
         kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)

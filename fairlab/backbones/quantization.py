@@ -27,7 +27,7 @@ NOT_IN_4_BITS = ("gguf", "adapters", "peft", "fresh")  # settings of weights tha
 
 
 def refuse_without_cuda() -> None:
-    """Raise if this machine cannot train with 4-bit weights, with the reason in one sentence.
+    """Raise if this machine cannot train with 4-bit weights.
 
     Raises:
         FairlabError: If there is no CUDA device, or bitsandbytes is not installed.
@@ -60,7 +60,7 @@ def load_in_4_bits(
 ) -> Backbone:
     """Load a causal LM and quantize its linear layers one by one, so that the whole model is never in memory.
 
-    Each weight is read from its file, quantized and put on the device before the next ones. The head keeps its weights.
+    Each weight is read from its file, quantized and put on the device before the next one. The head keeps its weights.
     Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Check within seconds whether the hub is reachable."""
+"""Check of whether the hub is reachable, which takes at most a few seconds."""
 
 from __future__ import annotations
 

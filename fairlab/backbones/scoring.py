@@ -38,12 +38,12 @@ class LogLikelihoods:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """Return the log-likelihood per scored token, float64 (N,); nan for a text without scored tokens."""
+        """Return the log-likelihood per scored token, float64 (N,), or NaN for texts without scored tokens."""
         return np.divide(self.sums, self.counts, out=np.full(len(self.sums), np.nan), where=self.counts > 0)
 
     @classmethod
     def of(cls, log_probabilities: Sequence[NDArray[np.float64]]) -> LogLikelihoods:
-        """Return sums and counts of one array of log-probabilities per text."""
+        """Compute sums and counts from one array of log-probabilities per text."""
         return cls(
             np.array([values.sum() for values in log_probabilities], dtype=np.float64),
             np.array([len(values) for values in log_probabilities], dtype=np.int64),
@@ -53,7 +53,7 @@ class LogLikelihoods:
 class TextScorer(Protocol):
     """Scorer of texts from left to right, which conditions each token on the preceding tokens.
 
-    :class:`fairlab.backbones.causal_lm.CausalLM` scores with loaded weights, other scorers query a server or an object.
+    :class:`fairlab.backbones.causal_lm.CausalLM` scores with loaded weights; other scorers query a server or an object.
 
     Attributes:
         cut: Number of texts truncated so far because they are too long.
@@ -178,14 +178,17 @@ def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -
 
 
 def token_logits(heads: ModelOutput) -> Tensor:
-    """Return the token logits from a model's outputs, also if it has a next-sentence head."""
+    """Return the token logits from the outputs of a model, which may also have a next-sentence head."""
     logits: Tensor = heads["prediction_logits"] if "prediction_logits" in heads else heads["logits"]
     return logits
 
 
 @contextmanager
 def _answering(module: nn.Module, output: ModelOutput) -> Iterator[list[bool]]:
-    """Make the module return ``output`` for any call within the context; the yielded list counts the calls."""
+    """Make the module return ``output`` for any call within the context.
+
+    The yielded list gets one entry per call.
+    """
     asked: list[bool] = []
 
     def answer(*_: object, **__: object) -> ModelOutput:

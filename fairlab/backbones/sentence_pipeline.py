@@ -1,7 +1,7 @@
 """Models with the embedding pipeline of sentence-transformers: modules, prompt and length of a published folder.
 
-The modules are the classes of sentence-transformers; only those that :mod:`fairlab.backbones.trust` lists are built.
-Shape letters: N texts, T tokens, H width of the transformer, D of the embedding.
+The modules are the classes of sentence-transformers; only the classes that :mod:`fairlab.backbones.trust` lists are
+built. Shape letters: N texts, T tokens, H width of the transformer, D width of the embedding.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SentencePipeline:
         return embedding[:, : self.sentence.truncate_dim]
 
     def save(self, transformer: nn.Module, projection: Tensor | None, folder: Path) -> None:
-        """Write transformer, tokenizer, modules, prompt, length, and a projection as a dense layer after pooling."""
+        """Write the transformer, tokenizer, modules, prompt and length, with a projection as a dense layer."""
         modules: list[Any] = list(self.readout)
         if projection is not None:
             width = len(projection)

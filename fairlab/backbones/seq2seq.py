@@ -120,7 +120,7 @@ def _frequencies() -> Tensor:
     return math.pi * (torch.arange(HEAD // 2) + 0.5) / (HEAD / 2)
 
 
-def _moved(steps: int) -> Tensor:
+def _rotation(steps: int) -> Tensor:
     """Return the rotation (HEAD, HEAD) from every position's vector to the vector ``steps`` positions before."""
     cos, sin = (torch.diag(turn(steps * _frequencies())) for turn in (torch.cos, torch.sin))
     return torch.cat([torch.cat([cos, -sin], dim=1), torch.cat([sin, cos], dim=1)])
@@ -158,7 +158,7 @@ def _look_back(attention: Any, head: int, steps: int, mix: Tensor) -> None:
     rows = slice(head * HEAD, (head + 1) * HEAD)
     for projection in (attention.q_proj, attention.k_proj, attention.v_proj):
         projection.weight[rows] = 0
-    attention.q_proj.weight[rows, PLACE] = _moved(steps)
+    attention.q_proj.weight[rows, PLACE] = _rotation(steps)
     attention.k_proj.weight[rows, PLACE] = torch.eye(HEAD)
     attention.v_proj.weight[rows, :HEAD] = torch.eye(HEAD)
     attention.out_proj.weight[:, rows] = 0

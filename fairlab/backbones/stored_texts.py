@@ -21,7 +21,7 @@ def read_texts(path: Path) -> dict[tuple[str, int], Written]:
     ``sample``, the texts of the same prompt are numbered in file order.
 
     Raises:
-        FairlabError: The file cannot be read, a line holds no such object, or the file holds no text.
+        FairlabError: The file cannot be read, a line does not have this form, or the file holds no text.
     """
     found: dict[tuple[str, int], Written] = {}
     counts: dict[str, int] = {}
@@ -103,7 +103,7 @@ class StoredWriter:
 
 
 def load_stored(path: str) -> ModelObject:
-    """Return a file or folder of stored texts as a model that is measured by its texts alone."""
+    """Return a file or folder of stored texts as a model that is measured only by its texts."""
     found = ModelObject(path)
     found.writer = StoredWriter(Path(path))
     return found

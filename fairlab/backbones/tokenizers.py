@@ -104,7 +104,7 @@ def refuse_growth(tokenizer: PreTrainedTokenizerBase) -> None:
     """Raise if a tokenizer replaces characters by long texts, because a few such steps could fill the memory.
 
     Raises:
-        FairlabError: If one character may become more than :data:`MOST_GROWTH`.
+        FairlabError: If one character may become more than :data:`MOST_GROWTH` characters.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     for name in ("normalizer", "pre_tokenizer", "decoder"):

@@ -246,7 +246,8 @@ def sentence_modules(folder: Path) -> list[SentenceModule]:
     """Read and check the modules of a sentence-transformers folder.
 
     Raises:
-        FairlabError: If a module is of another kind, is outside the folder, or has settings beyond embedding a text.
+        FairlabError: If a module is not permitted, is outside the folder, or has settings for anything other than
+            embedding texts.
     """
     file = folder / "modules.json"
     named = read_json(file)

@@ -107,11 +107,11 @@ class CCDLoss(nn.Module):
             )
         original = self._original[0].to(next(self.model.parameters()).device)
         with torch.no_grad():
-            neutral_original_BD = _embedded(original, columns[0])
+            neutral_original_BD = _embed(original, columns[0])
             if self.rho is None:
-                others = torch.stack([_embedded(original, column) for column in columns[1:]], dim=1)
+                others = torch.stack([_embed(original, column) for column in columns[1:]], dim=1)
                 self.rho = bandwidth(distances_to_neutral(others, neutral_original_BD), self.mode)
-        neutral_BD, *attributes = (_embedded(self.model, column) for column in columns)
+        neutral_BD, *attributes = (_embed(self.model, column) for column in columns)
         bias = bias_loss(torch.stack(attributes, dim=1), neutral_BD, self.rho).mean()
         return bias + self.beta * representation_loss(neutral_BD, neutral_original_BD).mean()
 
@@ -127,6 +127,6 @@ class CCDLoss(nn.Module):
         return CCD.citation
 
 
-def _embedded(model: SentenceTransformer, features: Mapping[str, Tensor]) -> Tensor:
+def _embed(model: SentenceTransformer, features: Mapping[str, Tensor]) -> Tensor:
     embeddings: Tensor = model(dict(features))["sentence_embedding"]
     return embeddings.float()  # bf16 is too coarse for distances

@@ -55,7 +55,7 @@ def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> N
         if len(known) < 2:
             found[np.ix_(test, columns)] = 1.0
         else:
-            found[np.ix_(test, columns)] = _fitted(documents[train], truth[train]).predict_proba(documents[test])
+            found[np.ix_(test, columns)] = _fit(documents[train], truth[train]).predict_proba(documents[test])
     return found
 
 
@@ -86,11 +86,11 @@ def transferred(
         others: Texts to predict.
         truth: Labels of the texts to predict.
     """
-    model = _fitted(np.array(texts, dtype=object), np.array(labels))
+    model = _fit(np.array(texts, dtype=object), np.array(labels))
     return (model.predict(np.array(others, dtype=object)) == np.array(truth)).astype(float)
 
 
-def _fitted(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
+def _fit(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

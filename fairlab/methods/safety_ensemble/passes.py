@@ -159,11 +159,11 @@ class FoldModels:
     @cached_property
     def baseline(self) -> Shown:
         """Return the model that is trained only on the seeds."""
-        return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
+        return self._calibrate([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting, view: str = TEXT) -> Shown:
         """Return the reweighted forest, combined with the regression that penalises variance within sets."""
-        return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)], view)
+        return self._calibrate([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)], view)
 
     def sampled(self, strength: Strength) -> Reweighted:
         """Reweight the training examples by the baseline's sliced averages on the validation texts."""
@@ -204,17 +204,17 @@ class FoldModels:
         found = {
             UNWEIGHTED: self.debiased(replace(setting, strength=NOTHING)),
             FOREST: self.debiased(replace(setting, penalty=None)),
-            UNDEBIASED: self._calibrated(undebiased),
+            UNDEBIASED: self._calibrate(undebiased),
         }
-        found[SMOOTH] = self._calibrated(smooth)
-        found |= {f"{PAIRED} {weight:g}": self._calibrated(self._kernel(weight)) for weight in self.trainer.pairing}
+        found[SMOOTH] = self._calibrate(smooth)
+        found |= {f"{PAIRED} {weight:g}": self._calibrate(self._kernel(weight)) for weight in self.trainer.pairing}
         if self.trainer.view == AVERAGE:
             found[ALONE] = self.debiased(setting)
         if AVERAGE in self.trainer.views:
-            found[AVERAGE] = self._calibrated(self.baseline.model.pipelines, AVERAGE)
+            found[AVERAGE] = self._calibrate(self.baseline.model.pipelines, AVERAGE)
         if BLIND in self.trainer.rivals:
             assert views.blind is not None
-            found[BLIND] = self._calibrated([self._of_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
+            found[BLIND] = self._calibrate([self._of_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
         return found
 
     def _of_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
@@ -246,7 +246,7 @@ class FoldModels:
     def _kernel_of_all(self) -> FittedKernel:
         return fitted_kernel(self.examples.views.text[self.all], self.state % 2**31)
 
-    def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
+    def _calibrate(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
         """Calibrate a model on the validation seeds."""
         held = self.part.validation
         chosen = self.judged & self.examples.seed[held]

@@ -50,8 +50,8 @@ def combinations(
         >>> list(combinations(20, [None, 1], still))
         ['penalty null', 'penalty 1']
     """
-    lists: dict[str, list[Any]] = {"leaf": _listed(leaf), "penalty": _listed(penalty)}
-    lists |= {name: _listed(one) for name, one in strength.items()}
+    lists: dict[str, list[Any]] = {"leaf": _as_list(leaf), "penalty": _as_list(penalty)}
+    lists |= {name: _as_list(one) for name, one in strength.items()}
     varied = [name for name, values in lists.items() if len(values) > 1]
     found = {}
     for values in product(*lists.values()):
@@ -61,7 +61,7 @@ def combinations(
     return found
 
 
-def _listed(value: T | Sequence[T]) -> list[T]:
+def _as_list(value: T | Sequence[T]) -> list[T]:
     """Return a list unchanged, or a single value as a list of one.
 
     Raises:

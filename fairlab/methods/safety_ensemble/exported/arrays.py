@@ -62,7 +62,7 @@ class ForestArrays:
     def of(cls, pipeline: Any) -> ForestArrays:
         """Convert a fitted pipeline of a median imputer and a random forest."""
         trees = [one.tree_ for one in pipeline[-1].estimators_]
-        nodes = _joined(
+        nodes = _join_trees(
             [
                 (tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 1])
                 for tree in trees
@@ -72,7 +72,7 @@ class ForestArrays:
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of harm (N,) for source scores (N, F)."""
-        return np.asarray(sum(self.leaves(_filled(features, self.medians).astype(np.float32))) / len(self.roots))
+        return np.asarray(sum(self.leaves(_fill_missing(features, self.medians).astype(np.float32))) / len(self.roots))
 
     def leaves(self, scores_NF: Array) -> Array:
         """Return the values (T, N) of the leaves that are reached by scores without missing values."""
@@ -115,15 +115,15 @@ class BoostingArrays(ForestArrays):
             left, right = (np.where(is_inner, side.astype(np.int64), -1) for side in (left, right))
             trees.append((left, right, feature, threshold, value))
         start = np.array(np.ravel(model._baseline_prediction)[0])
-        return cls(medians=pipeline[0].statistics_, start=start, **_joined(trees))
+        return cls(medians=pipeline[0].statistics_, start=start, **_join_trees(trees))
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of harm (N,) for source scores (N, F)."""
-        values_TN = self.leaves(_filled(features, self.medians))
+        values_TN = self.leaves(_fill_missing(features, self.medians))
         return sigmoid(self.start + values_TN.sum(axis=0))
 
 
-def _joined(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
+def _join_trees(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
     """Concatenate the nodes of all trees, and make each leaf its own child.
 
     Args:
@@ -181,7 +181,7 @@ class LogisticArrays:
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of harm (N,) for source scores (N, F)."""
-        standardised_NF = (_filled(features, self.medians) - self.means) / self.scales
+        standardised_NF = (_fill_missing(features, self.medians) - self.means) / self.scales
         return sigmoid(standardised_NF @ self.slopes + self.intercept)
 
 
@@ -249,7 +249,7 @@ class RegressionArrays:
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of harm (N,) for source scores (N, F)."""
-        scores_NF = _filled(features, self.medians)
+        scores_NF = _fill_missing(features, self.medians)
         ranks_NF = np.stack([self._rank(*both) for both in zip(scores_NF.T, self.quantiles.T, strict=True)], axis=1)
         standardised_NF = (ranks_NF - self.means) / self.scales
         # |x - y|^2 in the same three parts as in scikit-learn.
@@ -326,6 +326,6 @@ def read_arrays(file: Path) -> list[Fitted]:
             raise FairlabError(f"{file} does not contain a fitted model ({error}); do not use it") from error
 
 
-def _filled(features: NDArray[np.float64], medians: Array) -> Array:
+def _fill_missing(features: NDArray[np.float64], medians: Array) -> Array:
     """Replace missing source scores by medians."""
     return np.where(np.isnan(features), medians, features)

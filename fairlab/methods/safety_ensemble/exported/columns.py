@@ -50,9 +50,9 @@ class Columns:
         """Return the output columns of each text."""
         # The matrices are so small that threads would wait for each other much longer than they work.
         with self.libraries.limit(limits=1, user_api="blas"):
-            return self._said(texts)
+            return self._rows(texts)
 
-    def _said(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+    def _rows(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         sets = [[text, *(self.identities.versions(text) if self.identities else ())] for text in texts]
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))

@@ -29,11 +29,11 @@ def write_sources(nodes: Nodes, folder: Path) -> None:
         nodes: Settings of each source, including ``_target_``, by its name.
         folder: Folder of the ensemble.
     """
-    moved = {name: _moved(name, node, folder) for name, node in nodes.items()}
+    moved = {name: _move_paths(name, node, folder) for name, node in nodes.items()}
     write_whole(folder / SOURCES, yaml.safe_dump(moved, sort_keys=False))
 
 
-def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _move_paths(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the settings of a source with its paths replaced."""
     source, found = source_class(str(node[TARGET])), dict(node)
     if code := code_sha256(source):

@@ -132,7 +132,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
             f"{file}: {name} contacts a server, whose address and key a folder cannot set; give both: {both} (or "
             "null for none)"
         )
-    settings |= _located(file, name, source, {key: value for key, value in settings.items() if key not in given})
+    settings |= _locate(file, name, source, {key: value for key, value in settings.items() if key not in given})
     hub, found = source.hub, settings.get(source.hub or "")
     if hub and hub not in given and not (found in source.built_in or Path(str(found)).is_dir()):
         raise FairlabError(
@@ -178,7 +178,7 @@ def _refuse_changed_code(file: Path, name: str, source: type[Source], expected: 
         )
 
 
-def _located(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
+def _locate(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the paths in a source's settings, resolved relative to the ensemble's folder.
 
     Raises:

@@ -88,23 +88,23 @@ class Sources:
         asked = [k for k in range(len(texts)) if k not in held]
         for start in range(0, len(asked), BATCH):
             part = asked[start : start + BATCH]
-            scores[part] = self._asked(source, [texts[k] for k in part])
+            scores[part] = self._score_batch(source, [texts[k] for k in part])
             if self.cache:
                 self.cache.write(source, [texts[k] for k in part], scores[part])
         return scores
 
-    def _asked(self, source: Source, texts: list[str]) -> Array:
+    def _score_batch(self, source: Source, texts: list[str]) -> Array:
         """Score a batch, with NaN for texts on which the source fails or takes too long."""
         failed: list[Exception] = []
         scores = np.full((len(texts), len(source.outputs)), np.nan)
         short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
         for places in ([short] if short else []) + [[k] for k, text in enumerate(texts) if len(text) > SHORT]:
-            scores[places] = self._tried(source, [texts[k] for k in places], failed)
+            scores[places] = self._try_score(source, [texts[k] for k in places], failed)
         if failed and len(failed) == len(texts):
             raise _gave_up(source, texts, failed[0])
         return scores
 
-    def _tried(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
+    def _try_score(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
         try:
             with nullcontext() if getattr(source, "own_limit", False) else time_limit(self.seconds * len(texts)):
                 scores = np.asarray(source.score(texts), dtype=np.float64)
@@ -114,7 +114,7 @@ class Sources:
             if isinstance(error, TooSlow) and source.name not in self._warm:
                 self._warm.add(source.name)
                 source.score(["a text"])  # the delay may be due to loading the weights instead of a text
-                return self._tried(source, texts, failed)
+                return self._try_score(source, texts, failed)
             if len(texts) == 1 and isinstance(error, TooSlow):
                 return np.full((1, len(source.outputs)), np.nan)
             if len(texts) == 1:
@@ -123,7 +123,7 @@ class Sources:
             if len(failed) >= MOST_FAILED:
                 raise _gave_up(source, texts, error) from error
             half = len(texts) // 2
-            return np.concatenate([self._tried(source, part, failed) for part in (texts[:half], texts[half:])])
+            return np.concatenate([self._try_score(source, part, failed) for part in (texts[:half], texts[half:])])
         if scores.shape != (len(texts), len(source.outputs)):
             raise FairlabError(
                 f"the source {source.name} gave scores of shape {scores.shape} for {len(texts)} texts and "
