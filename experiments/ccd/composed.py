@@ -117,7 +117,7 @@ def astray(runs: Sequence[Readings]) -> list[str]:
 
 
 def men_first(run: Readings, phase: str = "after") -> tuple[int, int]:
-    """Return the number of Bias-IR queries that prefer a man's document, over all fields, and of all queries."""
+    """Return how many Bias-IR queries prefer a man's document, over all fields, and how many queries there are."""
     start = f"{phase}/bias_ir/"
     ratios = [
         one
@@ -134,9 +134,9 @@ def even(*runs: Readings) -> float:
 
 
 def evenness(runs: Sequence[Readings]) -> str:
-    """Return ``even`` if the mean share of men's documents is within the margin, and ``off`` if it is significant.
+    """Classify the mean share of men's documents as ``even`` (within the margin) or ``off`` (significant).
 
-    In all other cases, the text is empty.
+    The text is empty if neither applies.
     """
     counts, queries = zip(*map(men_first, runs), strict=True)
     low, high = wilson_interval(fmean(counts), queries[0])

@@ -80,7 +80,7 @@ def alignment_loss(attributes_BAD: Tensor) -> Tensor:
 
 
 def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
-    """Return the distance of the neutral embeddings to the original encoder's, (B,), not squared; ideal 0.
+    """Return the distance between neutral embeddings of the trained and original encoder, (B,), not squared; ideal 0.
 
     Source: equation 3.
     """

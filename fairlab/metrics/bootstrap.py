@@ -161,7 +161,7 @@ def folded_interval(value: float, low: float, high: float, p: float) -> tuple[fl
         value: Value of the statistic, at least 0.
         low: Lower percentile of the draws.
         high: Upper percentile of the draws.
-        p: P-value of the test that no estimate differs from 0; nan if there is no test, which counts as no rejection.
+        p: P-value of the test that no estimate differs from 0; NaN if there is no test, which counts as no rejection.
 
     Example:
         >>> folded_interval(1.347, 1.348, 1.707, 0.21)
@@ -188,7 +188,7 @@ def two_sided_p(draws: ArrayLike) -> float:
 
 
 def _defined(draws: ArrayLike) -> Array:
-    """Return the draws that are not nan, or an empty array if too many are nan.
+    """Return the draws that are not nan, or an empty array if too many are NaN.
 
     For example, a resample that repeats a single item has no correlation.
     """

@@ -32,7 +32,7 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
 class CCEDGap(Metric):
     """Mean CCED gap over groups in batches; unit: embedding distance, bounds [0, inf), ideal 0.
 
-    ``update`` takes distances to neutral, (N, A); ``compute`` returns nan without groups.
+    ``update`` takes distances to neutral, (N, A); ``compute`` returns NaN without groups.
     """
 
     is_differentiable = True

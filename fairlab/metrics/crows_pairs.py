@@ -1,4 +1,4 @@
-"""Metric score of CrowS-Pairs from the scores of its sentences.
+"""Metric score of CrowS-Pairs, computed from sentence scores.
 
 Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models",
 section 3.

@@ -24,7 +24,7 @@ def equalised_odds_gap(
 ) -> Array:
     """Return the larger of the gaps between slices in true and false positive rate, in [0, 1]; 0 is fair.
 
-    A true label with examples in fewer than two slices is ignored. The result is nan if this applies to both labels.
+    A true label with examples in fewer than two slices is ignored. The result is NaN if this applies to both labels.
     """
     named = np.asarray(scores) >= threshold
     gaps = np.stack(

@@ -1,7 +1,7 @@
 """Fairscore: how often a classifier's prediction changes when a person in its input is given another attribute.
 
-Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples that both or
-neither prediction gets right follow the authors' script (``compute_fairscore.py``).
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples for which both
+predictions or neither are correct follow the authors' script (``compute_fairscore.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
     Args:
         original: Labels predicted for the examples, (..., N).
         perturbed: Labels predicted for their perturbed versions, of the same shape; unchanged examples are excluded.
-        truth: True labels, which are not used; all functions here take the same three arrays.
+        truth: True labels, which are unused; all functions in this module take the same arguments.
         axis: Axis of the examples, along which the mean is taken.
 
     Example:

@@ -90,7 +90,7 @@ def shuffled_effect_sizes(
         x_N: Associations of the targets X.
         y_N: Associations of the targets Y.
         rng: Random generator; tests over the same targets that start from the same state get the same assignments.
-        words: Word behind each target of X and of Y; targets with the same word stay together. None to assign single
+        words: Word in each target of X and of Y; targets with the same word stay together. None to assign single
             targets.
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 def bleu_counts(made: Sequence[str], references: Sequence[str]) -> Array:
     """Return the terms of corpus BLEU, (10, N): matching n-grams by order, n-grams by order, words, reference words.
 
-    Texts are tokenized as in sacrebleu's default (13a), with their case kept.
+    Texts are tokenized as in sacrebleu's default (13a) and keep their case.
     """
     scorer = _bleu()
     found = [scorer.sentence_score(text, [reference]) for text, reference in zip(made, references, strict=True)]

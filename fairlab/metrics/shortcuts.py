@@ -1,9 +1,9 @@
 """Shortcut space: documents represented by weights and positions of tokens, and their distance from other labels.
 
 The mean cosine of a document to all documents of other labels is the dot product of its unit vector with the mean of
-their unit vectors, which is not rescaled. A score of all documents therefore takes one pass for the sums of unit
-vectors by label and one for the products. No array of the size documents x documents is ever built. Vectors are
-computed in blocks and discarded, so that only token ids stay in memory.
+their unit vectors, which is not rescaled. Scoring all documents therefore takes one pass for the sums of unit vectors
+by label and one for the products. No array of the size documents x documents is ever built. Vectors are computed in
+blocks and discarded, so that only token ids stay in memory.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
 section 3.2 and equations 7-14; ``official`` follows the released code (``calculator.py``), which differs.

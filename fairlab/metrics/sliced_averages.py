@@ -27,7 +27,7 @@ def sliced_averages(
         weights: Weight of each example, (N,) or (B, N); None for equal weights.
 
     Returns:
-        Mean score and total weight of each slice, both (K,) or (B, K); the mean is nan if the weight is 0.
+        Mean score and total weight of each slice, both (K,) or (B, K); the mean is NaN if the weight is 0.
 
     Example:
         >>> means, sizes = sliced_averages([0.2, 0.4, 0.9], [0, 0, 1], [0, 0, 1], of=0, count=2)

@@ -36,7 +36,7 @@ def icat(related_T: NDArray[np.floating], stereotyped_T: NDArray[np.floating], a
 
     .. math:: \mathrm{icat} = \mathrm{lms} \cdot \frac{\min(\mathrm{ss}, 100 - \mathrm{ss})}{50}
 
-    It is computed from the means over terms, as the official code prints it, not as the mean of the terms' own scores.
+    As in the official code, the score is computed from means over terms instead of averaging the scores of terms.
 
     Args:
         related_T: Share of each term's comparisons won against the unrelated candidate.

@@ -21,7 +21,7 @@ FEW = 100  # up to this number of texts, words that occur only once are kept
 
 
 def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
-    """Return the reason why a probe cannot be trained; empty if it can."""
+    """Return the reason why a probe cannot be trained, or an empty text if it can."""
     if not labels:
         return "there are no texts"
     if len(set(labels)) < 2:
@@ -81,10 +81,10 @@ def transferred(
     """Return whether a probe trained on some texts predicts the label of each other text correctly, (N,).
 
     Args:
-        texts: Texts to train on.
+        texts: Training texts.
         labels: Labels of the training texts.
-        others: Texts to predict.
-        truth: Labels of the texts to predict.
+        others: Texts whose labels are predicted.
+        truth: True labels of the predicted texts.
     """
     model = _fit(np.array(texts, dtype=object), np.array(labels))
     return (model.predict(np.array(others, dtype=object)) == np.array(truth)).astype(float)

@@ -41,7 +41,7 @@ def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator
 
 
 def methods_of(config: Mapping[str, Any]) -> list[str]:
-    """Return the methods that trained an encoder, in order, with the version of losses that have several."""
+    """Return the methods that trained an encoder, in order, with the version of the loss if there are several."""
     begun = Path(config["backbone"]["name"]).parent
     earlier = methods_of(Record.load(begun).config) if holds_run(begun) else []
     settings = config["method"]

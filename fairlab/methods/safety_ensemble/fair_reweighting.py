@@ -70,7 +70,7 @@ def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array
     .. math:: p^i = \frac{e^{\beta L^i}}{\sum_j e^{\beta L^j}}
 
     Args:
-        loss: Loss of each slice, (K,); nan if the baseline was measured on no example.
+        loss: Loss of each slice, (K,); NaN if the baseline was measured on no example.
         beta: Sharpness of the sampling; 0 draws all slices with equal probability.
         sizes: Number of examples to sample from in each slice, (K,); a slice without examples, or without a loss, has
             probability 0.

@@ -40,7 +40,7 @@ def paired_logistic(
     term, the problem is an ordinary ridge regression in other coordinates, whose solution is transformed back.
 
     Args:
-        features: Source scores, (N, F); nan for a missing score.
+        features: Source scores, (N, F); NaN for a missing score.
         truth: True label of each text, (N,), 0 or 1.
         sets: Number of each text's set, (N,).
         weights: Weight of each text, (N,).
@@ -68,7 +68,7 @@ def fitted_kernel(features: Array, state: int) -> FittedKernel:
     """Fit the pipeline steps that map source scores to kernel values of their ranks.
 
     Args:
-        features: Source scores, (N, F); nan for a missing score.
+        features: Source scores, (N, F); NaN for a missing score.
         state: Seed of the kernel's landmarks.
 
     Returns:
