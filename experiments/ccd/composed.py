@@ -206,7 +206,7 @@ def by_test() -> str:
 
 
 def searches() -> str:
-    """Return a table of the Bias-IR queries that prefer a man's document and the change of the margin, per seed."""
+    """Return a table of Bias-IR queries that prefer a man's document, and of the margin's change, per seed."""
     rows = []
     for encoder, method, then, runs in compared():
         folders = folders_of(encoder, method, then)

@@ -65,7 +65,7 @@ class SentencePipeline:
         return isinstance(self.readout[0], Pooling) and self.readout[0].pooling_mode in LINEAR
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of texts with the prompt, as in sentence-transformers, without padding."""
+        """Return the token ids that sentence-transformers computes for texts with the prompt, without padding."""
         found = []
         for start in range(0, len(texts), AT_ONCE):
             features = self.sentence.preprocess(list(texts[start : start + AT_ONCE]), prompt=self.prompt)

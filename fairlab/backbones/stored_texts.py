@@ -57,7 +57,9 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, int | None, Wri
 
 
 class StoredWriter:
-    """Writer that looks texts up by prompt and sample number; sampling has no effect.
+    """Writer that looks up stored texts by prompt and sample number.
+
+    Sampling settings have no effect.
 
     Args:
         path: File of texts, or folder of such files (``generations/PHASE`` of a run).

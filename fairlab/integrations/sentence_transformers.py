@@ -59,7 +59,7 @@ class FairnessEvaluator(SentenceEvaluator):
 
     @property
     def description(self) -> str:
-        """Name of the evaluator in the trainer's messages."""
+        """Return the name of the evaluator in the trainer's messages."""
         return "fairlab"
 
 
@@ -121,7 +121,7 @@ class CCDLoss(nn.Module):
 
     @property
     def citation(self) -> str:
-        """BibTeX entry of the paper."""
+        """Return the BibTeX entry of the paper."""
         from fairlab.methods.ccd import CCD
 
         return CCD.citation

@@ -136,8 +136,8 @@ class _UnitSums(Space):
     def objective(self) -> float:
         """Return the mean cosine over pairs of documents with different labels, in [-1, 1].
 
-        Equation 14 is the sum, ``objective * pairs``. With more than two labels, all pairs with different labels count.
-        This is our extension, because the paper's definition is binary.
+        Equation 14 of the RAZOR paper is the sum, ``objective * pairs``. With more than two labels, all pairs with
+        different labels count. This is our extension, because the paper's definition is binary.
         """
         total = self.sums.sum(axis=0)
         return float((total @ total - np.einsum("ij,ij->", self.sums, self.sums)) / 2 / self.pairs)

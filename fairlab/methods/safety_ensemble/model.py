@@ -37,7 +37,7 @@ class HarmModel:
 
         Args:
             features: Source scores, (N, F), or scores (K, F) of the rewrites of N texts.
-            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text are averaged.
+            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text's rewrites are averaged.
         """
         found = logits(self.pipelines, features)
         if owner is not None:

@@ -1,9 +1,9 @@
 """Files that sources need, stored with an exported ensemble so that its folder can be moved to another machine.
 
-``sources.yaml`` refers to them as ``sources/NAME``, relative to the folder. Word lists are copied there. For a
-user-defined source, the hash of its code is stored. Large files, and files with texts that must not be redistributed
-(scores made elsewhere, weights of classifiers), are not copied. A user who moves the folder must copy them or give
-their location.
+``sources.yaml`` refers to these files as ``sources/NAME``, relative to the folder. Word lists are copied to the folder.
+For a user-defined source, the hash of its code is stored. Large files, and files with texts that must not be
+redistributed (scores made elsewhere, weights of classifiers), are not copied. A user who moves the folder must copy
+such files or give their locations.
 """
 
 from __future__ import annotations

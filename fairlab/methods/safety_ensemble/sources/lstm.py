@@ -59,7 +59,7 @@ class _Steps:
         self.opened, self.new = self.gates[: 3 * units], self.gates[3 * units :]
         self.into, self.forget, self.out = self.opened.reshape(3, units, -1)
 
-    def given(self, words_NW: Floats) -> Floats:
+    def gate_inputs(self, words_NW: Floats) -> Floats:
         """Return the contribution of words to the gates, (4H, N)."""
         return np.asarray(self.kernel @ words_NW.T + self.bias)
 
@@ -79,7 +79,7 @@ class _Steps:
 
     def repeated(self, word_W: Floats, steps: int) -> Iterator[Floats]:
         """Yield the states after repetitions of one word, for at most ``steps`` steps, until the state converges."""
-        given = self.given(word_W[None])
+        given = self.gate_inputs(word_W[None])
         before = np.empty_like(self.state)
         for _ in range(steps):
             np.copyto(before, self.state)
@@ -131,7 +131,7 @@ class Network:
         state, cell, highest = (np.repeat(values[zeros][:, None], count, axis=1) for values in self._after_zeros)
         steps = _Steps(self.forwards, state, cell)
         for words_NW in words_TNW:
-            np.maximum(highest, steps.step(steps.given(words_NW)), out=highest)
+            np.maximum(highest, steps.step(steps.gate_inputs(words_NW)), out=highest)
         return highest
 
     def _backwards(self, words_TNW: Floats, zeros: int) -> Floats:
@@ -140,7 +140,7 @@ class Network:
         steps = _Steps(self.backwards, nothing, nothing)
         highest = np.full_like(nothing, -np.inf)
         for words_NW in words_TNW[::-1]:
-            np.maximum(highest, steps.step(steps.given(words_NW)), out=highest)
+            np.maximum(highest, steps.step(steps.gate_inputs(words_NW)), out=highest)
         for state in steps.repeated(self.embedding[0], zeros):
             np.maximum(highest, state, out=highest)
         return highest
@@ -150,7 +150,7 @@ class Network:
         """Return the forward state, cell and maximum state, each (length, H), after 0 to ``length`` - 1 zeros."""
         nothing = np.zeros((self.forwards.recurrent.shape[1], 1), np.float32)
         steps = _Steps(self.forwards, nothing, nothing)
-        given = steps.given(self.embedding[:1])
+        given = steps.gate_inputs(self.embedding[:1])
         found = [(nothing[:, 0], nothing[:, 0])]
         found += [(steps.step(given)[:, 0].copy(), steps.cell[:, 0].copy()) for _ in range(self.length - 1)]
         states, cells = (np.stack(values) for values in zip(*found, strict=True))
