@@ -311,7 +311,7 @@ def fine_tuned(runs: str = "records/finetuning") -> str:
 
 
 def hours() -> str:
-    """Return a table of the recorded running times of each part of the study."""
+    """Return a table of recorded running times for each part of the study."""
     parts = {
         "`table=study`, all methods on MiniLM": [Record.load(run) for run in RECORDS.glob("study/*/seed_*")],
         "trainings of `table=encoders` and of more groups": [

@@ -1,4 +1,4 @@
-"""Tables of kinds of models by families of benchmarks."""
+"""Tables of model kinds by benchmark families."""
 
 from __future__ import annotations
 

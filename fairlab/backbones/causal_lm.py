@@ -41,7 +41,7 @@ def begins_every_input(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 class CausalLM:
-    """Scorer of the log-probability of each token of a text, given the preceding tokens.
+    """Scorer of the log-probabilities of tokens in a text, given the preceding tokens.
 
     Every number is a log-softmax over the whole vocabulary, in nats, with dropout off, computed in the backbone's
     dtype. The first token of a text is scored given ``start_token``. ``start_token`` is the tokenizer's

@@ -88,7 +88,10 @@ def bytes_to_load(name: str, config: PretrainedConfig, dtype: torch.dtype) -> in
 
 
 def no_bar_without_a_terminal() -> None:
-    """Hide the GGUF progress bar if there is no terminal; transformers shows it regardless of settings."""
+    """Hide the GGUF progress bar if there is no terminal.
+
+    transformers shows this bar regardless of settings.
+    """
     from tqdm.auto import tqdm
     from transformers import modeling_gguf_pytorch_utils
 

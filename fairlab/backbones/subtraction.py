@@ -1,4 +1,4 @@
-"""Subtraction of the outputs of a classifier of second texts from the outputs of a classifier of text pairs.
+"""Subtraction of outputs for second texts alone from a classifier's outputs for text pairs.
 
 Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3.
 """

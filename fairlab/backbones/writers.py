@@ -118,7 +118,7 @@ class Writer(Protocol):
 
 
 class Chooser(Protocol):
-    """Model that scores options; every :class:`fairlab.backbones.scoring.TextScorer` is one."""
+    """Model that scores options, such as every :class:`fairlab.backbones.scoring.TextScorer`."""
 
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Return the log-likelihood of each option given its context, for (context, option) pairs in input order."""

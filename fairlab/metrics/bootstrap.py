@@ -188,7 +188,7 @@ def two_sided_p(draws: ArrayLike) -> float:
 
 
 def _defined(draws: ArrayLike) -> Array:
-    """Return the draws that are not nan, or an empty array if too many are NaN.
+    """Return the draws that are not NaN, or an empty array if too many are NaN.
 
     For example, a resample that repeats a single item has no correlation.
     """

@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 
 
 def more_likely(scores_N2: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Return whether each pair's more stereotyping sentence scores higher, (N,); False for ties and skipped pairs."""
+    """Return whether each pair's more stereotyping sentence scores higher, (N,).
+
+    The result is False for ties and skipped pairs.
+    """
     more, less = scores_N2.T
     return more > less
 
 
 def is_scored(scores_N2: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Return whether each pair was scored and not skipped, (N,); True for ties."""
+    """Return whether each pair was scored and not skipped, (N,).
+
+    The result is True for ties.
+    """
     return ~np.isnan(scores_N2).any(axis=1)

@@ -323,7 +323,10 @@ def _blocks(vectors: Array) -> Iterator[tuple[int, Array]]:
 
 
 def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield blocks of unit-length vectors in double precision; a zero vector stays zero."""
+    """Yield blocks of vectors scaled to unit length, in double precision.
+
+    Zero vectors stay zero.
+    """
     for start, block in _blocks(vectors):
         block_ND = block.astype(np.float64)
         norms = np.sqrt(np.einsum("ij,ij->i", block_ND, block_ND))

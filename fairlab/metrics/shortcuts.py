@@ -77,7 +77,10 @@ class Space(ABC):
 
     @abstractmethod
     def gamma(self) -> Floats:
-        """Return the shortcut score (n,) of every document, in [0, 2]; a high score indicates a shortcut."""
+        """Return the shortcut score (n,) of every document, in [0, 2].
+
+        A high score indicates a shortcut.
+        """
 
     @abstractmethod
     def score(self, document: int, text: str) -> float:
@@ -104,7 +107,10 @@ class _UnitSums(Space):
 
     @abstractmethod
     def _units(self, documents: NDArray[np.intp]) -> Floats:
-        """Return the unit vectors (N, D) of the given documents; zero vectors stay zero."""
+        """Return the unit vectors (N, D) of the given documents.
+
+        Zero vectors stay zero.
+        """
 
     def _blocks(self, documents: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         return (documents[start : start + BLOCK] for start in range(0, len(documents), BLOCK))
@@ -296,7 +302,7 @@ class EmbeddingSpace(_UnitSums):
 
 
 def _normalised(vectors: Floats) -> Floats:
-    """Scale rows to unit length; a zero row stays zero."""
+    """Scale rows to unit length, except zero rows, which stay zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
 

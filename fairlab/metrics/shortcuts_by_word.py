@@ -47,7 +47,10 @@ class AssociationSpace(Space):
             self.held[document, label] += 1
 
     def gamma(self) -> Floats:
-        """Return the shortcut score (n,) of every document, unbounded; a high score indicates a shortcut."""
+        """Return the shortcut score (n,) of every document, which is unbounded.
+
+        A high score indicates a shortcut.
+        """
         values_VL = self._values(self.held)
         both = zip(self.documents, self.labels, strict=True)
         return np.array([values_VL[document, label].sum() for document, label in both])

@@ -44,7 +44,10 @@ class TokenIds:
         return [known.setdefault(token, len(known)) for token in self.tokenize(text)]
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the token ids of a text; new tokens get ids with a document frequency of 0."""
+        """Return the token ids of a text.
+
+        New tokens get ids with a document frequency of 0.
+        """
         ids = np.array(self._known(text), dtype=np.int32)
         if new := len(self.vocabulary) - len(self.frequency):
             self.frequency = np.append(self.frequency, np.zeros(new, dtype=np.int64))

@@ -58,7 +58,7 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
         strongly associated with A.
 
     Raises:
-        FairlabError: All associations are equal or one is nan, so the effect size is undefined instead of 0.
+        FairlabError: All associations are equal or one is NaN, so the effect size is undefined instead of 0.
 
     Example:
         >>> round(weat_effect_size([1.0, 0.0], [-1.0, 0.0]), 6)  # 1 / sqrt(2 / 3)
@@ -109,6 +109,6 @@ def resampled_effect_sizes(
 
 
 def _effect_sizes(x: Array, y: Array) -> Array:
-    """Return effect sizes along the last axis; NaN if undefined."""
+    """Return effect sizes along the last axis, which are NaN if undefined."""
     deviation = np.concatenate([x, y], axis=-1).std(axis=-1, ddof=1)
     return (x.mean(axis=-1) - y.mean(axis=-1)) / np.where(deviation > ROUNDING, deviation, np.nan)

@@ -48,7 +48,10 @@ class Debiasing:
         return len(batch.labels)
 
     def finish(self, backbone: Backbone) -> None:
-        """Correct the outputs of the trained classifier; by default, leave them unchanged."""
+        """Correct the outputs of the trained classifier.
+
+        By default, the outputs stay unchanged.
+        """
 
     def second_texts(self, data: LabelledTexts) -> list[str]:
         """Return the claim, or hypothesis, of every training example.

@@ -89,9 +89,9 @@ def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
 
 
 def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_array:
-    """Return a sparse matrix (N, G) that is 1 if an example contains an n-gram; n-grams are sorted.
+    """Return a sparse matrix (N, G) that is 1 if an example contains an n-gram.
 
-    N-grams in fewer than ``at_least`` examples are excluded.
+    N-grams are sorted, and n-grams in fewer than ``at_least`` examples are excluded.
     """
     counts = Counter(gram for of_claim in grams for gram in of_claim)
     place = {gram: k for k, gram in enumerate(sorted(gram for gram, count in counts.items() if count >= at_least))}

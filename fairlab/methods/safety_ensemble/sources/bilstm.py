@@ -131,14 +131,17 @@ def read_network(file: Path, names: Mapping[str, str]) -> Network:
 
 
 class _Stub:
-    """Stub for every class except dictionaries; it accepts state and runs no code."""
+    """Stub for every class except dictionaries, which accepts state and runs no code."""
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__ = state if isinstance(state, dict) else {}
 
 
 def _dict(*_: Any) -> dict[Any, Any]:
-    """Return a plain dictionary instead of an ordered or default one; filling it is several times as fast."""
+    """Return a plain dictionary instead of an ordered or default dictionary.
+
+    Filling a plain dictionary is several times as fast.
+    """
     return {}
 
 

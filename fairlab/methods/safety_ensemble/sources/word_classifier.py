@@ -99,7 +99,7 @@ def read_classifier(folder: Path) -> WordClassifier:
 
 
 class _Stub:
-    """Stub for every class of scikit-learn; it accepts attributes and runs no code."""
+    """Stub for every class of scikit-learn, which accepts attributes and runs no code."""
 
 
 def _read(file: Path) -> Any:
