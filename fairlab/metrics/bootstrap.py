@@ -153,9 +153,10 @@ def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[fl
 def folded_interval(value: float, low: float, high: float, p: float) -> tuple[float, float]:
     """Return a 95 % interval for a mean of absolute values, from percentiles of its draws and its p-value.
 
-    Resampling only increases such a mean, so its draws are above it. The interval is therefore centred on the value.
-    Its half-width is half the distance between the two percentiles or, if larger, the distance to the upper percentile.
-    The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval contains the value.
+    Resampling increases a mean of absolute values, so the draws are above the measured value. The interval is therefore
+    centred on the value. Its half-width is half the distance between the two percentiles or, if larger, the distance to
+    the upper percentile. The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval contains
+    the value.
 
     Args:
         value: Value of the statistic, at least 0.

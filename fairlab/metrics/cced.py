@@ -18,8 +18,8 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
     Shapes: N groups, A >= 2 attributes: (N, A) to (N,).
 
     Returns:
-        Mean difference per group, in the unit of the embedding, >= 0; ideal 0. With more than two attributes it is the
-        mean over unordered pairs.
+        Mean difference per group, in the unit of embedding distances, >= 0; ideal 0. With more than two attributes, it
+        is the mean over unordered pairs.
 
     Example:
         >>> cced_gap(torch.tensor([[1.0, 0.5], [2.0, 2.0]]))
@@ -30,9 +30,10 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
 
 
 class CCEDGap(Metric):
-    """Mean CCED gap over groups in batches; unit: embedding distance, bounds [0, inf), ideal 0.
+    """Mean CCED gap over all groups in the batches, as a torchmetrics class.
 
-    ``update`` takes distances to neutral, (N, A); ``compute`` returns NaN without groups.
+    The gap is in the unit of embedding distances, in [0, inf), with 0 as the ideal. ``update`` takes distances to
+    neutral (N, A), and ``compute`` returns NaN if there are no groups.
     """
 
     is_differentiable = True

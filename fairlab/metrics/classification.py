@@ -15,7 +15,7 @@ Array = NDArray[np.floating]
 
 
 def accuracy(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of equal labels along ``axis``: [0, 1]."""
+    """Return the share of equal labels along ``axis``, in [0, 1]."""
     return (predicted == truth).mean(axis=axis)
 
 
@@ -34,7 +34,7 @@ def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the mean F1 over the labels that are predicted or present, along ``axis``: [0, 1].
+    """Return the mean F1 over the labels that are predicted or present, along ``axis``, in [0, 1].
 
     Example:
         >>> float(macro_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # (2/3 + 4/5) / 2

@@ -28,7 +28,7 @@ class ScoreShift:
         change: Change of the mean.
         change_interval: 95 % interval of the change.
         distance: Largest difference between the cumulative distributions, in [0, 1]; 0 for equal distributions.
-        distance_interval: 95 % interval of the distance, from resampling both samples; because a distance is never
+        distance_interval: 95 % interval of the distance, from resampling both samples. Because a distance is never
             negative, the interval is biased upwards for small shifts.
         chance: 95 % quantile of the distance between samples of these sizes if there is no shift.
         detectable: Smallest true distance that exceeds ``chance`` in at least 80 % of samples of these sizes (80 %

@@ -53,7 +53,7 @@ def sign_test_p(wins: int, losses: int) -> float:
 
 
 def holm(p_values: ArrayLike) -> Array:
-    """Return p-values adjusted by Holm's step-down method, in input order: within [0, 1].
+    """Return p-values adjusted by Holm's step-down method, in input order, within [0, 1].
 
     If hypotheses with an adjusted value of at most alpha are rejected, the probability of any false rejection is at
     most alpha.

@@ -62,8 +62,10 @@ class BiLSTM(Source):
         FairlabError: The package's files differ from the expected ones, or cannot be read because h5py is missing.
     """
 
-    title = "toxicity by a bidirectional LSTM"
-    limits = "A small network of 20,000 English words, trained on comments of Wikipedia; longer texts are cut."
+    title = "toxicity according to a bidirectional LSTM"
+    limits = (
+        "A small network for 20,000 English words, trained on Wikipedia comments; only the end of long texts is read."
+    )
     citation = """@misc{jigsaw2018toxic,
   title = {Toxic Comment Classification Challenge},
   author = {{Jigsaw} and {Conversation AI}},

@@ -37,8 +37,8 @@ class Detoxify(Source):
         FairlabError: The file is not a Detoxify checkpoint.
     """
 
-    title = "toxicity by a Detoxify checkpoint"
-    limits = "Trained on comments of Wikipedia and Civil Comments in English; mentions of some groups raise its scores."
+    title = "toxicity according to a Detoxify checkpoint"
+    limits = "Trained on English comments from Wikipedia and Civil Comments; mentions of some groups raise its scores."
     citation = """@misc{hanu2020detoxify,
   title = {Detoxify},
   author = {Hanu, Laura and {Unitary team}},

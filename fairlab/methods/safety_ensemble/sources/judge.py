@@ -111,9 +111,11 @@ class Judge(Source):
             batch of texts is a judgement.
     """
 
-    title = "judgement of a chat model by a policy"
-    limits = "The server's owner may change the model behind its name, and sees every text; prompts influence it."
-    citation = "The authors of the model, as its own card names them."
+    title = "policy judgement by a chat model"
+    limits = (
+        "The server's owner may change the model behind its name, and receives every text; prompts affect the scores."
+    )
+    citation = "The authors named in the model's card."
     secret = ("base_url", "api_key_env", "ledger")
     asks_of_turned = False  # every request costs money
     own_limit = True  # the client limits the time of each request

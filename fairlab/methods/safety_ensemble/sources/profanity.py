@@ -24,9 +24,11 @@ class Profanity(Source):
         FairlabError: The package is not installed; in ``score``, if its files differ from the expected ones.
     """
 
-    title = "profanity by alt-profanity-check"
-    limits = "A linear model of English words: it mistakes quoted and reclaimed words for offence, and ignores context."
-    citation = "Dimitrios Mistriotis and Victor Zhou: alt-profanity-check, a package of Python."
+    title = "profanity according to alt-profanity-check"
+    limits = (
+        "A linear model of English words: quoted and reclaimed words count as offensive, because context is ignored."
+    )
+    citation = "Dimitrios Mistriotis and Victor Zhou: alt-profanity-check, a Python package."
     name = "profanity"
     outputs = ("offensive",)
 

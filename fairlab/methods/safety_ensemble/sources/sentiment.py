@@ -22,8 +22,8 @@ class Sentiment(Source):
         FairlabError: The package is not installed.
     """
 
-    title = "sentiment by VADER"
-    limits = "Rules and a word list for English social media; negative words count, whatever they refer to."
+    title = "sentiment according to VADER"
+    limits = "Rules and a word list for English social media; negative words count regardless of what they refer to."
     citation = """@inproceedings{hutto2014vader,
   title = {{VADER}: A Parsimonious Rule-Based Model for Sentiment Analysis of Social Media Text},
   author = {Hutto, C. J. and Gilbert, Eric},

@@ -35,9 +35,9 @@ class StoredScores(Source):
             two different scores for the same text.
     """
 
-    title = "scores made elsewhere"
+    title = "scores computed elsewhere"
     limits = "Only texts in the file have scores, so an ensemble with this source cannot score new texts."
-    citation = "The scores belong to the maker of the file."
+    citation = "The scores belong to the author of the file."
     paths = ("path",)
     asks_of_turned = False
 

@@ -34,8 +34,8 @@ class TransformersClassifier(Source):
     """
 
     title = "text classifier in transformers format"
-    limits = "See its own card; the meaning of an output is defined by its training data."
-    citation = "The authors of the classifier, as its own card names them."
+    limits = "See the classifier's card; its training data defines the meaning of its outputs."
+    citation = "The authors named in the classifier's card."
     paths = ("name",)
     hub = "name"
 

@@ -27,9 +27,9 @@ class WordList(Source):
         FairlabError: The file has no term.
     """
 
-    title = "words of a list"
+    title = "occurrences of listed words"
     limits = "Words without context: quoting, condemning or reporting a word counts the same as using it."
-    citation = "A word list by fairlab, or one of the user's own."
+    citation = "A word list from fairlab or from the user."
     paths = ("path",)
     copied = ("path",)
     built_in = ("violence",)
