@@ -65,7 +65,7 @@ def adapt(backbone: Backbone, texts: dict[str, Sequence[SafetyText]], rng: rando
     trained = [parameter for parameter in backbone.model.parameters() if parameter.requires_grad]
     groups = [{"params": trained, "lr": RATE}, {"params": [*heads.parameters(), scale], "lr": RATE_OF_HEADS}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    encoded, weights = _encoded(backbone, texts), torch.tensor(list(HEADS.values()))
+    encoded, weights = _encode(backbone, texts), torch.tensor(list(HEADS.values()))
     steps, step = EPOCHS * (len(encoded.hidden) // BATCH + 1), 0
     for _ in range(EPOCHS):
         for batch in _batches(encoded.hidden, rng):
@@ -83,7 +83,7 @@ def adapt(backbone: Backbone, texts: dict[str, Sequence[SafetyText]], rng: rando
 
 
 @torch.no_grad()
-def _encoded(backbone: Backbone, texts: dict[str, Sequence[SafetyText]]) -> Encoded:
+def _encode(backbone: Backbone, texts: dict[str, Sequence[SafetyText]]) -> Encoded:
     """Compute the hidden states of the texts after the frozen layers."""
     backbone.max_length = TOKENS
     rows = [(text, name) for name, some in texts.items() for text in some]

@@ -79,7 +79,7 @@ def summary(folder: Path) -> dict[str, Any]:
     provenance = json.loads(read_record(record_file(folder)))["provenance"]
     rules, counts = Identity(), manifest["counts"]
     found = list(versions_of(folder))
-    by_rules = [one["text"].casefold() in _by_rules(rules, one) for one in found]
+    by_rules = [one["text"].casefold() in _rule_versions(rules, one) for one in found]
     return {
         "revision": provenance["revision"],
         "llm": provenance.get("rewriter"),
@@ -94,7 +94,7 @@ def summary(folder: Path) -> dict[str, Any]:
     }
 
 
-def _by_rules(rules: Identity, version: dict[str, Any]) -> set[str]:
+def _rule_versions(rules: Identity, version: dict[str, Any]) -> set[str]:
     """Return the word lists' versions of the seed text for the same subgroup, in lower case.
 
     The seed text may be about any other subgroup of the category.

@@ -101,7 +101,7 @@ def _sentence(kind: str, parts: dict[str, list[str]], rng: random.Random) -> tup
     elif kind == "cursing":
         said = rng.choice(parts["cursing"])
     if kind != "cursing" and rng.random() < 0.12:
-        said = _sworn(said, rng.choice(parts["swearing"]))
+        said = _insert_swear_word(said, rng.choice(parts["swearing"]))
     if kind != "denying":
         said = rng.choice(parts["wrapping"]).replace("{s}", said)
     said = SLOT.sub(lambda slot: rng.choice(parts[slot[1]]), said).replace("{g}", group)
@@ -109,7 +109,7 @@ def _sentence(kind: str, parts: dict[str, list[str]], rng: random.Random) -> tup
     return (misspelt(said, rng) if rng.random() < MISSPELT else said), hate
 
 
-def _sworn(said: str, word: str) -> str:
+def _insert_swear_word(said: str, word: str) -> str:
     """Insert a swear word after *are* or, if there is no *are*, before the group."""
     return said.replace(" are ", f" are {word} ", 1) if " are " in said else said.replace("{g}", f"{word} {{g}}", 1)
 

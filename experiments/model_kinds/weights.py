@@ -29,7 +29,7 @@ class Weights:
     def __init__(self, place: Path) -> None:
         self.place = place
 
-    def _saved(self, name: str, make: Any, tokenizer: Any) -> Path:
+    def _save(self, name: str, make: Any, tokenizer: Any) -> Path:
         """Return the folder of a model, which is written with its tokenizer if it is missing."""
         import torch
 
@@ -61,7 +61,7 @@ class Weights:
         """Return the folder of a masked LM."""
         from transformers import BertForMaskedLM
 
-        return self._saved("masked", lambda: BertForMaskedLM(self.of_bert), self.pieces)
+        return self._save("masked", lambda: BertForMaskedLM(self.of_bert), self.pieces)
 
     @property
     def causal(self) -> Path:
@@ -76,7 +76,7 @@ class Weights:
         tokenizer.backend_tokenizer.post_processor = before
         sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": POSITIONS, **SIZE, **APART}
         ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
-        return self._saved("causal", lambda: LlamaForCausalLM(LlamaConfig(**sizes, **ends)), tokenizer)
+        return self._save("causal", lambda: LlamaForCausalLM(LlamaConfig(**sizes, **ends)), tokenizer)
 
     @property
     def classifier(self) -> Path:
@@ -85,7 +85,7 @@ class Weights:
 
         config = self.of_bert
         config.id2label = {0: "negative", 1: "positive"}
-        return self._saved("classifier", lambda: BertForSequenceClassification(config), self.pieces)
+        return self._save("classifier", lambda: BertForSequenceClassification(config), self.pieces)
 
     @property
     def sentence(self) -> Path:
@@ -97,7 +97,7 @@ class Weights:
 
         folder = self.place / "sentence"
         if not (folder / "modules.json").is_file():
-            body = self._saved("body", lambda: BertModel(self.of_bert), self.pieces)
+            body = self._save("body", lambda: BertModel(self.of_bert), self.pieces)
             modules = [Transformer(str(body), max_seq_length=128), Pooling(SIZE["hidden_size"], "mean"), Normalize()]
             SentenceTransformer(modules=modules, device="cpu").save(str(folder), create_model_card=False)
         return folder

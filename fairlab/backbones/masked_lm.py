@@ -178,7 +178,7 @@ class MaskedLM:
         found = [np.empty(0)] * len(token_ids)
         copied = [len(ids) * len(places) for ids, places in zip(token_ids, positions, strict=True)]
         for block in with_progress(list(batches_by_tokens(copied, COPIES_AT_ONCE)), progress):
-            queries = [self._masked(token_ids[text], place) for text in block for place in positions[text]]
+            queries = [self._mask_query(token_ids[text], place) for text in block for place in positions[text]]
             scores = iter(self.log_probabilities(queries))
             for text in block:
                 found[text] = np.array([next(scores) for _ in positions[text]])
@@ -230,7 +230,7 @@ class MaskedLM:
             and (not marked or tokens[k].startswith(BEFORE_WORDS))
         }
 
-    def _masked(self, token_ids: Sequence[int], position: int) -> MaskQuery:
+    def _mask_query(self, token_ids: Sequence[int], position: int) -> MaskQuery:
         """Return a query that masks the token at a position."""
         ids = list(token_ids)
         ids[position] = self.mask_id

@@ -99,7 +99,7 @@ def linear(
 
     def rate(step: int) -> float:
         left = min(1.0, max(0.0, (steps - step) / max(1, steps - rise)))
-        return min(_risen(step, rise, from_zero), floor + (1 - floor) * left)
+        return min(_warm_up_share(step, rise, from_zero), floor + (1 - floor) * left)
 
     return LambdaLR(optimizer, rate)
 
@@ -117,7 +117,7 @@ def cosine(
 
     def rate(step: int) -> float:
         done = min(1.0, max(0.0, (step - rise) / max(1, steps - rise)))
-        return min(_risen(step, rise, from_zero), floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2)
+        return min(_warm_up_share(step, rise, from_zero), floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2)
 
     return LambdaLR(optimizer, rate)
 
@@ -128,7 +128,7 @@ def _rise(steps: int, warmup: float, from_zero: bool) -> float:
     return int(rise) if from_zero else rise
 
 
-def _risen(step: int, rise: float, from_zero: bool) -> float:
+def _warm_up_share(step: int, rise: float, from_zero: bool) -> float:
     """Return the share of the peak that the warm-up allows at a step."""
     if from_zero:
         return step / rise if step < rise else 1.0

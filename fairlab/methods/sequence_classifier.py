@@ -136,7 +136,7 @@ class SequenceClassifier(Trained):
             return nn.functional.cross_entropy(found, batch.labels)
         return nn.functional.mse_loss(found, batch.labels)
 
-    def _debiased(self, batch: LabelledBatch, found: Tensor) -> Tensor:
+    def _debias(self, batch: LabelledBatch, found: Tensor) -> Tensor:
         assert self.debiasing is not None
         return self.debiasing.loss(found, batch) + self.debiasing.penalty(found, batch, self)
 
@@ -145,7 +145,7 @@ class SequenceClassifier(Trained):
         found = self(batch)
         loss = found.sum()  # for a share without examples
         if len(batch.labels):
-            loss = self.loss(batch, found) if self.debiasing is None else self._debiased(batch, found)
+            loss = self.loss(batch, found) if self.debiasing is None else self._debias(batch, found)
         weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
         share = BatchShare(weight, self.device)
         own, loss = share.loss(loss), share.mean(loss)

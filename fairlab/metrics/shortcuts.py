@@ -198,7 +198,7 @@ class TokenSpace(_UnitSums):
         lengths = np.bincount(rows, minlength=len(documents))
         weights = self._weights(rows, ids, lengths, self._idf(self.tokens.frequency))
         divisors = np.maximum(lengths - 1, 1)
-        return self._placed(weights / divisors[rows], lengths)
+        return self._sum_positions(weights / divisors[rows], lengths)
 
     def score(self, document: int, text: str) -> float:
         """Return the shortcut score of ``text``, see :class:`Space`.
@@ -214,7 +214,7 @@ class TokenSpace(_UnitSums):
         weights = self._weights(
             np.zeros(len(ids), np.int64), ids, lengths, self._idf(frequency)[inverse], looked_up=True
         )
-        (unit,) = _normalised(self._placed(weights, lengths))
+        (unit,) = _normalise(self._sum_positions(weights, lengths))
         return float(1.0 - unit @ self._others()[self.labels[document]])
 
     def replace(self, document: int, text: str) -> None:
@@ -230,7 +230,7 @@ class TokenSpace(_UnitSums):
         self.sums = self._sums(np.arange(len(self))) if anew else self.sums - before + self._sums(touched)
 
     def _units(self, documents: NDArray[np.intp]) -> Floats:
-        return _normalised(self.vectors(documents))
+        return _normalise(self.vectors(documents))
 
     def _idf(self, frequency: NDArray[np.int64]) -> Floats:
         return np.log(len(self) / np.maximum(frequency, 1))
@@ -252,7 +252,7 @@ class TokenSpace(_UnitSums):
         _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
         return counts[inverse] / lengths[rows] * (idf if looked_up else idf[ids])
 
-    def _placed(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
+    def _sum_positions(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
         """Return, for each document, the sum of its tokens' position encodings times their weights."""
         longest = int(lengths.max(initial=1))
         if longest > len(self.tau):
@@ -281,27 +281,27 @@ class EmbeddingSpace(_UnitSums):
     ) -> None:
         super().__init__(labels)
         self.embed = embed
-        self.units = _normalised(np.asarray(embed(texts), dtype=np.float64))
+        self.units = _normalise(np.asarray(embed(texts), dtype=np.float64))
         self.sums = self._sums(np.arange(len(self)))
 
     def score(self, document: int, text: str) -> float:
         """Return the shortcut score of ``text``, see :class:`Space`."""
-        return float(1.0 - self._embedded(text) @ self._others()[self.labels[document]])
+        return float(1.0 - self._unit_vector(text) @ self._others()[self.labels[document]])
 
     def replace(self, document: int, text: str) -> None:
         """Replace a document by ``text``, see :class:`Space`."""
-        new = self._embedded(text)
+        new = self._unit_vector(text)
         self.sums[self.labels[document]] += new - self.units[document]
         self.units[document] = new
 
-    def _embedded(self, text: str) -> Floats:
-        return _normalised(np.asarray(self.embed([text]), dtype=np.float64))[0]
+    def _unit_vector(self, text: str) -> Floats:
+        return _normalise(np.asarray(self.embed([text]), dtype=np.float64))[0]
 
     def _units(self, documents: NDArray[np.intp]) -> Floats:
         return self.units[documents]
 
 
-def _normalised(vectors: Floats) -> Floats:
+def _normalise(vectors: Floats) -> Floats:
     """Scale rows to unit length, except zero rows, which stay zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
@@ -309,4 +309,4 @@ def _normalised(vectors: Floats) -> Floats:
 
 def row_cosines(one: Floats, other: Floats) -> Floats:
     """Return the cosine of each pair of corresponding rows, which is 0 if either row is zero."""
-    return np.einsum("ij,ij->i", _normalised(one), _normalised(other))
+    return np.einsum("ij,ij->i", _normalise(one), _normalise(other))

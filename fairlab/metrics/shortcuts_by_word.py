@@ -60,14 +60,14 @@ class AssociationSpace(Space):
 
         Token counts are computed with the document replaced by the text.
         """
-        ids, label = self._encoded(text), self.labels[document]
+        ids, label = self._encode(text), self.labels[document]
         held = self.held[ids]
         held[:, label] += ~np.isin(ids, self.documents[document])
         return float(self._values(held)[:, label].sum())
 
     def replace(self, document: int, text: str) -> None:
         """Replace a document by ``text``, see :class:`Space`."""
-        ids, label = self._encoded(text), self.labels[document]
+        ids, label = self._encode(text), self.labels[document]
         self.held[self.documents[document], label] -= 1
         self.held[ids, label] += 1
         self.documents[document] = ids
@@ -86,7 +86,7 @@ class AssociationSpace(Space):
             np.array([known.setdefault(token, len(known)) for token in self.tokenize(text)], dtype=np.intp)
         )
 
-    def _encoded(self, text: str) -> NDArray[np.intp]:
+    def _encode(self, text: str) -> NDArray[np.intp]:
         ids = self._distinct(text)
         if new := len(self.vocabulary) - len(self.held):
             self.held = np.pad(self.held, ((0, new), (0, 0)))

@@ -69,12 +69,12 @@ class OfficialSpace(Space):
 
     def score(self, document: int, text: str) -> float:
         """Return the shortcut score of ``text``, see :class:`Space`."""
-        _, ids, maps = self._map(self._encoded(text))
+        _, ids, maps = self._map(self._encode(text))
         return float(1.0 - row_cosines(maps, self._others()[self.labels[document], ids]).sum() / self._size)
 
     def replace(self, document: int, text: str) -> None:
         """Replace a document by ``text``, see :class:`Space`."""
-        new, label = self._encoded(text), self.labels[document]
+        new, label = self._encode(text), self.labels[document]
         for tokens, sign in ((self.tokens.of(document), -1.0), (new, 1.0)):
             _, ids, maps = self._map(tokens)
             self.held[label, ids] += int(sign)
@@ -101,7 +101,7 @@ class OfficialSpace(Space):
         """
         return self.sums.sum(axis=0) - self.sums
 
-    def _encoded(self, text: str) -> NDArray[np.int32]:
+    def _encode(self, text: str) -> NDArray[np.int32]:
         ids = self.tokens.encode(text)
         if new := len(self.tokens.vocabulary) - self.sums.shape[1]:
             self.sums = np.pad(self.sums, ((0, 0), (0, new), (0, 0)))

@@ -54,14 +54,14 @@ class Compared:
             chosen: Mask (N,) of the texts to use, which must not split any set; None uses all texts.
         """
         inside = np.ones(len(self.truth), dtype=bool) if chosen is None else chosen
-        precision, variance = self._measured(self.baseline, inside)
+        precision, variance = self._measure(self.baseline, inside)
         found = []
         for name, scores in self.scores.items():
-            other = self._measured(scores, inside)
+            other = self._measure(scores, inside)
             found.append(Candidate(name, _per_cent(other[0], precision), _per_cent(other[1], variance)))
         return found
 
-    def _measured(self, scores_RN: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
+    def _measure(self, scores_RN: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the AU-PRC of the seed texts, averaged over all folds that contain harmful texts, and the ACV."""
         precisions = [
             float(average_precision(self.truth[some], scores[some]))

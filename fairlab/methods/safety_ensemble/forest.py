@@ -258,7 +258,7 @@ class SafetyEnsemble:
         settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
 
         def fitted(place: tuple[int, int]) -> tuple[FoldModels, dict[str, Array]]:
-            models = self._of_fold(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
+            models = self._make_fold_models(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
             tried = {name: models.debiased(setting) for name, setting in settings.items()}
             tried |= {BASELINE: models.baseline} if settings else {}
             return models, {name: model.scores(models.held)[0] for name, model in tried.items()}
@@ -278,10 +278,10 @@ class SafetyEnsemble:
         self, harm: str, views: Views, others: Mapping[str, Views], models: FoldModels
     ) -> dict[str, FoldScores]:
         """Return the scores of a fold's models under the setting that is chosen by the texts outside its test part."""
-        setting = self.settings[harm][self._chosen(harm, ~models.part.test)]
+        setting = self.settings[harm][self._choose_setting(harm, ~models.part.test)]
         return fold_scores(models, setting, views, others)
 
-    def _chosen(self, harm: str, inside: Mask | None = None) -> str:
+    def _choose_setting(self, harm: str, inside: Mask | None = None) -> str:
         """Return the name of the setting that validation scores select, or of the only setting."""
         names = list(self.settings[harm])
         return choose(self.compared[harm].candidates(inside), self.most_lost).name if len(names) > 1 else names[0]
@@ -290,8 +290,8 @@ class SafetyEnsemble:
         whole = _parts(folds, 0, data.folds)
         whole.train |= whole.test
         for harm in self.harms:
-            models = self._of_fold(harm, data.texts, views, whole, (data.repeats, 0))
-            setting = self.settings[harm][self._chosen(harm)]
+            models = self._make_fold_models(harm, data.texts, views, whole, (data.repeats, 0))
+            setting = self.settings[harm][self._choose_setting(harm)]
             self.sampled[harm] = models.sampled(setting.strength)
             self.models.setdefault(BASELINE, {})[harm] = models.baseline.model
             self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting, self.trainer.view).model
@@ -347,13 +347,13 @@ class SafetyEnsemble:
             "most_lost": self.most_lost,
             "validation": [vars(one) for one in candidates],
             "front": [one.name for one in pareto_front(candidates)],
-            "exported": self._chosen(harm),
+            "exported": self._choose_setting(harm),
             "by_test_fold": [
-                self._chosen(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
+                self._choose_setting(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
             ],
         }
 
-    def _of_fold(
+    def _make_fold_models(
         self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
     ) -> FoldModels:
         """Return the models for one harm in one division of the texts."""

@@ -76,9 +76,9 @@ class Evaluated:
 
     def logits(self, pipelines: Sequence[Any]) -> Array:
         """Return the mean log odds (N,) of pipelines, before calibration."""
-        return np.asarray(np.stack([self._of(pipeline) for pipeline in pipelines]).mean(axis=0))
+        return np.asarray(np.stack([self._log_odds(pipeline) for pipeline in pipelines]).mean(axis=0))
 
-    def _of(self, pipeline: Any) -> Array:
+    def _log_odds(self, pipeline: Any) -> Array:
         if id(pipeline) not in self._found:
             found = np.clip(self._probabilities(pipeline), LEAST, 1 - LEAST)
             self._found[id(pipeline)] = pipeline, np.log(found) - np.log1p(-found)
@@ -92,13 +92,13 @@ class Evaluated:
         if isinstance(pipeline, Fitted):
             return pipeline.probabilities(self.features)
         if type(pipeline[-1]).__name__ != FOREST:
-            return np.asarray(pipeline[-1].predict_proba(self._before(pipeline))[:, 1])
+            return np.asarray(pipeline[-1].predict_proba(self._last_features(pipeline))[:, 1])
         cleaned = np.asarray(pipeline[:-1].transform(self.features), dtype=np.float32)
         trees = pipeline[-1].estimators_
         unsafe = (tree.tree_.value[:, 0, 1].take(tree.tree_.apply(cleaned)) for tree in trees)
         return np.asarray(sum(unsafe) / len(trees))
 
-    def _before(self, pipeline: Any) -> Array:
+    def _last_features(self, pipeline: Any) -> Array:
         """Return the features that the last step of a pipeline receives."""
         last = pipeline[-2]
         if id(last) not in self._transformed:

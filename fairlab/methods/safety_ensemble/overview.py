@@ -28,7 +28,7 @@ def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
     Args:
         judged: Scores of the ensemble ``before`` (baseline) and ``after`` debiasing.
     """
-    return {harm: _of_harm(judged, harm) for harm in judged["after"].parts["test"].scores}
+    return {harm: _harm_figures(judged, harm) for harm in judged["after"].parts["test"].scores}
 
 
 def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
     return {harm: _largest(part, _truth(part, harm), _means(judged, harm)) for harm in part.scores}
 
 
-def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
+def _harm_figures(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
     part, after = judged["after"].parts["test"], judged["after"]
     texts = part.texts
     truth, models = _truth(part, harm), _means(judged, harm)

@@ -159,7 +159,7 @@ class FoldModels:
     @cached_property
     def baseline(self) -> Shown:
         """Return the model that is trained only on the seeds."""
-        return self._calibrate([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
+        return self._calibrate([self._fit_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting, view: str = TEXT) -> Shown:
         """Return the reweighted forest, combined with the regression that penalises variance within sets."""
@@ -195,7 +195,7 @@ class FoldModels:
         has one. All others receive the text itself.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
-        smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
+        smooth = [self._fit_seeds(views.text, setting.leaf, sets=seeds)]
         undebiased = list(self.baseline.model.pipelines)
         if setting.penalty is not None:
             of_seeds = self.examples.seed[self.all].astype(np.float64)
@@ -214,10 +214,10 @@ class FoldModels:
             found[AVERAGE] = self._calibrate(self.baseline.model.pipelines, AVERAGE)
         if BLIND in self.trainer.rivals:
             assert views.blind is not None
-            found[BLIND] = self._calibrate([self._of_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
+            found[BLIND] = self._calibrate([self._fit_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
         return found
 
-    def _of_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
+    def _fit_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
         rows, truth = features[self.seeds], self.examples.truth[self.seeds]
         return self.trainer.fitted(rows, truth, np.ones(len(rows)), self.state, leaf=leaf, sets=sets)
 

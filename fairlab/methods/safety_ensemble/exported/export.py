@@ -155,7 +155,7 @@ def load_ensemble(folder: Path) -> Ensemble:
     description = read_description(folder)
     models = {}
     for harm, entry in description["harms"].items():
-        file = _as_exported(folder / entry["file"], entry.get("sha256"))
+        file = _check_hash(folder / entry["file"], entry.get("sha256"))
         fitted = read_arrays(file)
         if not fitted or {len(one.medians) for one in fitted} != {len(description["features"])}:
             raise FairlabError(
@@ -182,7 +182,7 @@ def _references(folder: Path, description: Mapping[str, Any]) -> References | No
     return found
 
 
-def _as_exported(file: Path, expected: object) -> Path:
+def _check_hash(file: Path, expected: object) -> Path:
     """Return a file after checking its hash against the description."""
     if not inside(file.parent, file.name, str(file.parent)).is_file() or sha256(file) != expected:
         raise FairlabError(f"{file} is not the file that was exported; export the ensemble again")

@@ -88,13 +88,13 @@ class Parts:
             FairlabError: Rows differ from the rows of a finished part, the scores were begun with other settings,
                 another process is working on them, a row lacks a column to keep, or scoring failed.
         """
-        with self._held(), no_space_is_one_sentence(self.output):
+        with self._lock(), no_space_is_one_sentence(self.output):
             finished: dict[int, Finished] = {}
-            missing = self._missing(rows, finished)
+            missing = self._missing_parts(rows, finished)
             for task, scores in score_batches(missing, _texts, load, num_proc=num_proc):
                 finished[task.number] = self._write(task, scores)
             if (self.folder / f"{len(finished):05}.json").exists():
-                raise self._changed(f"there are only {sum(one.rows for one in finished.values()):,} rows left")
+                raise self._changed_error(f"there are only {sum(one.rows for one in finished.values()):,} rows left")
             gather(self.output, [self._file(number) for number in range(len(finished))])
         shutil.rmtree(self.folder, ignore_errors=True)
         return [finished[number] for number in range(len(finished))]
@@ -106,7 +106,7 @@ class Parts:
         return left
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Lock the folder for this process, and remove it on exit if no part is finished."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.folder.is_symlink():
@@ -119,20 +119,20 @@ class Parts:
                 try:
                     yield
                 finally:
-                    if not self._begun():
+                    if not self._any_finished():
                         shutil.rmtree(self.folder, ignore_errors=True)
         except Timeout as error:
             raise FairlabError(
                 f"another process is writing {self.output}; wait until it is done, or give another output"
             ) from error
 
-    def _begun(self) -> bool:
+    def _any_finished(self) -> bool:
         """Return whether any part is finished."""
         return any(self.folder.glob("[0-9]*.json"))
 
     def _refuse_other_facts(self) -> None:
         file = self.folder / FACTS
-        if not self._begun():
+        if not self._any_finished():
             write_whole(file, json.dumps(self.facts, indent=1) + "\n")
         if others := changed_facts(file, self.facts):
             raise FairlabError(
@@ -140,25 +140,25 @@ class Parts:
                 "remove that folder to start over"
             )
 
-    def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
+    def _missing_parts(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
         """Yield the parts that have not been scored, and add the scored parts to ``finished``."""
         for task in cut(rows, self.folder, self.part_rows):
-            before = self._finished(task.number)
+            before = self._load_finished(task.number)
             if before is None:
                 yield task
                 continue
             if before.of != _hash(task):
-                raise self._changed(f"from {task.items[0].place} on there are other rows")
+                raise self._changed_error(f"from {task.items[0].place} on there are other rows")
             finished[task.number] = before
             self.went_on += 1
 
-    def _changed(self, how: str) -> FairlabError:
+    def _changed_error(self, how: str) -> FairlabError:
         return FairlabError(
             f"the input has changed since its scores were started ({how}); give another output, or remove "
             f"{self.folder} to start over"
         )
 
-    def _finished(self, number: int) -> Finished | None:
+    def _load_finished(self, number: int) -> Finished | None:
         """Return a part that an earlier run finished, or None if it is missing or its file has changed."""
         found = self._part(number).read()
         return None if found is None else Finished(**{name: found[name] for name in COUNTS})

@@ -79,7 +79,7 @@ class BiLSTM(Source):
         if package not in PACKAGES:
             raise FairlabError(f"no BiLSTM is known in the package '{package}'; there are: {', '.join(PACKAGES)}")
         need_extra("safety", f"the source {package}", "h5py")
-        root = Path(folder) / package if folder is not None else _installed(package)
+        root = Path(folder) / package if folder is not None else _find_package(package)
         weights, vocabulary, names = PACKAGES[package]
         for file in (root / weights, root / vocabulary):
             if not file.is_file():
@@ -170,7 +170,7 @@ def _vocabulary(file: Path) -> dict[str, int]:
     return dict(content.word_index)
 
 
-def _installed(package: str) -> Path:
+def _find_package(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise DataUnavailable(

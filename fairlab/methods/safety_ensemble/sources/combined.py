@@ -71,7 +71,7 @@ class Sources:
         columns = [
             np.full((len(distinct), len(source.outputs)), np.nan)
             if turned and not getattr(source, "asks_of_turned", True)
-            else self._of(source, distinct)
+            else self._score_source(source, distinct)
             for source in self.sources
         ]
         if not turned:
@@ -80,7 +80,7 @@ class Sources:
                 self.missing[source.name] += int(np.isnan(found).any(axis=1).sum())
         return np.concatenate(columns, axis=1)[rows] if distinct else np.empty((0, len(self.features)))
 
-    def _of(self, source: Source, texts: list[str]) -> Array:
+    def _score_source(self, source: Source, texts: list[str]) -> Array:
         scores = np.full((len(texts), len(source.outputs)), np.nan)
         held = self.cache.read(source, texts) if self.cache else {}
         for k, row in held.items():
@@ -101,7 +101,7 @@ class Sources:
         for places in ([short] if short else []) + [[k] for k, text in enumerate(texts) if len(text) > SHORT]:
             scores[places] = self._try_score(source, [texts[k] for k in places], failed)
         if failed and len(failed) == len(texts):
-            raise _gave_up(source, texts, failed[0])
+            raise _failure(source, texts, failed[0])
         return scores
 
     def _try_score(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
@@ -121,7 +121,7 @@ class Sources:
                 failed.append(error)
                 return np.full((1, len(source.outputs)), np.nan)
             if len(failed) >= MOST_FAILED:
-                raise _gave_up(source, texts, error) from error
+                raise _failure(source, texts, error) from error
             half = len(texts) // 2
             return np.concatenate([self._try_score(source, part, failed) for part in (texts[:half], texts[half:])])
         if scores.shape != (len(texts), len(source.outputs)):
@@ -141,7 +141,7 @@ class Sources:
         }
 
 
-def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError:
+def _failure(source: Source, texts: list[str], error: Exception) -> FairlabError:
     return FairlabError(
         f"the source {source.name} failed on {len(texts)} texts ({type(error).__name__}: "
         f"{' '.join(str(error).split())[:200]}); the scores so far are in the cache; fix the source or "
