@@ -64,7 +64,7 @@ def settings_compared() -> str:
 
 
 def versions_read() -> str:
-    """Return a sentence on how many of the versions checked by hand were sound."""
+    """Return a sentence that counts the versions checked by hand and explains the broken ones."""
     with (Path(__file__).parent / "versions_read.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     broken = [row for row in read if row["verdict"] != "sound"]

@@ -220,7 +220,10 @@ def settings(weights: Weights, kind: Kind) -> dict[str, Any]:
 
 
 def measured(model: Any, weights: Weights, kind: Kind, ledger: Path, families: Mapping[str, Any]) -> Record:
-    """Measure a model on families of benchmarks, by the command if the model has a name, else by the function."""
+    """Measure a model on families of benchmarks and return the record.
+
+    A model that is given by its name is measured by the command ``fairlab.evaluate``, any other by the function.
+    """
     import fairlab
 
     names = [name for family in families.values() for name in family]

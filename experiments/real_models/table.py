@@ -39,7 +39,7 @@ class Fetchable:
         what: Description of the model for the user.
         licence: SPDX name of the model's licence.
         hub: Name of the model on the hub.
-        parts: Parts of the model in packages, in order.
+        parts: Parts of the model's file, one per package, in order.
         joined: Size and hash of all parts joined.
         zipped: Folder inside the joined zip that holds the files; None if the joined parts are the only file.
         memory: Bytes of memory needed to serve the model; None for a model that is not served.

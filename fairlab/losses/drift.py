@@ -1,4 +1,4 @@
-"""Distance between the hidden states of a model in training and of the original model.
+"""Distance between the hidden states of a model in training and those of the original model.
 
 Source: Kaneko and Bollegala 2021, "Debiasing Pre-trained Contextualised Embeddings", equation 2; Yang et al. 2023,
 "ADEPT: A DEbiasing PrompT Framework"; and the code of both.

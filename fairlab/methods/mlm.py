@@ -39,7 +39,7 @@ class MaskedBatch(Batch):
     """Batch of B texts with M tokens chosen for prediction.
 
     Attributes:
-        input_ids: Token ids as the model sees them, (B, T), padded.
+        input_ids: Token ids after masking, (B, T), padded.
         attention_mask: Mask (B, T), 0 at padding.
         positions: Position of each text in its split, (B,).
         chosen: Index of each chosen token in the flattened (B * T,) batch, (M,).

@@ -129,7 +129,7 @@ def _rise(steps: int, warmup: float, from_zero: bool) -> float:
 
 
 def _warm_up_share(step: int, rise: float, from_zero: bool) -> float:
-    """Return the share of the peak that the warm-up allows at a step."""
+    """Return the fraction of the peak learning rate that the warm-up permits at a step."""
     if from_zero:
         return step / rise if step < rise else 1.0
     return min(1.0, (step + 1) / (rise + 1))

@@ -80,7 +80,7 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
 def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
     """Return bootstrap draws (2,000,) of a mean.
 
-    For many values, they are drawn from a normal distribution instead.
+    If there are many values, the draws come from a normal distribution with the mean and standard error of the values.
     """
     array = np.asarray(values, dtype=np.float64)
     if len(array) < NORMAL_FROM:

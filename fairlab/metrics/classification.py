@@ -70,7 +70,10 @@ def spearman(first: NDArray[np.floating], second: NDArray[np.floating], axis: in
 
 
 def pearson(first: NDArray[np.floating], second: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return Pearson's correlation along ``axis``, in [-1, 1], or NaN for constant samples."""
+    """Return Pearson's correlation along ``axis``, in [-1, 1].
+
+    The correlation of constant samples is NaN.
+    """
     a, b = (sample - sample.mean(axis=axis, keepdims=True) for sample in (first, second))
     with np.errstate(invalid="ignore"):
         return (a * b).sum(axis=axis) / np.sqrt((a * a).sum(axis=axis) * (b * b).sum(axis=axis))

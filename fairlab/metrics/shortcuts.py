@@ -263,7 +263,7 @@ class TokenSpace(_UnitSums):
 
 
 class EmbeddingSpace(_UnitSums):
-    """Documents represented by sentence embeddings instead of surface features, as in the ablation of figure 4.
+    """Documents represented by sentence embeddings instead of surface features.
 
     Args:
         texts: Texts of the N documents.
@@ -273,7 +273,7 @@ class EmbeddingSpace(_UnitSums):
     Raises:
         FairlabError: All documents have one label, or there are no documents.
 
-    Source: RAZOR (Yang et al. 2025), section 4.2.
+    Source: RAZOR (Yang et al. 2025), section 4.2 and the ablation in figure 4.
     """
 
     def __init__(

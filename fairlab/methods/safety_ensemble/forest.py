@@ -356,7 +356,7 @@ class SafetyEnsemble:
     def _make_fold_models(
         self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
     ) -> FoldModels:
-        """Return the models for one harm in one division of the texts."""
+        """Make the models for one harm from one division of the texts into training, validation and test texts."""
         truth = _labels(texts, harm)
         seed = np.array([text.seed for text in texts])
         places = {name: k for k, name in enumerate(self.subgroups)}

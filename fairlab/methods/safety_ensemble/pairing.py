@@ -1,7 +1,7 @@
 """Logistic regression with a penalty on the variance of its logits within counterfactual sets.
 
 Source: Garg et al. 2019, "Counterfactual Fairness in Text Classification through Robustness", section 4 (counterfactual
-logit pairing), with the variance of a set instead of the distance of pairs.
+logit pairing), with the variance within a set instead of the distance between two texts.
 Shape letters: N texts, F source scores, S counterfactual sets.
 """
 
