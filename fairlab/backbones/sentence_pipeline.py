@@ -1,7 +1,8 @@
 """Models with the embedding pipeline of sentence-transformers: modules, prompt and length of a published folder.
 
 The modules are the classes of sentence-transformers; only the classes that :mod:`fairlab.backbones.trust` lists are
-built. Shape letters: N texts, T tokens, H width of the transformer, D width of the embedding.
+built.
+Shape letters: N texts, T tokens, H width of the transformer, D width of the embedding.
 """
 
 from __future__ import annotations

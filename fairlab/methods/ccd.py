@@ -2,7 +2,8 @@
 
 Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2. The paper does not specify
 the pooling or the language-modelling head. In this implementation, the encoder is trained as part of its masked LM,
-whose head stays frozen. Shape letters: B groups, A attributes, D embedding width.
+whose head stays frozen.
+Shape letters: B groups, A attributes, D embedding width.
 """
 
 from __future__ import annotations

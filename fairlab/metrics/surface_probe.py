@@ -1,7 +1,8 @@
 """Label accuracy of a bag-of-words probe: a logistic regression on words and word pairs.
 
 Source: Gururangan et al. 2018, "Annotation Artifacts in Natural Language Inference Data", section 2, for probing one
-field of a pair. Shape letters: N texts, L labels.
+field of a pair.
+Shape letters: N texts, L labels.
 """
 
 from __future__ import annotations

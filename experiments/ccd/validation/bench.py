@@ -2,7 +2,8 @@
 
 All texts are embedded once and cached, so that measuring a matrix takes a second. The readings are CCED on the
 validation passages and on sentences with pronouns, the association tests and queries in this folder, and the training
-pairs of STS-B. Shape letters: G groups, A attributes, Q queries, D embedding width.
+pairs of STS-B.
+Shape letters: G groups, A attributes, Q queries, D embedding width.
 """
 
 from __future__ import annotations

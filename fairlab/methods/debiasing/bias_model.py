@@ -1,8 +1,8 @@
 """Auxiliary classifiers for debiasing, trained on claims alone or on the same pairs as the main classifier.
 
 A classifier that is trained on 2,000 claims memorises them after a few passes, so every claim would look biased. Each
-training example is therefore scored by a classifier that was trained on the half without this example. Shape letters: N
-examples, L labels.
+training example is therefore scored by a classifier that was trained on the half without this example.
+Shape letters: N examples, L labels.
 """
 
 from __future__ import annotations

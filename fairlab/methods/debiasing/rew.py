@@ -2,7 +2,8 @@
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4 (learned weights), with the
 constants of its authors' code; the training loss follows Lee et al. 2021 (CrossAug). The weights based on local mutual
-information (LMI) are ours. Shape letters: N examples, G n-grams, L labels.
+information (LMI) are ours.
+Shape letters: N examples, G n-grams, L labels.
 """
 
 from __future__ import annotations

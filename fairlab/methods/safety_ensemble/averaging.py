@@ -1,7 +1,8 @@
 """Source scores for texts rewritten to reference groups, so that a model can average its logits over the groups.
 
 Sturman et al. 2024 score only the text itself. The average is our addition: it hides which of the listed groups a text
-names, but not that it names one. Shape letters: N texts, K rewritten texts in total, F source scores.
+names, but not that it names one.
+Shape letters: N texts, K rewritten texts in total, F source scores.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Fair data reweighting (FDW): higher weights for training examples from the slices that a baseline treats worst.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.3, based
-on Awasthi et al. 2020, "Beyond Individual and Group Fairness". Shape letters: N examples, K slices.
+on Awasthi et al. 2020, "Beyond Individual and Group Fairness".
+Shape letters: N examples, K slices.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Importing scikit-learn takes longer than all other steps of scoring together.
 
-A safetensors file holds the models for one harm, as arrays with the names ``NUMBER.KIND.FIELD``. Shape letters: N
-texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.
+A safetensors file holds the models for one harm, as arrays with the names ``NUMBER.KIND.FIELD``.
+Shape letters: N texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bidirectional LSTM over words, with max pooling over time and two dense layers, in NumPy.
 
 Importing torch would take longer than scoring thousands of texts. Texts are stored in columns, so that one matrix
-product per step computes the gates of all texts. Shape letters: N texts, T words, H units of a direction, W width of a
-word vector, F outputs.
+product per step computes the gates of all texts.
+Shape letters: N texts, T words, H units of a direction, W width of a word vector, F outputs.
 """
 
 from __future__ import annotations
