@@ -227,7 +227,7 @@ def _source_draws(
 
 
 def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:
-    """Return bootstrap draws of a mean, with a seed of several numbers."""
+    """Return bootstrap draws of a mean, seeded by several numbers."""
     return mean_draws(values, int(np.random.SeedSequence(seed).generate_state(1)[0]))
 
 

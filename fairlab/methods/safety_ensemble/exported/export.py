@@ -48,7 +48,7 @@ class Ensemble:
     def identities(self) -> list[str]:
         """Return the names of the lexicons that made the versions of the training texts.
 
-        Older exports name no lexicons; their versions were made with ``subgroups``.
+        Older exports name no lexicons; the versions of their training texts were made with ``subgroups``.
         """
         return list(self.description.get("identities", [SUBGROUPS]))
 
