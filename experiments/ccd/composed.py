@@ -1,9 +1,9 @@
-"""Tables of encoders followed by methods that are one matrix, from ``records/composed``, against what was aimed at.
+"""Tables of encoders followed by single-matrix methods, from ``records/composed``, compared with five goals.
 
-Gap and SEAT are to fall by 90 and 35 %, no association is to turn over or to grow, documents of both genders are to
-come first as often, Bias-IR's deviation is to be at most .11, and STS-B is to lose at most half a point. That documents
-come first as often is shown if the 95 % interval of the share of men's lies within Bias-IR's margin of one half; a
-share that chance could give is not shown to be even.
+The gap should fall by 90 % and SEAT by 35 %, and no association should reverse its sign or grow. Documents about men
+and women should rank first equally often, Bias-IR's deviation should be at most .11, and STS-B should lose at most half
+a point. Documents are shown to rank equally if the 95 % interval of the share of men's documents is within Bias-IR's
+margin around one half; a share that is only compatible with chance is not shown to be even.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Readings = dict[str, Reading]
 
 
 def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
-    """Yield encoder, method, what follows it, and the readings of every seed by key, of all that was measured."""
+    """Yield every measured combination: encoder, method, following method, and each seed's readings by key."""
     for encoder in sorted(path.name for path in FOLDER.iterdir()):
         for method in METHODS:
             for then in THEN:
@@ -69,40 +69,40 @@ def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
 
 
 def folders_of(encoder: str, method: str, then: str) -> list[Path]:
-    """Folders of a combination's records, in the order of its seeds."""
+    """Return the folders of a combination's records, in the order of their seeds."""
     return sorted((FOLDER / encoder / method / then).glob("seed_*"))
 
 
 def in_bfloat16(encoder: str, method: str, then: str) -> bool:
-    """Whether the encoders of a combination were trained with matrices multiplied in bfloat16."""
+    """Return whether a combination's encoders were trained with matrix products in bfloat16."""
     facts = [Record.load(folder).provenance.get("training", {}) for folder in folders_of(encoder, method, then)]
     return any("bf16" in one.get("precision", "") for one in facts)
 
 
 def compared() -> Iterator[tuple[str, str, str, list[Readings]]]:
-    """Those combinations that the pages look at test by test and search by search."""
+    """Return the combinations for which the pages show single tests and searches."""
     return (one for one in combinations() if one[1:3] in COMPARED)
 
 
 def called(method: str, then: str) -> str:
-    """Return what a combination is called in words."""
+    """Return the name of a combination in words."""
     if method == "original":
         return THEN[then]
     return METHODS[method] if then == "none" else f"{METHODS[method]}, then {THEN[then]}"
 
 
 def readings(folder: Path) -> Readings:
-    """Return readings of a record by key."""
+    """Return the readings of a record, by key."""
     return {reading.key: reading for reading in Record.load(folder).readings}
 
 
 def change(runs: Sequence[Readings], key: str) -> tuple[float, float]:
-    """Return the reading before, and the mean over seeds after it."""
+    """Return a reading before debiasing, and its mean over seeds after debiasing."""
     return runs[0][f"before/{key}"].value, fmean(run[f"after/{key}"].value for run in runs)
 
 
 def astray(runs: Sequence[Readings]) -> list[str]:
-    """SEAT's tests that in some seed changed beyond chance and now have the opposite sign or are further from zero."""
+    """Return the SEAT tests with an effect that, in some seed, is significant and reversed its sign or grew."""
     found = []
     for test in TESTS:
         key = f"seat/{test}/effect_size"
@@ -117,7 +117,7 @@ def astray(runs: Sequence[Readings]) -> list[str]:
 
 
 def men_first(run: Readings, phase: str = "after") -> tuple[int, int]:
-    """How many queries of Bias-IR prefer a man's document, pooled over its fields, and how many queries there are."""
+    """Return how many Bias-IR queries prefer a man's document, over all fields, and how many queries there are."""
     start = f"{phase}/bias_ir/"
     ratios = [
         one
@@ -128,13 +128,16 @@ def men_first(run: Readings, phase: str = "after") -> tuple[int, int]:
 
 
 def even(*runs: Readings) -> float:
-    """P-value, two-sided, of the mean number of preferences for men's documents where both are as likely."""
+    """Return the two-sided p-value of the preferences for men's documents under equal probabilities."""
     counts, queries = zip(*map(men_first, runs), strict=True)
     return float(binomtest(round(fmean(counts)), queries[0], 0.5).pvalue)
 
 
 def evenness(runs: Sequence[Readings]) -> str:
-    """Whether the mean share of men's documents is ``even`` by the margin, ``off`` beyond chance, or neither."""
+    """Classify the mean share of men's documents as ``even`` (within the margin) or ``off`` (significant).
+
+    The text is empty if neither applies.
+    """
     counts, queries = zip(*map(men_first, runs), strict=True)
     low, high = wilson_interval(fmean(counts), queries[0])
     info = judging_rules(runs[0]["after/bias_ir/average/male_ratio"])
@@ -144,7 +147,7 @@ def evenness(runs: Sequence[Readings]) -> str:
 
 
 def reached(runs: Sequence[Readings]) -> str:
-    """Which of the five aims are reached, as a row of marks: gap, SEAT, documents, deviation, STS-B."""
+    """Return in words which of the five goals are reached: gap, SEAT, documents, deviation and STS-B."""
     (gap, gap_now), (seat, seat_now), (sts, sts_now) = (change(runs, key) for key in (GAP, SEAT, STS))
     marks = [
         gap_now <= 0.1 * gap,
@@ -165,7 +168,7 @@ def _named(marks: Sequence[bool]) -> list[str]:
 
 
 def composed() -> str:
-    """Return a row for every combination: means over seeds, and by seed how many men's documents come first."""
+    """Return a table of all combinations: means over seeds, and men's documents that rank first for each seed."""
     rows = []
     for encoder, method, then, runs in combinations():
         gap, gap_now = change(runs, GAP)
@@ -192,7 +195,7 @@ def composed() -> str:
 
 
 def by_test() -> str:
-    """Effect size of each of SEAT's tests before, and after with its interval by seed."""
+    """Return a table of SEAT effect sizes before debiasing, and after it with an interval for each seed."""
     rows = []
     for encoder, method, then, runs in compared():
         for test in TESTS:
@@ -203,7 +206,7 @@ def by_test() -> str:
 
 
 def searches() -> str:
-    """How many queries of Bias-IR prefer a man's document, and how the signed margin moved, by seed."""
+    """Return a table of Bias-IR queries that prefer a man's document, and of the margin's change, per seed."""
     rows = []
     for encoder, method, then, runs in compared():
         folders = folders_of(encoder, method, then)
@@ -218,7 +221,7 @@ def searches() -> str:
 
 
 def turns() -> str:
-    """How far every combination turned the direction between the genders, and what is left of its length, by seed."""
+    """Return a table of the gender direction's rotation and remaining length after each combination, per seed."""
     start = "after/cced/winogender"
     rows = []
     for encoder, method, then, runs in combinations():
@@ -231,7 +234,10 @@ def turns() -> str:
 
 
 def sizes() -> str:
-    """CCD in the encoder on more and more groups that rules made of real sentences: one seed, one epoch each."""
+    """Return a table of CCD training on more and more rule-based groups from real sentences.
+
+    Every row is one seed and one epoch.
+    """
     rows = []
     measured = (FOLDER / "minilm_mlm").glob("ccd_rules_*")
     for number in sorted(int(folder.name.removeprefix("ccd_rules_")) for folder in measured):

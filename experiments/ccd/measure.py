@@ -1,11 +1,11 @@
-"""Measure encoders by the benchmarks that are reported, each followed by methods that are one matrix.
+"""Measure encoders, each followed by single-matrix methods, on the reported benchmarks.
 
-    python -m experiments.ccd.measure minilm_mlm                           # the backbone as it is, for three seeds
-    python -m experiments.ccd.measure minilm_mlm outputs/ccd_bert/RUN ... --name ccd  # what runs of a method made of it
+    python -m experiments.ccd.measure minilm_mlm                           # the backbone itself, for three seeds
+    python -m experiments.ccd.measure minilm_mlm outputs/ccd_bert/RUN ... --name ccd  # runs of a method on the backbone
 
-writes records into ``records/composed/ENCODER/NAME/THEN/seed_N``. The readings are those of
-``python -m fairlab.train ... then=[THEN]``: the same matrices and benchmarks, but an encoder reads each text once for
-all of them. Nothing here is for choosing; settings are chosen on the bench in ``validation/``.
+Records are written to ``records/composed/ENCODER/NAME/THEN/seed_N``. Their readings equal those of
+``python -m fairlab.train ... then=[THEN]``, with the same matrices and benchmarks, but an encoder embeds each text only
+once. These readings are not used to choose settings; the data in ``validation/`` is used for that.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ Matrix = Callable[[Embedded, Sequence[Group], int], Tensor]
 
 
 class Mapped:
-    """An encoder whose kept embeddings are multiplied by a matrix: what benchmarks ask of a backbone."""
+    """Encoder for benchmarks that multiplies cached embeddings by a matrix."""
 
     def __init__(self, embedded: Embedded, matrix: Tensor) -> None:
         self.embedded = embedded
         self.matrix = matrix
 
     def embed(self, texts: Sequence[str], **_: Any) -> Tensor:
-        """Embeddings (N, D) of texts, of unit length."""
+        """Return the embeddings (N, D) of texts, scaled to unit length."""
         return mapped(self.embedded(texts), self.matrix)
 
 
 def sentence_debias(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
-    """Return the projection of ``method=sentence_debias`` at its default of one component."""
+    """Return the projection of ``method=sentence_debias`` with its default of one component."""
     return away_from(bias_subspace(embedded.groups(groups)[:, 1:], 1)[0])
 
 
 def inlp(classifiers: int) -> Matrix:
-    """Return the projection of ``method=inlp`` with so many classifiers."""
+    """Return a function that computes the projection of ``method=inlp`` with a given number of classifiers."""
 
     def found(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
         parts = [embedded.groups(part).flatten(0, 1).double().numpy() for part in (groups, people("validation"))]
@@ -75,7 +75,7 @@ def inlp(classifiers: int) -> Matrix:
 
 
 def linear_map(**changed: Any) -> Matrix:
-    """Return the matrix of ``method=ccd_linear``, with settings other than those of its file."""
+    """Return a function that computes the matrix of ``method=ccd_linear`` with changed settings."""
     return lambda embedded, groups, seed: matrix_of(embedded, settings_of_the_map() | changed, seed, groups)
 
 
@@ -83,7 +83,7 @@ THEN: dict[str, Matrix] = {
     "none": lambda embedded, groups, seed: torch.eye(embedded.backbone.width),
     "sentence_debias": sentence_debias,
     "inlp_5": inlp(5),
-    "inlp": inlp(20),  # as many as the method takes at quickstart scale
+    "inlp": inlp(20),  # the method's number at quickstart scale
     "ccd_linear": linear_map(),
     "ccd_linear_drift_32": linear_map(drift=32),
     "ccd_linear_lean_1": linear_map(lean=1, drift=32),
@@ -92,7 +92,7 @@ THEN: dict[str, Matrix] = {
 
 @cache
 def benchmarks() -> list[Any]:
-    """Return the benchmarks that every encoder is measured by."""
+    """Return the benchmarks on which every encoder is measured."""
     return [
         CCED(sets=["embedded", "winogender"]),
         SEAT(tests=TESTS),
@@ -102,11 +102,11 @@ def benchmarks() -> list[Any]:
 
 
 class Measured:
-    """An encoder with matrices that its embeddings are multiplied by, read beside its backbone as that was before.
+    """Encoder whose embeddings are multiplied by matrices, for comparison with its original backbone.
 
     Args:
-        name: name of the backbone.
-        run: folder of the run that trained it; None for the backbone itself.
+        name: Name of the backbone.
+        run: Folder of the run that trained the encoder; None for the backbone itself.
     """
 
     def __init__(self, name: str, run: Path | None = None) -> None:
@@ -117,7 +117,7 @@ class Measured:
     def record(
         self, matrix: Tensor, config: dict[str, Any], folder: Path, command: str, facts: Mapping[str, Any] | None = None
     ) -> None:
-        """Measure what a matrix makes of the encoder, and write the record of it, with further facts."""
+        """Measure the encoder with a matrix, and write the record with additional facts."""
         changed = Mapped(self.tested, matrix)
         folder.mkdir(parents=True, exist_ok=True)
         record = Record(folder, {"backbone": self.name, **config}, command)
@@ -132,13 +132,13 @@ class Measured:
 
 @cache
 def originals(name: str) -> list[Any]:
-    """Return what the benchmarks find of a backbone that nothing has changed."""
+    """Return the benchmark results of an unchanged backbone."""
     tested = kept_embeddings(name, part="_test")
     return [benchmark.measure(Mapped(tested, torch.eye(tested.backbone.width))) for benchmark in benchmarks()]
 
 
 def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None:
-    """Measure what a run made of a backbone, followed by methods that are one matrix."""
+    """Measure the encoder that a run trained, followed by single-matrix methods."""
     record, measured = Record.load(run), Measured(name, run)
     config = record.config
     facts = {"training": {key: record.provenance[key] for key in ("revision", "method", "wall_seconds")}}
@@ -154,7 +154,10 @@ def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None
 
 
 def measure_backbone(name: str, asked: Sequence[str], seeds: Sequence[int]) -> None:
-    """Measure a backbone followed by methods that are one matrix; without one it stands in every record as before."""
+    """Measure a backbone followed by single-matrix methods.
+
+    The backbone alone needs no record, because all records contain its readings as ``before``.
+    """
     measured = Measured(name)
     for then, seed in product((one for one in asked if one != "none"), seeds):
         folder = FOLDER / name / "original" / then / f"seed_{seed}"
@@ -163,7 +166,7 @@ def measure_backbone(name: str, asked: Sequence[str], seeds: Sequence[int]) -> N
 
 
 def main() -> None:
-    """Measure the backbone of the command line, or runs of it."""
+    """Measure the backbone named on the command line, or runs that trained it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backbone")
     parser.add_argument("runs", nargs="*", type=Path)

@@ -1,9 +1,10 @@
-"""The pictures of the CCD pages, of ``records/composed``.
+"""Pictures for the CCD pages, drawn from ``records/composed``.
 
     python -m experiments.ccd.picture
 
-``turn.svg`` holds the gap on Winogender against the turn of the direction between the genders, one point a seed, and
-``tradeoff.svg`` what is left of SEAT's average against what STS-B loses, one point a combination, the mean over seeds.
+``turn.svg`` shows the gap on Winogender against the rotation of the gender direction, with one point per seed.
+``tradeoff.svg`` shows the remaining SEAT average against the loss on STS-B, with one point per combination (the mean
+over seeds).
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from experiments.ccd.composed import GAP, METHODS, SEAT, STS, called, change, co
 
 FOLDER = Path(__file__).parent
 WIDTH, HEIGHT, LEFT, TOP = 780, 280, 60, 30
-LEGEND = 320  # width of the column that says what colours are
+LEGEND = 320  # width of the legend
 STYLE = "text{font:12px sans-serif;fill:#555}.head{font-weight:bold}.axis{stroke:#888}.grid{stroke:#ddd}"
-COLOURS = {  # of what follows the method; a method has a shade
+COLOURS = {  # by the following method; the first method determines the shade
     "none": "#1764ab",
     "sentence_debias": "#8a8a8a",
     "inlp_5": "#c9a227",
@@ -34,7 +35,7 @@ SHADES |= {"original": 0.2, "ccd": 0.6, "dpce_fixed_ccd_aligned": 0.8, "ccd_alig
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a panel, and what it stands for."""
+    """Point in a panel, with its combination and tooltip."""
 
     encoder: str
     method: str
@@ -45,7 +46,7 @@ class Point:
 
 
 def turns() -> Iterator[Point]:
-    """Every seed of every combination: the cosine of its direction to the original, and the share of the gap kept."""
+    """Yield a point per seed and combination: the cosine to the original direction, and the remaining gap."""
     start = "after/cced/winogender"
     for encoder, method, then, runs in combinations():
         for run in runs:
@@ -55,7 +56,7 @@ def turns() -> Iterator[Point]:
 
 
 def trade() -> Iterator[Point]:
-    """Every combination: what STS-B loses in points, and SEAT's average as a share of that before."""
+    """Yield a point per combination: the points lost on STS-B, and the remaining share of SEAT's average."""
     for encoder, method, then, runs in combinations():
         (seat, seat_now), (sts, sts_now), (gap, gap_now) = (change(runs, key) for key in (SEAT, STS, GAP))
         said = f"{called(method, then)}: SEAT {seat_now / seat - 1:+.0%}, STS-B {sts_now - sts:+.2f}, "
@@ -64,7 +65,7 @@ def trade() -> Iterator[Point]:
 
 @dataclass(frozen=True)
 class Axes:
-    """The upper ends of both axes, their steps, and how their marks are written."""
+    """Title, upper limits and tick formats of a panel's axes."""
 
     title: str
     right: float
@@ -85,7 +86,10 @@ PICTURES: dict[str, tuple[Callable[[], Iterator[Point]], Axes]] = {
 
 
 def picture(name: str) -> str:
-    """Return the SVG of a name, one panel an encoder; what lies beyond an axis is drawn at its end."""
+    """Return a picture as SVG, with one panel per encoder.
+
+    Points beyond an axis are drawn at its end.
+    """
     found, axes = PICTURES[name]
     points = list(found())
     encoders = list(dict.fromkeys(one.encoder for one in points))

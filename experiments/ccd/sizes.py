@@ -1,10 +1,10 @@
-"""Real sentences that hold a word of gender, for groups made by rules, of which CCD is trained on more and more.
+"""Real sentences with gendered words, from which rules make more and more groups to train CCD on.
 
     FAIRLAB_DATA=... python -m experiments.ccd.sizes outputs/sizes/texts.jsonl
 
-writes all such sentences of the sources that the language model's were drawn from, in random order, so that the first
-400 groups are a sample of the first 5,000. Groups are made of them by ``fairlab.augment
-+augmentation=counterfactual_groups``.
+The command writes all such sentences from the sources that were also used for the language model's groups. The order is
+random, so that the first 400 groups are a sample of the first 5,000. ``fairlab.augment
++augmentation=counterfactual_groups`` makes groups from the sentences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEED = 23
 
 
 def main(out: Path) -> None:
-    """Write the sentences as JSON lines."""
+    """Write the sentences to a JSON Lines file."""
     polarity = Polarity(load_lexicon("gender"))
     found: dict[str, dict[str, str]] = {}
     for source, kind in SOURCES.items():

@@ -1,4 +1,4 @@
-"""Tables of the CCD pages."""
+"""Tables for the CCD pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairlab.reporting.report import PUBLISHED
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
 SEEDS = ["seed_42", "seed_43", "seed_44"]
-ELSEWHERE = "seed_42_elsewhere"  # the same run on a processor that adds up in another order
+ELSEWHERE = "seed_42_elsewhere"  # the same run on a processor that sums in a different order
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
@@ -29,24 +29,24 @@ AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation":
 
 
 def readings(name: str) -> dict[str, Reading]:
-    """Return readings of a committed record by key."""
+    """Return the readings of a committed record, by key."""
     return composed.readings(RECORDS / name)
 
 
 def sts_change(name: str) -> str:
-    """How a committed run changed STS-B, with its interval."""
+    """Return a committed run's change on STS-B, with its interval."""
     changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
     change = changes["change/stsb/dev/spearman"]
     return f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]"
 
 
 def fall(kept: Reading) -> str:
-    """Return a share kept as a relative change, with its interval."""
+    """Format a remaining share as a relative change, with its interval."""
     return f"{kept.value - 1:+.1%} [{kept.low - 1:+.1%}, {kept.high - 1:+.1%}]"
 
 
 def quickstart() -> str:
-    """Return the quickstart's readings: before, the mean after it over seeds, and one seed on two processors."""
+    """Return a table of quickstart readings: before, mean over seeds after, and one seed on two processors."""
     found = [readings(name) for name in SEEDS]
     elsewhere = readings(ELSEWHERE)
     rows = []
@@ -60,7 +60,7 @@ def quickstart() -> str:
 
 
 def trials() -> str:
-    """Return readings on data for choosing, of every setting tried on the bench."""
+    """Return a table of validation readings for every setting of the linear map that was tried."""
     rows = []
     for one in tried("trials.jsonl"):
         setting = one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}"
@@ -69,7 +69,7 @@ def trials() -> str:
 
 
 def encoder_trials() -> str:
-    """Return the same of encoders that were trained, most of them with options of CCD."""
+    """Return a table of validation readings for trained encoders, most of them trained with options of CCD."""
     rows = [
         [one["encoder"], trained_by(one), ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)]
         for one in tried("encoder_trials.jsonl")
@@ -78,7 +78,7 @@ def encoder_trials() -> str:
 
 
 def trained_by(one: dict[str, Any]) -> str:
-    """Return the methods of a trial's encoder in order, with the options of CCD."""
+    """Return the methods that trained a trial's encoder, in order, with the options of CCD."""
     *earlier, last = one.get("methods", ["CCD"])
     if last == "CCD":
         others = f", others={one['others']:g}" if one.get("others", 1) != 1 else ""
@@ -87,7 +87,7 @@ def trained_by(one: dict[str, Any]) -> str:
 
 
 def follower(one: str | dict[str, Any]) -> str:
-    """Return a method that followed another, with the settings that it was given."""
+    """Return the name of a following method, with its settings."""
     if isinstance(one, str):
         return one
     ((name, settings),) = one.items()
@@ -95,7 +95,11 @@ def follower(one: str | dict[str, Any]) -> str:
 
 
 def lean_trials() -> str:
-    """Return the lowest association of each way of removing lean that costs at most half a point of STS-B."""
+    """Return a table of the lowest association for each way of removing lean.
+
+    Only settings that lose at most half a point on STS-B are considered. :mod:`fairlab.methods.ccd_linear` defines
+    lean.
+    """
     ways = {
         "1 direction a kind": lambda one: one["directions_a_kind"] == 1 and not isinstance(one["lean"], dict),
         "2 to 10 directions a kind": lambda one: one["directions_a_kind"] > 1,
@@ -120,14 +124,14 @@ BENCH += ["association", "lowest effect", "men's document first", "STS-B, traini
 
 
 def tried(name: str) -> list[dict[str, Any]]:
-    """Trials on the bench, in the order they were made."""
+    """Load the trials on the validation bench, in the order in which they were made."""
     path = FOLDER / "validation" / name
     text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 def bench_readings(one: dict[str, Any]) -> list[str]:
-    """Return what the bench reads, beside the original encoder."""
+    """Format the validation readings of a trial, relative to the original encoder."""
     return [
         *(f"{one[f'{name}_gap']:+.1f}%" for name in ("pronouns", "clauses", "passages")),
         f"{one['association_before']:.2f} to {one['association']:.2f}",
@@ -138,7 +142,7 @@ def bench_readings(one: dict[str, Any]) -> list[str]:
 
 
 def seeds() -> str:
-    """Return the three seeds, one row each."""
+    """Return a table of the three seeds, with one column per seed."""
     rows = []
     for name in SEEDS:
         found = readings(name)
@@ -173,7 +177,7 @@ def seeds() -> str:
 
 
 def comparison(runs: dict[str, str]) -> str:
-    """Return runs that differ in one thing, one row each, by what they are called in the table."""
+    """Return a table of runs that differ in one setting, with one row per run."""
     rows = []
     for label, name in runs.items():
         found = readings(name)
@@ -193,7 +197,7 @@ def comparison(runs: dict[str, str]) -> str:
 
 
 def full() -> str:
-    """Every headline reading of the run with all benchmarks, before and after, and whether it moved."""
+    """Return a table of all headline readings of the run with all benchmarks, before and after, with changes."""
     record = Record.load(RECORDS / "full")
     changes = {comparison.key.partition("/")[2]: comparison for comparison in record.comparisons}
     rows = []
@@ -217,7 +221,7 @@ def full() -> str:
 
 
 def published() -> str:
-    """Table 6 of the paper, as printed."""
+    """Return table 6 of the paper as printed, with recomputed changes."""
     table = yaml.safe_load((PUBLISHED / "ccd.yaml").read_text(encoding="utf-8"))["table_6"]
     rows = []
     for name, values in table["rows"].items():
@@ -227,7 +231,7 @@ def published() -> str:
 
 
 def provenance() -> str:
-    """Revision, machine and time of the runs."""
+    """Return the revision, machine and running time of the runs."""
     record = Record.load(RECORDS / "seed_42")
     facts = record.provenance
     hardware, versions = facts["hardware"], facts["versions"]
@@ -251,7 +255,7 @@ STUDY = {
 
 
 def retrieval() -> str:
-    """Which gender's document a search prefers, with its sign, seed by seed."""
+    """Return a table of searches that prefer men's documents, with the change of the margin, per seed."""
     rows = []
     for label, run in STUDY.items():
         found = [readings(f"study/{run}/{seed}") for seed in SEEDS]
@@ -266,7 +270,7 @@ def retrieval() -> str:
 
 
 def at_a_glance() -> str:
-    """Every method of the study, and what was measured beside: means over seeds of what the goals are measured by."""
+    """Return an overview of the study's methods and the compared combinations, with means over seeds."""
     shown = [
         ["minilm_mlm", label, [readings(f"study/{run}/{seed}") for seed in SEEDS]]
         for label, run in STUDY.items()
@@ -292,7 +296,7 @@ def at_a_glance() -> str:
 
 
 def fine_tuned(runs: str = "records/finetuning") -> str:
-    """Tasks fine-tuned on what each method left, a row for each method, and what the commonest label reaches."""
+    """Return a table of tasks fine-tuned after each method, with the majority-class baseline."""
     table, rows = measured(FOLDER, "finetuning", runs)
     titles = [titled(column) for column in table.columns]
     lines = [
@@ -307,7 +311,7 @@ def fine_tuned(runs: str = "records/finetuning") -> str:
 
 
 def hours() -> str:
-    """How long the runs of each part of the study took, one after the other, by their records."""
+    """Return a table of recorded running times for each part of the study."""
     parts = {
         "`table=study`, all methods on MiniLM": [Record.load(run) for run in RECORDS.glob("study/*/seed_*")],
         "trainings of `table=encoders` and of more groups": [
@@ -323,7 +327,7 @@ def hours() -> str:
 
 
 def commonest_label(run: str, column: str, runs: Path) -> str:
-    """Return what the commonest label reaches, by the first record of a run; empty without one."""
+    """Return the majority-class baseline from the first record of a run, or an empty text without a record."""
     place, _, quantity = column.rpartition("/")
     key = f"after/{place}/majority" + ("" if quantity == "accuracy" else f"_{quantity}")
     for folder in sorted((runs / run).glob("seed_*")):

@@ -1,4 +1,4 @@
-"""Teach a sentence encoder's upper layers what hate is, by low-rank adapters and a linear head for each kind of label.
+"""Training of a sentence encoder's upper layers on hate labels, with low-rank adapters and a linear head per label.
 
 Shape letters: N texts, D vector components, L kinds of labels.
 """
@@ -20,7 +20,7 @@ from fairlab.data.safety_texts import SafetyText
 RANK, LOWEST, LAYERS = 8, 3, ("attention.self.query", "attention.self.value", "attention.output.dense")
 BATCH, EPOCHS, WARM_UP = 32, 1, 50
 RATE, RATE_OF_HEADS, SCALE = 2e-3, 1e-2, 8.0
-TOKENS = 48  # maximum number of tokens read of a text; all sentences and most tweets are shorter
+TOKENS = 48  # maximum number of tokens per text; all sentences and most tweets are shorter
 # Kinds of labels with their weight in the loss: hate in any text, and each label of each dataset.
 HEADS = {
     "hate": 0.5,
@@ -34,11 +34,11 @@ HEADS = {
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts of a training, by what the frozen lower layers make of them.
+    """Training texts, as hidden states of the frozen lower layers.
 
     Attributes:
         hidden: Hidden states of each text, (tokens, D).
-        labels: Labels (N, L), -1 where a text has none.
+        labels: Labels (N, L), -1 if a text has no label.
     """
 
     hidden: Sequence[Tensor]
@@ -46,13 +46,13 @@ class Encoded:
 
 
 def adapt(backbone: Backbone, texts: dict[str, Sequence[SafetyText]], rng: random.Random, file: Path) -> None:
-    """Train adapters of the layers from :data:`LOWEST` on, and write them.
+    """Train adapters in the layers from :data:`LOWEST` upwards, and write them to a file.
 
     Args:
-        backbone: Encoder of the family bert, which is changed in place.
-        texts: Texts by the name of their dataset.
-        rng: Random numbers of the order of batches.
-        file: New file of the adapters.
+        backbone: BERT encoder, which is changed in place.
+        texts: Training texts, by the names of their datasets.
+        rng: Random generator for the order of batches.
+        file: New file for the adapters.
     """
     layers = backbone.model.base_model.encoder.layer
     names = [f"layer.{k}.{name}" for k in range(LOWEST, len(layers)) for name in LAYERS]
@@ -60,12 +60,12 @@ def adapt(backbone: Backbone, texts: dict[str, Sequence[SafetyText]], rng: rando
     add_adapters(backbone.model, LoRA(rank=RANK, alpha=2 * RANK, targets=names))
     heads, scale = nn.Linear(backbone.width, len(HEADS)), nn.Parameter(torch.tensor(SCALE))
     for name, parameter in backbone.model.named_parameters():
-        if "pooler" in name:  # plays no part in a vector
+        if "pooler" in name:  # does not affect the vectors
             parameter.requires_grad_(False)
     trained = [parameter for parameter in backbone.model.parameters() if parameter.requires_grad]
     groups = [{"params": trained, "lr": RATE}, {"params": [*heads.parameters(), scale], "lr": RATE_OF_HEADS}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    encoded, weights = _encoded(backbone, texts), torch.tensor(list(HEADS.values()))
+    encoded, weights = _encode(backbone, texts), torch.tensor(list(HEADS.values()))
     steps, step = EPOCHS * (len(encoded.hidden) // BATCH + 1), 0
     for _ in range(EPOCHS):
         for batch in _batches(encoded.hidden, rng):
@@ -83,8 +83,8 @@ def adapt(backbone: Backbone, texts: dict[str, Sequence[SafetyText]], rng: rando
 
 
 @torch.no_grad()
-def _encoded(backbone: Backbone, texts: dict[str, Sequence[SafetyText]]) -> Encoded:
-    """Return the texts after the embeddings and the frozen layers."""
+def _encode(backbone: Backbone, texts: dict[str, Sequence[SafetyText]]) -> Encoded:
+    """Compute the hidden states of the texts after the frozen layers."""
     backbone.max_length = TOKENS
     rows = [(text, name) for name, some in texts.items() for text in some]
     token_ids = backbone.tokenize([text.text for text, _ in rows])
@@ -101,7 +101,7 @@ def _encoded(backbone: Backbone, texts: dict[str, Sequence[SafetyText]]) -> Enco
 
 
 def _label(text: SafetyText, dataset: str, head: str) -> int:
-    """Return the label that a head learns from a text, -1 for none."""
+    """Return the label that a head learns from a text, or -1 if it learns none."""
     of, _, name = head.rpartition("/")
     return text.labels[name] if of in ("", dataset) else -1
 
@@ -119,7 +119,7 @@ def _batches(hidden: Sequence[Tensor], rng: random.Random) -> Iterator[list[int]
 
 
 def _vectors(layers: Sequence[nn.Module], hidden: Sequence[Tensor]) -> Tensor:
-    """Return the sentence vectors (N, D) of unit length, from the hidden states below the layers."""
+    """Compute sentence vectors (N, D) of unit length from the hidden states below the given layers."""
     states = torch.stack(list(hidden))
     for layer in layers:
         states = _first(layer(states))

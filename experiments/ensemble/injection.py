@@ -1,14 +1,15 @@
-r"""What a language model makes of seeds: counterfactual versions, corrected and flagged by it, and a sheet to read.
+r"""Counterfactual versions that a language model writes, corrects and flags for seed texts, with a sheet to check them.
 
     python -m experiments.ensemble.injection draw seeds.csv --count 60
     python -m fairlab.augment +augmentation=identity augmentation.inject=llm llm=local llm.model=NAME \
         input=seeds.csv field=prompt output=made
     python -m experiments.ensemble.injection record made --sheet sheet.csv
 
-``draw`` writes short seeds that name a subgroup, as many of each identity category, by a fixed seed. ``record`` writes
-``records/injection.json``: counts by what became of a version, and how often it is the one that word lists make.
-The sheet has 50 versions beside their seeds and is for reading; it holds published texts and stays outside of the
-project. What is read goes into ``injection_read.csv``, by the versions' ids.
+``draw`` writes short seed texts that name a subgroup, in equal numbers per identity category and with a fixed random
+seed. ``record`` writes ``records/injection.json``: how many versions had each outcome, and how many equal the version
+from the word lists. The sheet shows 50 versions next to their seed texts for checking by hand. It contains published
+texts and is therefore stored outside of the project. The results of checking are in ``injection_read.csv``, by version
+id.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from fairlab.data.stream.manifest import data_files
 from fairlab.files import read_record, record_file
 
 RECORD = Path(__file__).parent / "records" / "injection.json"
-LONGEST = 200  # characters of a seed
-SHEET = 50  # versions that are read
+LONGEST = 200  # maximum number of characters in a seed text
+SHEET = 50  # number of versions to check by hand
 SEED = 26
 
 
 def draw(count: int) -> list[dict[str, str]]:
-    """Rows of short seeds about a subgroup, in equal numbers of each category."""
+    """Return rows of short seed texts about a subgroup, in equal numbers per category."""
     with locate(SEEDS).open(encoding="utf-8", newline="") as lines:
         rows = [row for row in csv.DictReader(lines) if row["subgroup"] != NONE and len(row["prompt"]) <= LONGEST]
     rng = random.Random(SEED)
@@ -48,7 +49,7 @@ def draw(count: int) -> list[dict[str, str]]:
 
 
 def versions_of(folder: Path) -> Iterator[dict[str, Any]]:
-    """Every version with its seed's text: ``id``, ``seed``, ``text``, ``subgroup``, ``corrected``, ``flagged``."""
+    """Yield every version with its seed text: ``id``, ``seed``, ``text``, ``corrected`` and ``flagged``."""
     for file in data_files(folder):
         for line in file.read_text(encoding="utf-8").splitlines():
             row = from_json(line)
@@ -73,12 +74,12 @@ def versions_of(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """Return counts by what became of the versions asked for, and agreement with word lists."""
+    """Return the counts of requested versions by outcome, and their agreement with word lists."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     provenance = json.loads(read_record(record_file(folder)))["provenance"]
     rules, counts = Identity(), manifest["counts"]
     found = list(versions_of(folder))
-    by_rules = [one["text"].casefold() in _by_rules(rules, one) for one in found]
+    by_rules = [one["text"].casefold() in _rule_versions(rules, one) for one in found]
     return {
         "revision": provenance["revision"],
         "llm": provenance.get("rewriter"),
@@ -93,8 +94,11 @@ def summary(folder: Path) -> dict[str, Any]:
     }
 
 
-def _by_rules(rules: Identity, version: dict[str, Any]) -> set[str]:
-    """Versions of the seed by word lists for the same subgroup, whichever the seed is about; in small letters."""
+def _rule_versions(rules: Identity, version: dict[str, Any]) -> set[str]:
+    """Return the word lists' versions of the seed text for the same subgroup, in lower case.
+
+    The seed text may be about any other subgroup of the category.
+    """
     target = str(version["id"]).rpartition("-")[2]
     category = next(name for name, subgroups in CATEGORIES.items() if target in subgroups)
     others = [name for name in CATEGORIES[category] if name != target]
@@ -102,7 +106,7 @@ def _by_rules(rules: Identity, version: dict[str, Any]) -> set[str]:
 
 
 def write_sheet(folder: Path, file: Path) -> None:
-    """Fifty versions, flagged ones among them as they come, to be read."""
+    """Write a sheet of fifty random versions, including flagged versions, for checking by hand."""
     found = list(versions_of(folder))
     some = random.Random(SEED).sample(found, min(SHEET, len(found)))
     with file.open("w", encoding="utf-8", newline="") as lines:
@@ -112,7 +116,7 @@ def write_sheet(folder: Path, file: Path) -> None:
 
 
 def main() -> None:
-    """Draw seeds, or put down what became of them."""
+    """Draw seed texts, or record the outcomes of their versions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parts = parser.add_subparsers(required=True, dest="part")
     drawing, recording = parts.add_parser("draw"), parts.add_parser("record")

@@ -1,4 +1,4 @@
-"""Sentences that teach what hate is, put together from parts: hostility to groups, its denial, and its absence."""
+"""Training sentences about hate, composed of parts: hostile to groups, denying hostility, or without hostility."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = ("bad", "good")  # slots whose words come from published lists
 SLOT = re.compile(r"\{(bad|good|vermin|harmed|helped|goods|hate|love)\}")
 ENDINGS = ("ous", "ful", "ive", "ic", "less", "ish", "ent", "ant", "able", "al", "y")
 NO_ADJECTIVES = ("ly", "ity", "cy", "ry", "fy", "phy", "ment", "edy", "enemy")  # endings of other words
-MISSPELT = 0.15  # share of the sentences with an error of typing
+MISSPELT = 0.15  # share of the sentences with a typing error
 LEET = str.maketrans("aeios", "43105")
 # Kinds of sentence with their shares; the label of each is in :func:`_sentence`.
 SHARES = {
@@ -43,7 +43,7 @@ def sentences(count: int, seed: int, *, held_out: bool = False) -> list[SafetyTe
     Args:
         count: Number of sentences.
         seed: Seed of the choice of parts.
-        held_out: Whether to use the quarter of the parts that the other sentences do not use, by a hash of each part.
+        held_out: Whether to use only held-out parts: a quarter of all parts, selected by their hashes.
     """
     rng = random.Random(seed)
     every = PARTS | dict(zip(WORDS, adjectives(), strict=True))
@@ -58,7 +58,7 @@ def sentences(count: int, seed: int, *, held_out: bool = False) -> list[SafetyTe
 
 @cache
 def adjectives() -> tuple[list[str], list[str]]:
-    """Return harsh and kind adjectives, told by their endings: of VADER's lexicon, and of SeeGULL's attributes."""
+    """Return harsh and kind adjectives from VADER's lexicon and SeeGULL's attributes, recognised by their endings."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     valences = {word: value for word, value in SentimentIntensityAnalyzer().lexicon.items() if abs(value) >= 1.2}
@@ -76,12 +76,12 @@ def _is_adjective(word: str) -> bool:
 
 
 def is_held_out(part: str) -> bool:
-    """Return whether a part belongs to the quarter that is used in held-out sentences alone."""
+    """Return whether a part belongs to the quarter that is used only in held-out sentences."""
     return hashlib.sha256(part.encode()).digest()[0] < 64
 
 
 def _sentence(kind: str, parts: dict[str, list[str]], rng: random.Random) -> tuple[str, int]:
-    """Return a sentence of a kind, and whether it is hateful."""
+    """Return a sentence of the given kind, and whether it is hateful."""
     group = rng.choice(parts["groups"])
     said, hate = rng.choice(parts[kind]) if kind in ("hostile", "denied_good", "denied_harm", "kind") else "", 0
     if kind in ("hostile", "denied_good"):
@@ -101,7 +101,7 @@ def _sentence(kind: str, parts: dict[str, list[str]], rng: random.Random) -> tup
     elif kind == "cursing":
         said = rng.choice(parts["cursing"])
     if kind != "cursing" and rng.random() < 0.12:
-        said = _sworn(said, rng.choice(parts["swearing"]))
+        said = _insert_swear_word(said, rng.choice(parts["swearing"]))
     if kind != "denying":
         said = rng.choice(parts["wrapping"]).replace("{s}", said)
     said = SLOT.sub(lambda slot: rng.choice(parts[slot[1]]), said).replace("{g}", group)
@@ -109,13 +109,13 @@ def _sentence(kind: str, parts: dict[str, list[str]], rng: random.Random) -> tup
     return (misspelt(said, rng) if rng.random() < MISSPELT else said), hate
 
 
-def _sworn(said: str, word: str) -> str:
-    """Return the sentence with a swear word before the group, or before what it is said to be."""
+def _insert_swear_word(said: str, word: str) -> str:
+    """Insert a swear word after *are* or, if there is no *are*, before the group."""
     return said.replace(" are ", f" are {word} ", 1) if " are " in said else said.replace("{g}", f"{word} {{g}}", 1)
 
 
 def misspelt(text: str, rng: random.Random) -> str:
-    """Return the text with one kind of error in a word or two: letters exchanged, lost, as digits, or blanks moved."""
+    """Misspell one or two words with one kind of error: swapped or lost letters, digits, or moved spaces."""
     words: list[str] = text.split()
     kind = rng.choice(["exchange", "lose", "digits", "join", "split"])
     for place in rng.sample(range(len(words)), min(2, len(words))):

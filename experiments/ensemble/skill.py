@@ -1,4 +1,4 @@
-"""Tables of skill beside fairness, of the default command and the rivals on the same folds."""
+"""Tables of performance and fairness for the default ensemble and its rivals, on the same folds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SETS = {
     "madlibs": "safety_bias_madlibs",
     "OLID, kept part": "safety_olid",
 }
-# Models beside the baseline and the debiased one, by their names in the readings.
+# Models in addition to the baseline and the debiased model, by their names in the readings.
 MODELS = {
     "debiased, not averaged": "unaveraged",
     "averaging alone": "average",
@@ -27,7 +27,7 @@ Seeds = list[dict[str, Reading]]
 
 
 def skill() -> str:
-    """Skill, fairness and errors at the exported threshold, on each set, over seeds."""
+    """Return a table of performance, fairness and errors at the exported threshold, per set and over seeds."""
     after, before = over_seeds(SKILL), baselines()
     rows = []
     for harm in HARMS:
@@ -49,7 +49,7 @@ def skill() -> str:
 
 
 def models() -> str:
-    """AUC and change of ACV of every model on the same folds, over seeds."""
+    """Return a table of the AUC and the change of ACV for every model on the same folds, over seeds."""
     seeds = over_seeds(SKILL)
     rows = []
     for harm in HARMS:
@@ -65,7 +65,7 @@ def models() -> str:
 
 
 def by_target() -> str:
-    """AUC and accuracy of HateCheck's target groups, over seeds."""
+    """Return a table of the AUC and accuracy for HateCheck's target groups, over seeds."""
     seeds, before = over_seeds(SKILL), baselines()
     start = "safety_hatecheck/hate_target_"
     names = [key.removeprefix(start).removesuffix("/auc") for key in seeds[0] if key.startswith(start)]
@@ -78,7 +78,7 @@ def by_target() -> str:
 
 
 def by_functionality() -> str:
-    """Accuracy of HateCheck's functionalities at the exported threshold, over seeds."""
+    """Return a table of the accuracy for HateCheck's functionalities at the exported threshold, over seeds."""
     seeds = over_seeds(SKILL)
     start = "safety_hatecheck/hate_case_"
     keys = [key for key in seeds[0] if key.startswith(start) and key.endswith("/accuracy")]
@@ -89,7 +89,7 @@ def by_functionality() -> str:
 
 
 def baselines() -> Seeds:
-    """Return readings of the baseline, one mapping a seed."""
+    """Return the baseline's readings, as one mapping per seed."""
     return [
         {f"{one.benchmark}/{one.subset}/{one.quantity}": one for one in record.readings if one.phase == "before"}
         for record in records_of(SKILL)

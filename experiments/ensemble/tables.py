@@ -1,4 +1,4 @@
-"""Tables of the ensemble page on settings and versions, and what all of its tables share."""
+"""Tables on settings and versions for the ensemble page, and functions shared by all of its tables."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from experiments.shared.seeds import median_run
 from fairlab.record import Reading, Record
 
 RECORDS = Path(__file__).parent / "records"
-SKILL = "skill"  # folder of the runs of the present default
+SKILL = "skill"  # folder with the runs of the current default
 HARMS = ("hate", "violence")
 
 
 def records_of(folder: str) -> list[Record]:
-    """Return records of a folder of runs, one a seed, by seed."""
+    """Return the records in a folder of runs, one per seed, in the order of seeds."""
     return [Record.load(file.parent) for file in sorted((RECORDS / folder).glob("seed_*/record.json*"))]
 
 
 def by_key(record: Record) -> dict[str, Reading]:
-    """Return readings of the debiased model, or of its changes, by benchmark, subset and quantity."""
+    """Return the debiased model's readings, including its changes, by benchmark, subset and quantity."""
     return {f"{one.benchmark}/{one.subset}/{one.quantity}": one for one in record.readings if one.phase == "after"}
 
 
 def over_seeds(folder: str = SKILL) -> list[dict[str, Reading]]:
-    """Return readings of committed runs, one mapping a seed."""
+    """Return the readings of committed runs, as one mapping per seed."""
     return [by_key(record) for record in records_of(folder)]
 
 
 def cell(seeds: list[dict[str, Reading]], key: str, digits: int = 1) -> str:
-    """Return the median over seeds with its interval and the seeds' range; empty without measurements."""
+    """Format the median over seeds with its interval and the range over seeds.
+
+    The text is empty if there are no measurements.
+    """
     found = [readings[key] for readings in seeds if key in readings]
     if not found:
         return ""
@@ -41,7 +44,7 @@ def cell(seeds: list[dict[str, Reading]], key: str, digits: int = 1) -> str:
 
 
 def settings_compared() -> str:
-    """Return what the settings did on validation, which were chosen, and for how many test folds."""
+    """Return a table of the settings' validation results, and of the test folds that selected each setting."""
     records = records_of(SKILL)
     rows = []
     for harm in HARMS:
@@ -61,7 +64,7 @@ def settings_compared() -> str:
 
 
 def versions_read() -> str:
-    """How many of the versions that a person read were sound."""
+    """Return a sentence that counts the versions checked by hand and explains the broken ones."""
     with (Path(__file__).parent / "versions_read.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     broken = [row for row in read if row["verdict"] != "sound"]
@@ -70,7 +73,7 @@ def versions_read() -> str:
 
 
 def injected() -> str:
-    """Return what a language model made of seeds, and how its verdicts compare with a reading."""
+    """Return a table of a language model's verdicts on its versions, compared with a check by hand."""
     folder = Path(__file__).parent
     record = json.loads((folder / "records" / "injection.json").read_text(encoding="utf-8"))
     with (folder / "injection_read.csv").open(encoding="utf-8", newline="") as lines:

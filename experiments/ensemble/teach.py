@@ -1,12 +1,14 @@
-"""Teach adapters of MiniLM and linear scores of its vectors, and write both, and sentences to train ensembles on.
+"""Train adapters of MiniLM and linear scores of its vectors, and write both, with sentences for training ensembles.
 
 ``python -m experiments.ensemble.teach FOLDER [--encoder ENCODER] [--adapters FILE] [--vectors FOLDER]``
 
-The texts are sentences put together from parts (``sentences.yaml``), tweets of Davidson et al. 2017, and tweets of the
-part of OLID that is not kept for benchmarks, without near copies of any text that is measured on; nothing is taught by
-HateCheck or the madlibs. A share of each is left for validation. A score is the log odds of a logistic regression on
-the vectors, or a principal component of them. With ``--vectors``, finished vectors are kept there.
-Another encoder is taught linear scores alone, without adapters; ``--adapters`` takes finished ones.
+The training texts are sentences composed of parts (``sentences.yaml``), tweets from Davidson et al. 2017, and tweets
+from the part of OLID that is not reserved for benchmarks, without near copies of benchmark texts. HateCheck and the
+madlibs are not used for training. A share of each dataset is held out for validation. A score is the log odds of a
+logistic regression on the vectors, or one of their principal components. With ``--vectors``, computed vectors are
+cached in that folder.
+
+For another encoder, only linear scores are trained; ``--adapters`` gives existing adapters.
 
 Shape letters: N texts, D vector components, F scores.
 """
@@ -40,28 +42,28 @@ Array = NDArray[np.float64]
 Texts = dict[str, list[SafetyText]]
 COMPONENTS = 32
 PENALTY = 1.0  # scikit-learn's C
-SEED, OF_SENTENCES = 0, 5  # seeds of the order of texts and batches, and of the sentences to teach by
+SEED, OF_SENTENCES = 0, 5  # seeds of the order of texts and batches, and of the training sentences
 SENTENCES, DAVIDSON, OLID = "sentences", "hate_speech_offensive", "olid_training"
-TAUGHT = {SENTENCES: 6_000, DAVIDSON: 2_000, OLID: 1_500}  # texts, before near copies are left out
+TAUGHT = {SENTENCES: 6_000, DAVIDSON: 2_000, OLID: 1_500}  # number of texts, before near copies are removed
 VALIDATED = {SENTENCES: 400, DAVIDSON: 500, OLID: 700}
-OF_ENSEMBLE = (1_600, 7)  # number and seed of the sentences to train ensembles on
+OF_ENSEMBLE = (1_600, 7)  # number and seed of the sentences for training ensembles
 MEASURED = ("counterfactual_safety", "olid", "hatecheck", "bias_madlibs")
 
 
 def write_linear(scores: LinearScores, file: Path) -> None:
-    """Write linear scores to a safetensors file, with 32-bit numbers."""
+    """Write linear scores to a safetensors file, as float32."""
     tensors = {"weights": scores.weights.astype(np.float32), "intercepts": scores.intercepts.astype(np.float32)}
     metadata = {"outputs": json.dumps(scores.outputs), "encoder": scores.encoder}
     save_arrays(tensors, file, metadata)
 
 
 def copies_of(texts: Sequence[str], measured: Sequence[str], identities: Identities) -> NDArray[np.bool_]:
-    """Return which of the texts (N,) are near copies of a measured one, so that they are not used for training.
+    """Return a mask (N,) of the training texts that are near copies of benchmark texts.
 
     Args:
-        texts: The N texts to train on.
-        measured: Texts of the measurement.
-        identities: Listed words of identities, which are masked before two texts are compared.
+        texts: N training texts.
+        measured: Benchmark texts.
+        identities: Lexicon of identity words, which are masked before texts are compared.
     """
     pairs = near_copies([identities.blinded(text) for text in (*texts, *measured)])
     found = np.zeros(len(texts), dtype=bool)
@@ -70,7 +72,7 @@ def copies_of(texts: Sequence[str], measured: Sequence[str], identities: Identit
 
 
 def main() -> None:
-    """Run the command."""
+    """Train and write adapters and linear scores, and write the sentences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
     parser.add_argument("--encoder", default=MINILM)
@@ -98,7 +100,7 @@ def main() -> None:
 
 
 def taught_texts(rng: random.Random) -> tuple[Texts, Texts]:
-    """Return the texts to teach by, about as many of each kind of label, and texts for validation, by dataset."""
+    """Return training texts, balanced over kinds of label, and validation texts, by dataset."""
     taught, held_out = {}, {}
     taught[SENTENCES] = unmeasured(sentences(TAUGHT[SENTENCES], OF_SENTENCES))
     held_out[SENTENCES] = unmeasured(sentences(VALIDATED[SENTENCES], SEED + 1, held_out=True))
@@ -114,21 +116,21 @@ def taught_texts(rng: random.Random) -> tuple[Texts, Texts]:
 
 
 def write_sentences(file: Path) -> None:
-    """Write distinct sentences that ensembles are trained on, of parts that the scores were not taught by."""
+    """Write distinct training sentences for ensembles, from parts that were not used to train the scores."""
     found = {text.text: text.labels for text in unmeasured(sentences(*OF_ENSEMBLE, held_out=True))}
     rows = [{"text": text, "key": str(k), "labels": dict(labels)} for k, (text, labels) in enumerate(found.items())]
     write_whole(file, "".join(f"{json.dumps(row)}\n" for row in rows))
 
 
 def unmeasured(texts: Sequence[SafetyText]) -> list[SafetyText]:
-    """Return the texts that are no near copies of texts that are measured on."""
+    """Return the texts that are not near copies of benchmark texts."""
     measured = [text.text for of in MEASURED for text in read_safety(of)]
     copies = copies_of([text.text for text in texts], measured, Identities())
     return [text for text, copy in zip(texts, copies, strict=True) if not copy]
 
 
 def labels(texts: Texts) -> dict[str, tuple[str, NDArray[np.bool_]]]:
-    """Return the taught labels by score: the name of the texts, empty for all of them, and a label for each text."""
+    """Return the training labels of each score: the name of its dataset (empty for all texts), and the labels."""
     found = {
         "hostility": (SENTENCES, "hate"),
         "hate": (DAVIDSON, "hate"),
@@ -145,11 +147,11 @@ def labels(texts: Texts) -> dict[str, tuple[str, NDArray[np.bool_]]]:
 
 
 def taught(vectors: dict[str, Array], labelled: dict[str, tuple[str, NDArray[np.bool_]]], encoder: str) -> LinearScores:
-    """Return a regression for each label, and the principal components of all vectors with a fixed sign.
+    """Fit a logistic regression for each score, and the principal components of all vectors with a fixed sign.
 
     Args:
-        vectors: Vectors (N, D) by the name of the texts.
-        labelled: Labels by score, see :func:`labels`.
+        vectors: Vectors (N, D) of each dataset, by its name.
+        labelled: Training labels of each score, see :func:`labels`.
         encoder: SHA-256 of the encoder's weights.
     """
     every = np.concatenate(list(vectors.values()))

@@ -2,11 +2,11 @@
 
     python -m experiments.model_kinds.measure [--work FOLDER] [--llama PYTHON] [KIND ...]
 
-Each kind is a tiny model of random weights in another form. Kinds that a command can name are measured by the command,
-the others by ``fairlab.evaluate``. What was found is kept in ``FOLDER/found/KIND.json``, so that a killed run goes on
-with the next kind, and a new family is tried alone; kinds whose packages are missing are left out. ``record.json`` is
-written from what was found. A kind that is named is measured again. ``--llama`` names a Python that has
-``llama-cpp-python[server]``.
+Each kind is a tiny random model in a different form. Kinds that can be named on the command line are measured by the
+command, and all others by ``fairlab.evaluate``. Results are stored in ``FOLDER/found/KIND.json``, so that an
+interrupted run resumes with the next kind, and a new family is measured without repeating the others. Kinds whose
+packages are missing are skipped. ``record.json`` is written from the results. Kinds that are named in the command are
+measured again. ``--llama`` names a Python interpreter that has ``llama-cpp-python[server]``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from fairlab.record import Record
 from fairlab.types import EMBEDDINGS, CannotScore
 
 RECORD = Path(__file__).with_name("record.json")
-LIMIT = 20  # items of each benchmark, or of each of its parts
-# Benchmarks by family, each with the name that its readings have.
+LIMIT = 20  # maximum number of items per benchmark, or per part of a benchmark
+# Benchmarks of each family, with the benchmark's name in its readings.
 FAMILIES = {
     "associations": {"seat": "seat"},
     "versions": {"cced": "cced"},
@@ -50,7 +50,7 @@ FAMILIES = {
     "labels": {"glue": "sst2", "fairscore": "sst2_fairscore"},
     "harms": {"safety_olid": "safety_olid"},
 }
-VALUES = ("embeddings", "likelihoods", "after_first")  # of the texts; the last without the first token's likelihood
+VALUES = ("embeddings", "likelihoods", "after_first")  # compared values; the last excludes the first token
 TEXTS = ["She is a nurse.", "He left, and the river was wide.", "They met a doctor at noon."]
 
 
@@ -59,11 +59,11 @@ class Kind:
     """Kind of model.
 
     Attributes:
-        given: how it is given to fairlab, for the reader.
-        make: the model of the weights: an object, or what a command calls it; within the context it can be used.
-        like: kind whose weights are the same, with which it is compared.
-        packages: distributions that it needs beside fairlab, by the module that they bring.
-        settings: of ``fairlab.load`` and of the command.
+        given: Form in which the model is given to fairlab, as shown to readers.
+        make: Function that returns a context manager for the model: an object, or a name for the command.
+        like: Kind with the same weights, for comparison.
+        packages: Additional packages that the kind needs, by the module that they provide.
+        settings: Function that returns the settings for ``fairlab.load`` and the command.
     """
 
     given: str
@@ -74,12 +74,12 @@ class Kind:
 
 
 def simply(make: Callable[[Weights], Any]) -> Callable[[Weights, argparse.Namespace], AbstractContextManager[Any]]:
-    """Return the maker of a model that needs nothing to be started."""
+    """Wrap a function that makes a model in a context manager without any effect."""
     return lambda weights, arguments: nullcontext(make(weights))
 
 
 class Encodes:
-    """Object that has nothing but ``encode``."""
+    """Object whose only method is ``encode``."""
 
     def __init__(self, sentence: Any) -> None:
         self.sentence = sentence
@@ -90,7 +90,7 @@ class Encodes:
 
 
 def sentence(weights: Weights, **settings: Any) -> Any:
-    """Return the SentenceTransformer."""
+    """Return the sentence encoder as a SentenceTransformer."""
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(weights.sentence), device="cpu", local_files_only=True, **settings)
@@ -112,7 +112,7 @@ def pair(folder: Path) -> tuple[Any, Any]:
 
 
 def compiled(weights: Weights) -> tuple[Any, Any]:
-    """Return the causal LM as ``torch.compile`` gives it."""
+    """Return the causal LM compiled by ``torch.compile``, and its tokenizer."""
     import torch
 
     model, tokenizer = pair(weights.causal)
@@ -120,7 +120,7 @@ def compiled(weights: Weights) -> tuple[Any, Any]:
 
 
 def with_adapters(weights: Weights) -> tuple[Any, Any]:
-    """Return the causal LM with its adapters beside the weights."""
+    """Return the causal LM with unmerged adapters, and its tokenizer."""
     import peft
 
     model, tokenizer = pair(weights.causal)
@@ -142,7 +142,7 @@ def of_mteb(weights: Weights) -> Any:
 
 
 def served(*how: str) -> Callable[[Weights, argparse.Namespace], AbstractContextManager[str]]:
-    """Return the maker of the address of llama-cpp-python's server with the GGUF file."""
+    """Return a context manager that serves the GGUF file with llama-cpp-python and yields the address."""
 
     @contextmanager
     def address(weights: Weights, arguments: argparse.Namespace) -> Iterator[str]:
@@ -160,7 +160,7 @@ def served(*how: str) -> Callable[[Weights, argparse.Namespace], AbstractContext
 
 
 def trained(weights: Weights) -> str:
-    """Return the folder of a run of CCD in two steps."""
+    """Return the folder of a CCD run of two steps, which is trained on first use."""
     folder = weights.place / "run"
     if not (folder / "record.json").is_file():
         given = (
@@ -202,7 +202,7 @@ KINDS = {
 
 
 def settings(weights: Weights, kind: Kind) -> dict[str, Any]:
-    """Return the settings of the command, by dotted key."""
+    """Return the command's settings for a kind, by dotted key."""
     groups = [str(weights.groups)]
     return {
         "benchmark.cced.sets": groups,
@@ -220,7 +220,10 @@ def settings(weights: Weights, kind: Kind) -> dict[str, Any]:
 
 
 def measured(model: Any, weights: Weights, kind: Kind, ledger: Path, families: Mapping[str, Any]) -> Record:
-    """Measure a model on families: by the command if it has a name, else by the function."""
+    """Measure a model on families of benchmarks and return the record.
+
+    A model that is given by its name is measured by the command ``fairlab.evaluate``, any other by the function.
+    """
     import fairlab
 
     names = [name for family in families.values() for name in family]
@@ -240,7 +243,10 @@ def measured(model: Any, weights: Weights, kind: Kind, ledger: Path, families: M
 
 
 def outcomes(record: Record, name: str, place: Path, families: Mapping[str, Any]) -> dict[str, str]:
-    """Return for each family ``yes``, or why it was not run, without the names of the model and of the place."""
+    """Return, for each family, ``yes`` or the reason why it was not run.
+
+    The names of the model and of its folder are removed from the reasons.
+    """
     read = {reading.benchmark.partition("@")[0] for reading in record.readings}
     reasons = {entry.benchmark.partition("@")[0]: entry.reason for entry in reversed(record.not_run)}
     found = {}
@@ -252,7 +258,7 @@ def outcomes(record: Record, name: str, place: Path, families: Mapping[str, Any]
 
 
 def values_of(model: Any) -> dict[str, list[list[float]]]:
-    """Return the embeddings and the log-likelihoods of a few texts, whichever a loaded model gives."""
+    """Return the embeddings and log-likelihoods of a few texts, as far as a loaded model provides them."""
     from fairlab.backbones.causal_lm import CausalLM
     from fairlab.backbones.likelihood import likelihood
     from fairlab.backbones.model_object import ModelObject
@@ -272,13 +278,13 @@ def values_of(model: Any) -> dict[str, list[list[float]]]:
 
 
 def try_kind(kind: Kind, weights: Weights, arguments: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:
-    """Return what a kind of model gives for each family, its readings and its values on a few texts.
+    """Return a kind's outcome for each family, its readings, and its values on a few texts.
 
     Args:
         kind: Kind of model.
-        weights: Weights of the kinds.
+        weights: Folders of the tiny models.
         arguments: Arguments of the command.
-        known: What was found before, of which only the families that are missing are tried; empty for a new kind.
+        known: Earlier results of the kind, so that only missing families are tried; empty for a new kind.
     """
     import fairlab
     from fairlab.backbones.model_object import ModelObject
@@ -302,12 +308,12 @@ def try_kind(kind: Kind, weights: Weights, arguments: argparse.Namespace, known:
 
 
 def difference(one: Any, other: Any) -> float | None:
-    """Return the largest difference of two arrays, to two digits; None without either."""
+    """Return the largest difference between two arrays, to two digits, or None if either is missing."""
     return None if one is None or other is None else float(f"{np.abs(np.array(one) - np.array(other)).max():.1e}")
 
 
 def differences(found: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the largest differences of two kinds of one model: embeddings, log-likelihoods, readings."""
+    """Return the largest differences between two kinds of one model: embeddings, log-likelihoods and readings."""
     both = sorted(set(found["readings"]) & set(other["readings"]))
     values = [[one["readings"][key] for key in both] for one in (found, other)]
     return {
@@ -318,7 +324,7 @@ def differences(found: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str,
 
 
 def summary(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is committed: outcomes by kind and family, and differences of kinds with the same weights."""
+    """Return the content of the record: outcomes per kind and family, and differences between related kinds."""
     kinds = {}
     for name, kind in KINDS.items():
         if name in found:
@@ -329,7 +335,7 @@ def summary(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def main(argv: list[str]) -> None:
-    """Try the kinds that were not tried yet, and write the record."""
+    """Try the kinds that have not been tried yet, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
     parser.add_argument("--work", type=Path, default=Path("outputs/model_kinds"))
@@ -360,7 +366,7 @@ def is_there(module: str) -> bool:
     """Return whether a module can be imported."""
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its parent
+    except ModuleNotFoundError:  # its parent package is missing too
         return False
 
 

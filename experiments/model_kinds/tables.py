@@ -1,4 +1,4 @@
-"""Tables of kinds of models by families of benchmarks."""
+"""Tables of model kinds by benchmark families."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ RECORD = Path(__file__).with_name("record.json")
 
 
 def record() -> dict[str, Any]:
-    """Return what was found of all kinds."""
+    """Load the record of all kinds."""
     return json.loads(RECORD.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def families() -> str:
-    """Return kinds by families: measured, or the number of the reason below the table."""
+    """Return a table of kinds by families, with ``yes`` or the number of a reason that is listed below."""
     found, names = record()["kinds"], list(record()["benchmarks"])
     reasons = list(dict.fromkeys(why for one in found.values() for why in one["families"].values() if why != "yes"))
     rows = [
@@ -33,14 +33,14 @@ def families() -> str:
 
 
 def cell(why: str | None, reasons: list[str]) -> str:
-    """Return ``yes``, the number of the reason, or a dash for a family that was not tried."""
+    """Format a cell: ``yes``, the number of the reason, or a dash for a family that was not tried."""
     if why is None:
         return "–"
     return "yes" if why == "yes" else str(1 + reasons.index(why))
 
 
 def differences() -> str:
-    """Return the largest differences of kinds that hold the same weights."""
+    """Return a table of the largest differences between kinds with the same weights."""
     rows = []
     for kind, one in record()["kinds"].items():
         if like := one.get("like"):
@@ -51,7 +51,7 @@ def differences() -> str:
 
 
 def shown(value: float | None) -> str:
-    """Return a difference; empty where there is none."""
+    """Format a difference, or return an empty text if there is none."""
     return "" if value is None else f"{value:.2g}"
 
 

@@ -1,4 +1,4 @@
-"""Tiny random models in every form in which people have models."""
+"""Tiny random models in all common formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairlab.backbones.loading import EMBEDDED, find_weights
 from tests.tiny_models import SIZE, byte_tokenizer
 
 POSITIONS = 512
-APART = {"initializer_range": 0.2}  # texts lie as far apart as they do for a trained model
+APART = {"initializer_range": 0.2}  # spreads texts as far apart as a trained model does
 GROUPS = [
     {"id": str(k), "axis": "gender", "versions": {who: f"{word} {what}" for who, word in SUBJECTS.items()}}
     for SUBJECTS in [{"neutral": "They", "man": "He", "woman": "She"}]
@@ -20,17 +20,17 @@ GROUPS = [
 
 
 class Weights:
-    """Folders of tiny models below one place, each written when it is first asked for.
+    """Folders of tiny models, each written on first use.
 
     Args:
-        place: folder that holds them.
+        place: Folder that holds the model folders.
     """
 
     def __init__(self, place: Path) -> None:
         self.place = place
 
-    def _saved(self, name: str, make: Any, tokenizer: Any) -> Path:
-        """Return a folder of a model, which is written with its tokenizer unless it is there."""
+    def _save(self, name: str, make: Any, tokenizer: Any) -> Path:
+        """Return the folder of a model, which is written with its tokenizer if it is missing."""
         import torch
 
         folder = self.place / name
@@ -42,7 +42,7 @@ class Weights:
 
     @cached_property
     def pieces(self) -> Any:
-        """Return the vocabulary of BERT."""
+        """Return BERT's tokenizer."""
         from transformers import AutoTokenizer
 
         found = AutoTokenizer.from_pretrained(find_weights("sentence-transformers/all-MiniLM-L6-v2", package=EMBEDDED))
@@ -61,11 +61,11 @@ class Weights:
         """Return the folder of a masked LM."""
         from transformers import BertForMaskedLM
 
-        return self._saved("masked", lambda: BertForMaskedLM(self.of_bert), self.pieces)
+        return self._save("masked", lambda: BertForMaskedLM(self.of_bert), self.pieces)
 
     @property
     def causal(self) -> Path:
-        """Return the folder of a Llama whose tokenizer has one token for begin and end."""
+        """Return the folder of a Llama model whose tokenizer has one token for both beginning and end."""
         from tokenizers.processors import TemplateProcessing
         from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -76,16 +76,16 @@ class Weights:
         tokenizer.backend_tokenizer.post_processor = before
         sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": POSITIONS, **SIZE, **APART}
         ends = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
-        return self._saved("causal", lambda: LlamaForCausalLM(LlamaConfig(**sizes, **ends)), tokenizer)
+        return self._save("causal", lambda: LlamaForCausalLM(LlamaConfig(**sizes, **ends)), tokenizer)
 
     @property
     def classifier(self) -> Path:
-        """Return the folder of a classifier of two labels."""
+        """Return the folder of a classifier with two labels."""
         from transformers import BertForSequenceClassification
 
         config = self.of_bert
         config.id2label = {0: "negative", 1: "positive"}
-        return self._saved("classifier", lambda: BertForSequenceClassification(config), self.pieces)
+        return self._save("classifier", lambda: BertForSequenceClassification(config), self.pieces)
 
     @property
     def sentence(self) -> Path:
@@ -97,14 +97,14 @@ class Weights:
 
         folder = self.place / "sentence"
         if not (folder / "modules.json").is_file():
-            body = self._saved("body", lambda: BertModel(self.of_bert), self.pieces)
+            body = self._save("body", lambda: BertModel(self.of_bert), self.pieces)
             modules = [Transformer(str(body), max_seq_length=128), Pooling(SIZE["hidden_size"], "mean"), Normalize()]
             SentenceTransformer(modules=modules, device="cpu").save(str(folder), create_model_card=False)
         return folder
 
     @property
     def adapters(self) -> Path:
-        """Return the folder of LoRA's adapters of the causal LM, as PEFT saves it."""
+        """Return the folder of LoRA adapters for the causal LM, as saved by PEFT."""
         import peft
         import torch
         from transformers import AutoModelForCausalLM
@@ -118,7 +118,7 @@ class Weights:
 
     @property
     def gguf(self) -> Path:
-        """Return the causal LM as one GGUF file of float32."""
+        """Return the causal LM as a GGUF file in float32."""
         file = self.place / "gguf" / "tiny.gguf"
         if not file.is_file():
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -136,11 +136,13 @@ class Weights:
 
 
 def write_gguf(folder: Path, file: Path) -> None:
-    """Write a Llama with byte-level vocabulary as a GGUF file, which puts the start token before every text.
+    """Write a Llama model with a byte-level vocabulary to a GGUF file.
+
+    The file requests the start token before every text.
 
     Args:
-        folder: of the model in transformers' format.
-        file: to write.
+        folder: Folder of the model in transformers format.
+        file: GGUF file to write.
     """
     import gguf
     from transformers import AutoModelForCausalLM
@@ -155,7 +157,7 @@ def write_gguf(folder: Path, file: Path) -> None:
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_pooling_type(gguf.PoolingType.MEAN)  # else a server gives a vector for each token
+    writer.add_pooling_type(gguf.PoolingType.MEAN)  # otherwise, a server returns a vector for each token
     writer.add_rope_dimension_count(config.head_dim)
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_vocab_size(config.vocab_size)
@@ -174,7 +176,7 @@ def write_gguf(folder: Path, file: Path) -> None:
     for name, tensor in model.state_dict().items():
         values = tensor.numpy()
         if count := next((count for part, count in heads.items() if part in name), 0):
-            # llama.cpp turns neighbouring numbers of a head together, transformers those half a head apart.
+            # llama.cpp rotates neighbouring dimensions of a head together, transformers dimensions half a head apart.
             halves = values.reshape(count, 2, -1, values.shape[1])
             values = halves.swapaxes(1, 2).reshape(values.shape)
         writer.add_tensor(names.get_name(name, try_suffixes=(".weight",)), values)

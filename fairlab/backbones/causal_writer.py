@@ -1,4 +1,4 @@
-"""Texts drawn from a causal language model, each with a seed of its own."""
+"""Texts sampled from a causal language model, each with a separate seed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from fairlab.types import CannotScore
 
 
 class CausalWriter:
-    """Writer of texts by a causal language model.
+    """Writer that samples texts from a causal language model.
 
-    A prompt to continue follows the model's start token, as when a text is scored. A chat prompt is formatted with the
-    tokenizer's chat template; without a template, the system prompt comes first, and a blank line follows each.
+    A prompt for continuation is preceded by the model's start token, as in scoring. A chat prompt is formatted with the
+    tokenizer's chat template; without a template, each message, beginning with the system prompt, is followed by a
+    blank line.
 
     Args:
         backbone: Causal LM with its tokenizer.
         budget: Number of padded tokens per batch.
 
     Attributes:
-        cut: Number of prompts so far whose beginning was removed to make room.
+        cut: Number of prompts so far whose beginning was removed to make room for a text.
 
     Raises:
         CannotScore: The model is not a causal language model.
@@ -48,10 +49,10 @@ class CausalWriter:
         done: Callable[[int, Written], None] | None = None,
         progress: str = "",
     ) -> list[Written]:
-        """Return a text for each prompt, in input order, like :class:`fairlab.backbones.writers.Writer`.
+        """Return a sampled text for each prompt, in input order; see :class:`fairlab.backbones.writers.Writer`.
 
-        Prompts of similar length share a batch, padded on the left, and leave it when their text ends. Seeds depend on
-        the prompt and its sample number alone, so the draws do not depend on the batch.
+        Prompts of similar length share a batch, padded on the left, and leave it when their text ends. Seeds depend
+        only on the prompt and its sample number, so the samples do not depend on the batch.
 
         Raises:
             CannotScore: The maximum length of a text leaves no room for a prompt.
@@ -75,7 +76,7 @@ class CausalWriter:
         return [found[k] for k in range(len(prompts))]
 
     def _ids(self, prompt: TextPrompt, room: int) -> list[int]:
-        """Return the tokens of a prompt, at most ``room``, with the start token of a text to continue."""
+        """Return at most ``room`` tokens of a prompt, including the start token if the model continues a text."""
         tokenizer = self.backbone.tokenizer
         text, start = prompt.text, [self.scorer.start_id]
         if prompt.chat and tokenizer.chat_template:
@@ -93,7 +94,7 @@ class CausalWriter:
         return {self.scorer.start_id, self.backbone.tokenizer.eos_token_id, *several}
 
     def _batch(self, asked: Sequence[list[int]], prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
-        """Return the texts of one batch."""
+        """Sample the texts for one batch of prompts."""
         ends, longest = self._ends(), max(map(len, asked))
         draws = [torch.Generator().manual_seed(sampling.seed_of(prompt)) for prompt in prompts]
         written: list[list[int]] = [[] for _ in asked]
@@ -123,21 +124,24 @@ class CausalWriter:
         ]
 
     def _text(self, prompt: list[int], own: list[int]) -> str:
-        """Return the written text; it is decoded with its prompt, since some tokenizers drop a space at the start."""
+        """Return the decoded text without its prompt.
+
+        Both are decoded together, because some tokenizers drop a space at the start.
+        """
         decode = self.backbone.tokenizer.decode
         given = str(decode(prompt, skip_special_tokens=True))
         return str(decode([*prompt, *own], skip_special_tokens=True))[len(given) :]
 
 
 def draw_token(logits: Tensor, sampling: Sampling, draws: torch.Generator) -> int:
-    """Return a token drawn from logits (V,); the likeliest at temperature 0.
+    """Sample a token from logits (V,), or return the most likely token at temperature 0.
 
-    Logits at a temperature, with Gumbel noise, have their maximum at a token with the probability of the softmax.
+    With Gumbel noise added, the scaled logits have their maximum at each token with its softmax probability.
 
     Args:
         logits: Logits of the next token.
-        sampling: Way of drawing.
-        draws: Random generator of this text.
+        sampling: Temperature and top-p of the sampling.
+        draws: Random generator of the text.
     """
     if not sampling.temperature:
         return int(logits.argmax())

@@ -32,10 +32,10 @@ class Encoded:
     """Token ids of texts or pairs of texts.
 
     Attributes:
-        token_ids: Token ids of each text or pair, including special tokens, cut at the backbone's ``max_length`` (for a
-            pair, the longer text is cut first).
+        token_ids: Token ids of each text or pair, including special tokens, truncated to the backbone's ``max_length``
+            (for a pair, the longer text is truncated first).
         segments: Segment of every token: 0 in the first text and 1 in the second, or None if the model has no segments.
-        cut: Number of texts or pairs that were cut.
+        cut: Number of texts or pairs that were truncated.
     """
 
     token_ids: list[list[int]]
@@ -69,7 +69,7 @@ def outputs(model: PreTrainedModel, input_ids: Tensor, attention_mask: Tensor, s
 
 
 def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedModel:
-    """Return the backbone's encoder with a new, untrained head with one output per label.
+    """Return the backbone's encoder with a new, untrained head that has one output per label.
 
     The model is the sequence classifier that transformers provides for the architecture; any other head is dropped. A
     pooler that the head needs and the encoder lacks is also new.
@@ -117,7 +117,7 @@ class Classifier:
         cut: Number of pairs so far that were longer than ``max_length``.
 
     Raises:
-        CannotScore: If the model has no such head, or if its labels differ from the task's labels.
+        CannotScore: If the model has no classification head, or if its labels differ from the task's labels.
     """
 
     def __init__(self, backbone: Backbone, labels: Sequence[str], *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -138,7 +138,9 @@ class Classifier:
         self.order = [own.index(label) for label in wanted]
 
     def outputs(self, pairs: Sequence[Pair], *, progress: str = "") -> NDArray[np.float32]:
-        """Return outputs (N, L) of texts or pairs in input order: float32, dropout off, independent of the batch.
+        """Return the outputs (N, L) for texts or pairs, in input order.
+
+        The outputs are float32, computed without dropout, and independent of the batch.
 
         Args:
             pairs: One or more pairs of texts; either all or no pairs have a second text.
@@ -152,7 +154,7 @@ class Classifier:
         return subtraction(torch.from_numpy(found), torch.from_numpy(alone)).numpy()
 
     def _outputs(self, model: PreTrainedModel, pairs: Sequence[Pair], progress: str) -> NDArray[np.float32]:
-        """Return outputs (N, L) of a model."""
+        """Return the outputs (N, L) of a model for texts or pairs."""
         backbone = self.backbone
         encoded = encode(backbone, pairs)
         self.cut += encoded.cut

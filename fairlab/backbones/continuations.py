@@ -1,4 +1,4 @@
-"""Greedy continuations of contexts by a causal LM, up to a number of characters."""
+"""Greedy continuations of contexts, written by a causal LM up to a number of characters."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def continuations(
 ) -> list[str]:
     """Return the first characters that a model writes after each context, in input order.
 
-    Decoding is greedy: the most likely token at each step. The model sees the context after its start token, as when it
-    scores a text. Contexts of similar length share a batch, with masked padding at their start and cached keys and
+    Decoding is greedy: each step takes the most likely token. The model sees the context after its start token, as when
+    it scores a text. Contexts of similar length share a batch, with masked padding at their start and cached keys and
     values, and leave the batch when they have enough characters. A continuation is shorter, and may be empty, if the
     model ends the text, or if the maximum length or the limit of four tokens per character is reached.
 
@@ -67,7 +67,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
     """Return the continuations of prompts, which are sorted by length in descending order."""
     backbone = scorer.backbone
     ends = {scorer.start_id, backbone.tokenizer.eos_token_id}
-    given = [_decoded(scorer, ids) for ids in prompts]
+    given = [_decode(scorer, ids) for ids in prompts]
     texts = [""] * len(prompts)
     most = [len(ids) + min(4 * characters, backbone.max_length - len(ids)) for ids in prompts]
     rows, written = list(range(len(prompts))), [list(ids) for ids in prompts]
@@ -83,7 +83,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
                 continue
             written[row].append(token)
             # Decode context and continuation together: some tokenizers drop a space at the start of the decoded text.
-            texts[row] = _decoded(scorer, written[row])[len(given[row]) :]
+            texts[row] = _decode(scorer, written[row])[len(given[row]) :]
             if len(texts[row].rstrip(UNFINISHED)) < characters and len(written[row]) < most[row]:
                 going.append(place)
         if len(going) < len(rows):
@@ -94,18 +94,18 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
     return [text[:characters] for text in texts]
 
 
-def _decoded(scorer: CausalLM, token_ids: list[int]) -> str:
+def _decode(scorer: CausalLM, token_ids: list[int]) -> str:
     return str(scorer.backbone.tokenizer.decode(token_ids, skip_special_tokens=True))
 
 
 def next_logits(backbone: Backbone, feed: Tensor, mask: Tensor, cache: DynamicCache) -> Tensor:
-    """Return the logits of each row's next token (B, V), given the cache and the tokens fed (B, T).
+    """Return the logits of each row's next token (B, V), given the cache and the input tokens (B, T).
 
-    The mask (B, S) is 1 at the row's cached and fed tokens, 0 at padding.
+    The mask (B, S) is 1 at the row's cached tokens and input tokens, and 0 at padding.
     """
     model, device = backbone.model, backbone.device
     places = {}
-    if "position_ids" in signature(body(model).forward).parameters:  # others use relative positions, or the mask
+    if "position_ids" in signature(body(model).forward).parameters:  # others use relative positions or the mask
         places["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -feed.shape[1] :].to(device)
     output = body(model)(
         input_ids=feed.to(device), attention_mask=mask.to(device), past_key_values=cache, use_cache=True, **places

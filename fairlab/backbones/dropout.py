@@ -11,7 +11,9 @@ OF_ATTENTION = ("attention.self.dropout", "attention.dropout", "attention.attent
 
 
 def set_dropout(model: PreTrainedModel, *, hidden: float, attention: float) -> None:
-    """Set the probabilities of an encoder's dropout layers; its configuration, and therefore an export, is unchanged.
+    """Set the probabilities of an encoder's dropout layers.
+
+    The configuration, and therefore an export, stays unchanged.
 
     Args:
         model: Encoder, changed in place.

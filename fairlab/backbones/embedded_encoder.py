@@ -15,8 +15,8 @@ def embedded_encoder(name: str = EMBEDDED) -> Backbone:
     """Load an encoder for text comparison, with embeddings of unit length.
 
     Args:
-        name: ``minilm`` for all-MiniLM-L6-v2 as published and included with fairlab; or folder or hub name of another
-            encoder, whose embeddings are means over its tokens.
+        name: ``minilm`` for all-MiniLM-L6-v2 as published and included with fairlab; or the folder or hub name of
+            another encoder, whose token vectors are averaged.
 
     Raises:
         FairlabError: If there is no such encoder.

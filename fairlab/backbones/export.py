@@ -16,10 +16,10 @@ MODULES = "sentence_transformers.models"
 def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
     """Write weights (safetensors), tokenizer, sentence-transformers modules and a model card to ``folder``.
 
-    An encoder-decoder has no such modules. A masked LM keeps its head, which ``AutoModel`` omits and
-    ``AutoModelForMaskedLM`` loads. A projection becomes a dense layer of sentence-transformers, which transformers
-    alone ignores. The sentence-transformers modules around the model are written as they were read. The folder appears
-    atomically, replacing an existing one.
+    An encoder-decoder is written without sentence-transformers modules. A masked LM keeps its head, which ``AutoModel``
+    omits and ``AutoModelForMaskedLM`` loads. A projection becomes a dense layer of sentence-transformers, which
+    transformers alone ignores. Published sentence-transformers modules around the model are written as they were
+    loaded. The folder appears atomically, replacing an existing one.
     """
     with no_space_is_one_sentence(folder), folder_replaced_when_written(folder) as temporary:
         if backbone.published is not None:

@@ -29,7 +29,7 @@ def is_harness_model(model: object) -> bool:
 
 
 def is_mteb_encoder(model: object) -> bool:
-    """Return whether an object is an encoder of MTEB 2, whose ``encode`` asks for the task."""
+    """Return whether an object is an encoder of MTEB 2, whose ``encode`` takes the task as an argument."""
     encode = getattr(model, "encode", None)
     try:
         return callable(encode) and "task_metadata" in signature(encode).parameters
@@ -38,11 +38,11 @@ def is_mteb_encoder(model: object) -> bool:
 
 
 def limit_of(model: Any) -> Limit | None:
-    """Return the length at which an object cuts texts, or None if its tokenizer or length is not available.
+    """Return the length to which an object truncates texts, or None if its tokenizer or length is not available.
 
     Args:
-        model: Object with ``tokenizer`` and ``max_seq_length``, as a SentenceTransformer of any backend has them; a
-            method of one; or a wrapper that keeps one as ``model``.
+        model: Object with ``tokenizer`` and ``max_seq_length``, such as a SentenceTransformer of any backend; a method
+            of such an object; or a wrapper that stores such an object as ``model``.
     """
     from transformers import PreTrainedTokenizerBase
 
@@ -63,7 +63,7 @@ def _counter(tokenizer: Any, prompt: str) -> Callable[[list[str]], list[int]]:
 
 
 def mteb_encode(encoder: Any) -> Callable[[list[str]], Any]:
-    """Return the function from texts to vectors of an encoder of MTEB 2, with its prompt for sentence similarity."""
+    """Return a function that embeds texts with an MTEB 2 encoder and its prompt for sentence similarity."""
 
     def encode(texts: list[str]) -> Any:
         import mteb  # type: ignore[import-not-found]  # the package of the object
@@ -90,7 +90,7 @@ class _Asked:
 
 
 class HarnessScorer:
-    """Scorer of texts by a model of lm-evaluation-harness, with its own tokenization and start token.
+    """Scorer of texts with a model of lm-evaluation-harness, and with the model's tokenization and start token.
 
     Args:
         model: Object that meets ``lm_eval.api.model.TemplateLM``.
@@ -107,10 +107,12 @@ class HarnessScorer:
     def log_likelihoods(
         self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
     ) -> LogLikelihoods:
-        """Return the log-likelihood and token count of each text; the model rolls over long texts itself.
+        """Return the log-likelihood and token count of each text.
+
+        The model itself splits long texts into windows.
 
         Raises:
-            CannotScore: If the first token is to be scored apart, or texts in windows of a given stride.
+            CannotScore: If ``start_apart`` or ``stride`` is requested.
         """
         del progress
         if start_apart or stride is not None:

@@ -20,12 +20,12 @@ WORKING_BYTES = 8  # bytes per value of the tensor being read: its float32 value
 
 
 def is_gguf_file(path: Path) -> bool:
-    """Return whether a path is a file with the suffix of GGUF."""
+    """Return whether a path is a file with the suffix ``.gguf``."""
     return path.suffix.lower() == ".gguf" and path.is_file()
 
 
 def refuse_without_reader(gguf: str) -> None:
-    """Raise if the package that reads the format is not installed.
+    """Raise if the package that reads GGUF files is not installed.
 
     Raises:
         FairlabError: If the package is missing.
@@ -76,7 +76,7 @@ def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtyp
 
 
 def bytes_to_load(name: str, config: PretrainedConfig, dtype: torch.dtype) -> int:
-    """Return the bytes of memory needed to read a causal LM: all weights, plus temporary copies of the largest."""
+    """Return the bytes of memory needed to read a causal LM: all weights, plus copies of the largest weight."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -88,7 +88,10 @@ def bytes_to_load(name: str, config: PretrainedConfig, dtype: torch.dtype) -> in
 
 
 def no_bar_without_a_terminal() -> None:
-    """Hide the GGUF progress bar if there is no terminal; transformers shows it regardless of settings."""
+    """Hide the GGUF progress bar if there is no terminal.
+
+    transformers shows this bar regardless of settings.
+    """
     from tqdm.auto import tqdm
     from transformers import modeling_gguf_pytorch_utils
 

@@ -20,12 +20,15 @@ TITLES = {
 
 
 def head_title(kind: str) -> str:
-    """Return a description of the head of a transformers class; ``none`` without a head."""
+    """Return a description of the head of a transformers class, or ``none`` if it has no head."""
     return next((title for ends, title in TITLES.items() if kind.endswith(ends)), "none")
 
 
 def head_class(model: PreTrainedModel) -> str:
-    """Return the name of a model's class; a decoder-only model that also reads images counts as a causal LM."""
+    """Return the name of a model's class.
+
+    A decoder-only model that also reads images gets the name of a causal LM.
+    """
     name = type(model).__name__
     conditional, causal = SEQ2SEQ[0], CAUSAL_LM[0]
     return name if model.config.is_encoder_decoder else name.replace(conditional, causal)

@@ -1,4 +1,4 @@
-"""Hidden states of every layer, and of the target words in a text.
+"""Hidden states of every layer, for all tokens or for the target words of a text.
 
 Shape letters: B texts, T tokens, L layers (including the embedding layer, which is first), D width.
 """
@@ -39,14 +39,16 @@ def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) ->
 
 
 def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) -> None:
-    """Freeze parameters that do not affect embeddings: a masked LM's head, a pooler. Tied embeddings stay trainable.
+    """Freeze parameters that do not affect embeddings, such as a masked LM's head or a pooler.
+
+    Tied embeddings stay trainable.
 
     Args:
         encoder: Backbone to train.
         last_layers: Number of layers to train, counted from the last, or None to train all layers and the embeddings.
 
     Raises:
-        FairlabError: If the encoder has fewer layers.
+        FairlabError: If the encoder has fewer than ``last_layers`` layers.
     """
     pooler = getattr(encoder.transformer, "pooler", None)
     unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()

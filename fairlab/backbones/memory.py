@@ -8,7 +8,10 @@ MEMINFO, CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.ma
 
 
 def memory_available() -> int | None:
-    """Return the bytes of memory available to a new program, from Linux and its containers; None on other systems."""
+    """Return the bytes of memory available to a new program on Linux, or None on other systems.
+
+    The memory limit of a container is respected.
+    """
     if not MEMINFO.is_file():
         return None
     (line,) = (line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))

@@ -26,7 +26,7 @@ class CachedModel:
 
     Attributes:
         hub: Name of the model on the hub.
-        folder: Folder of its files.
+        folder: Folder that holds the model's files.
         files: Size and hash of each file, by its path in the folder.
         memory: Bytes of memory needed to serve the model, or None for a model that is not served.
     """
@@ -38,7 +38,7 @@ class CachedModel:
 
 
 def cache_folder() -> Path:
-    """Return the folder that holds all models; ``XDG_CACHE_HOME`` moves it."""
+    """Return the folder that holds all models, which ``XDG_CACHE_HOME`` can move."""
     import pooch
 
     return Path(pooch.os_cache("fairlab")) / "models"
@@ -54,9 +54,9 @@ def cached_folder(hub: str) -> Path:
 
 
 def cached_model(hub: str) -> CachedModel | None:
-    """Return a model of the cache, or None if it is missing or one of its files has another size.
+    """Return a model in the cache, or None if it is missing or one of its files has another size.
 
-    Hashes are not compared here: code that loads weights compares their hashes.
+    Hashes are compared only when the weights are loaded.
 
     Args:
         hub: Name of the model on the hub.

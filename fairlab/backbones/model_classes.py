@@ -23,7 +23,7 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
 
     Args:
         config: Configuration of the checkpoint.
-        folder: Folder of its weights.
+        folder: Folder that holds the checkpoint's weights.
         gguf: Name of the GGUF file with the weights, or None for safetensors or a file of ``torch.save``.
     """
     from transformers import (
@@ -58,7 +58,7 @@ def refuse_without_texts(config: PretrainedConfig, name: str) -> None:
     """Raise for a model that reads images or sounds, even if a part of it reads texts.
 
     Raises:
-        FairlabError: If no texts go into the model as transformers builds it.
+        FairlabError: If the model does not take texts, or has separate parts for texts and images.
     """
     from transformers import AutoModel
 

@@ -23,7 +23,9 @@ AT_ONCE = 1024  # maximum number of texts per call
 
 @contextmanager
 def calling(name: str) -> Iterator[None]:
-    """Convert any error of an object's own code within the context to one sentence; its traceback is the cause.
+    """Convert any error that an object's code raises within the context to a one-sentence error.
+
+    The original error is kept as the cause.
 
     Args:
         name: Name of the object in the message.
@@ -39,11 +41,11 @@ def calling(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Limit:
-    """Maximum length of a text that an object reads whole.
+    """Maximum length of the texts that an object reads without truncation.
 
     Attributes:
         tokens: Maximum number of tokens, including special tokens and the object's own prompt.
-        count: Function from N texts to their N numbers of tokens before any is cut.
+        count: Function that returns the number of tokens of each text before truncation.
     """
 
     tokens: int
@@ -51,19 +53,19 @@ class Limit:
 
 
 class ModelObject:
-    """Model measured by whatever it provides: embeddings, likelihoods or generated texts.
+    """Model that is measured only by its outputs: embeddings, likelihoods or generated texts.
 
     Args:
         name: Name of the object in messages.
         encode: Function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers; or
             None if the object does not embed.
-        scorer: Scorer of the likelihood of texts, or None if the object does not score any.
+        scorer: Scorer of the likelihood of texts, or None if the object does not score texts.
         lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if it is known.
-        limit: Length at which the object cuts texts, or None if it is unknown.
+        limit: Length to which the object truncates texts, or None if it is unknown.
 
     Attributes:
         cut: Hashes of the texts that exceed ``limit``; a caller that counts them clears the set first.
-        writer: Writer of texts, or None if the object writes none.
+        writer: Writer of texts, or None if the object does not write texts.
         gate: Result of the check of the object's behaviour, in words.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
@@ -108,7 +110,9 @@ class ModelObject:
         return self
 
     def embed(self, texts: Sequence[str], *, budget: int = 0, progress: str = "") -> Tensor:
-        """Return embeddings (N, D) of texts in input order: float32, on the CPU, each distinct text embedded once.
+        """Return the embeddings (N, D) of texts, in input order.
+
+        The embeddings are float32, on the CPU, and each distinct text is embedded once.
 
         Args:
             texts: Any number of texts.
@@ -169,7 +173,7 @@ class ModelObject:
         return torch.from_numpy(vectors)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the object's outputs for a few texts: equal for objects that behave alike."""
+        """Return the SHA-256 of the object's outputs for a few texts, which identifies the object."""
         found = b"" if self.encode is None else self.embed(PROBES).numpy().tobytes()
         if self.scorer is not None:
             found += self.scorer.log_likelihoods(PROBES).sums.tobytes()
@@ -183,7 +187,7 @@ class ModelObject:
 
     @property
     def model(self) -> NoReturn:
-        """Raise: the object has no weights for training.
+        """Raise an error, because the object has no weights to train.
 
         Raises:
             CannotScore: Always.
@@ -192,7 +196,7 @@ class ModelObject:
 
     @property
     def tokenizer(self) -> NoReturn:
-        """Raise, as :attr:`model`.
+        """Raise an error, as :attr:`model` does.
 
         Raises:
             CannotScore: Always.
@@ -201,7 +205,7 @@ class ModelObject:
 
     @property
     def max_length(self) -> NoReturn:
-        """Raise, as :attr:`model`.
+        """Raise an error, as :attr:`model` does.
 
         Raises:
             CannotScore: Always.
@@ -213,7 +217,7 @@ class ModelObject:
 
 
 def _as_array(found: Any) -> NDArray[Any]:
-    """Return the array of numbers that an object gave, sparse ones made dense and masked numbers NaN."""
+    """Convert an object's output to a dense array of numbers, with NaN for masked numbers."""
     if isinstance(found, Tensor):
         dense = (found.to_dense() if found.is_sparse else found).detach()
         return (dense if dense.is_complex() else dense.float()).cpu().numpy()

@@ -18,17 +18,17 @@ FOLLOWS = 0  # class isNext of BERT's next-sentence prediction (Devlin et al. 20
 
 
 class NextSentence:
-    """Scorer of the probability that a text follows another, with a next-sentence head on the pooled first token.
+    """Scorer of the probability that one text follows another, by a next-sentence head on the pooled first token.
 
     Args:
         backbone: BERT with its pretrained next-sentence head, and its tokenizer.
         budget: Number of tokens per forward pass.
 
     Attributes:
-        cut: Number of pairs so far that were longer than ``max_length``; the longer text of each was cut.
+        cut: Number of pairs so far that were longer than ``max_length``; the longer text of each pair was truncated.
 
     Raises:
-        CannotScore: If the model has no such head.
+        CannotScore: If the model has no next-sentence head.
     """
 
     def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -42,7 +42,7 @@ class NextSentence:
         self.cut = 0
 
     def probabilities(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> NDArray[np.float64]:
-        """Return the probability in 0..1 that the second text of each pair follows the first, (N,), in input order.
+        """Return the probability that the second text of each pair follows the first, (N,), in [0, 1].
 
         Args:
             pairs: Any number of pairs of texts; each distinct pair is scored once.

@@ -1,8 +1,8 @@
-"""Low-rank adapters in the format of PEFT, as trl, axolotl and PEFT itself save them: checked, then merged.
+"""Checks and merging of low-rank adapters in PEFT's format, as saved by PEFT, trl and axolotl.
 
 A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``, or ``adapter_model.bin``, of which only
-numbers are read. It names the base model that it was trained on; but the user must give the base, because a folder must
-not decide what else is loaded.
+numbers are read. The folder names the base model of the adapters, but the user must give it too, because a folder must
+not decide which other files are loaded.
 """
 
 from __future__ import annotations
@@ -47,14 +47,16 @@ def is_adapter_folder(folder: Path) -> bool:
 
 
 def base_named_by(folder: Path) -> str:
-    """Return the name of the base model in an adapter folder, or an empty text."""
+    """Return the name of the base model that an adapter folder contains, or an empty text."""
     check_folder(folder)
     named = read_object(folder / CONFIG).get(BASE)
     return named if isinstance(named, str) else ""
 
 
 def refuse_other_base(folder: Path, base: str) -> None:
-    """Raise if the adapters were trained on another hub model than the base; a path names no model.
+    """Raise if the adapters were trained on a hub model other than the base.
+
+    Paths are not compared, because they do not identify a model.
 
     Raises:
         FairlabError: If the two hub names differ.
@@ -104,10 +106,10 @@ def _tensors(folder: Path) -> dict[str, Any]:
 
 
 def _refuse_rank(folder: Path, settings: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Raise if the settings declare a rank beyond every size of the tensors, because peft would allocate it first.
+    """Raise if the settings declare a rank larger than every tensor dimension, which peft would allocate.
 
     Raises:
-        FairlabError: If a rank is larger than all sizes.
+        FairlabError: If a rank is larger than every tensor dimension.
     """
     largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
     rank = max(settings.get("r", 0), *settings["rank_pattern"].values(), 0)
@@ -119,7 +121,7 @@ def _refuse_rank(folder: Path, settings: dict[str, Any], tensors: dict[str, Any]
 
 
 def lora_settings(file: Path) -> dict[str, Any]:
-    """Return the settings of a LoRA configuration that decide what its adapters compute.
+    """Return the settings of a LoRA configuration that determine the computations of its adapters.
 
     Raises:
         FairlabError: If the adapters are of another kind, or a setting is not accepted from a folder.
@@ -161,10 +163,10 @@ def _adapted_model(
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return the module whose submodules the adapters refer to (the model or its body), and the renamed tensors.
 
-    Adapters that were trained on a model with a head fit its body too, whose names then lack the prefix.
+    Adapters trained on a model with a head also fit its body alone, without the prefix in their names.
 
     Raises:
-        FairlabError: If neither has the modules.
+        FairlabError: If neither the model nor its body has the adapted modules.
     """
     paths = [name.removeprefix(PREFIX).partition(".lora_")[0] for name in tensors if ".lora_" in name]
     body: Any = model.base_model

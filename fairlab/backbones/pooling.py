@@ -1,4 +1,4 @@
-"""Pooling: token vectors to one embedding per text.
+"""Pooling of token vectors into one embedding per text.
 
 Shape letters: N texts, T tokens, H width of a token vector.
 """
@@ -14,7 +14,7 @@ def first_token(hidden_NTH: Tensor) -> Tensor:
 
 
 def token_mean(hidden_NTH: Tensor, mask_NT: Tensor) -> Tensor:
-    """Return the mean (N, H) over the tokens of each text, special tokens included.
+    """Return the mean (N, H) over the tokens of each text, including special tokens.
 
     Args:
         hidden_NTH: Last hidden states.

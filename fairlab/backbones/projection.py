@@ -1,8 +1,8 @@
 """Projection of a model's last hidden states, for both its embeddings and its language-modelling head.
 
 The projection is applied to every token, as in bias-bench for SentenceDebias and INLP (Meade et al. 2022, "An Empirical
-Survey of the Effectiveness of Debiasing Techniques", section 4). Since both poolings are linear, this is equivalent to
-projecting the embedding before it is normalised, as sentence-transformers does with an exported model.
+Survey of the Effectiveness of Debiasing Techniques", section 4). Since *cls* and *mean* pooling are linear, this is
+equivalent to projecting the embedding before it is normalised, as sentence-transformers does with an exported model.
 Shape letters: K directions, D width.
 """
 
@@ -52,15 +52,15 @@ def is_projection(matrix: Tensor, tolerance: float = 1e-4) -> bool:
 
 
 def project(backbone: Backbone, projection: Tensor, *, general: bool = False) -> None:
-    """Multiply the last hidden states by a matrix (D, D) from now on, after any previous multiplication.
+    """Make a model multiply its last hidden states by a matrix (D, D), after any previous projection.
 
     Args:
         backbone: Model to change.
         projection: Matrix to multiply by.
-        general: Whether the matrix may be other than an orthogonal projection, which its export must then record.
+        general: Whether the matrix may differ from an orthogonal projection, which an export must then record.
 
     Raises:
-        FairlabError: If embeddings are more than a weighted sum of the hidden states, so that their space differs.
+        FairlabError: If embeddings are not weighted sums of the hidden states, so that their space differs.
     """
     if backbone.published is not None and not backbone.published.is_linear:
         kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)
@@ -82,7 +82,7 @@ def _project_output(module: nn.Module, arguments: Any, output: ModelOutput) -> M
 
 
 def save_projection(backbone: Backbone, folder: Path) -> None:
-    """Write the projection, if there is one, as the existing dense layer of a sentence-transformers folder."""
+    """Write the projection, if there is one, into the dense layer of a sentence-transformers folder."""
     if backbone.projection is None:
         return
     settings = {
@@ -102,7 +102,7 @@ def save_mark(backbone: Backbone, folder: Path) -> None:
 
 
 def is_marked(folder: Path) -> bool:
-    """Return whether ``save_mark`` wrote its mark."""
+    """Return whether :func:`save_mark` marked the dense layer of a folder."""
     return (folder / FOLDER / MARK).is_file()
 
 
@@ -121,9 +121,10 @@ def saved_projection(folder: Path) -> Tensor | None:
 
 
 def take_projection(published: SentencePipeline, marked: bool = False) -> Tensor | None:
-    """Remove and return a dense layer of published modules that fairlab exported: orthogonal projection or marked.
+    """Remove and return the dense layer that fairlab exported for a projection, or None if there is none.
 
-    Applied to the hidden states, it gives the same embeddings and also affects the language-modelling head.
+    The layer is an orthogonal projection, or marked by :func:`save_mark`. Applied to the hidden states instead, it
+    gives the same embeddings and also affects the language-modelling head.
     """
     from sentence_transformers.base.modules import Dense
 

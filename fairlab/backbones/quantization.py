@@ -27,7 +27,7 @@ NOT_IN_4_BITS = ("gguf", "adapters", "peft", "fresh")  # settings of weights tha
 
 
 def refuse_without_cuda() -> None:
-    """Raise if this machine cannot train with 4-bit weights, with the reason in one sentence.
+    """Raise if this machine cannot train with 4-bit weights.
 
     Raises:
         FairlabError: If there is no CUDA device, or bitsandbytes is not installed.
@@ -58,9 +58,9 @@ def load_in_4_bits(
     weights_sha256: str | None = None,
     **others: Any,
 ) -> Backbone:
-    """Load a causal LM whose linear layers are quantized as they are read, so that it is never in memory as a whole.
+    """Load a causal LM and quantize its linear layers one by one, so that the whole model is never in memory.
 
-    Each weight is read from its file, quantized and put on the device before the next ones. The head keeps its weights.
+    Each weight is read from its file, quantized and put on the device before the next one. The head keeps its weights.
     Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
 
     Raises:
@@ -103,7 +103,7 @@ def load_in_4_bits(
     model, found = loaded
     if missing := sorted(found["missing_keys"]):
         raise FairlabError(f"the weights of {name} lack {', '.join(missing[:3])}; give a checkpoint of a causal LM")
-    if hasattr(model, "hf_quantizer"):  # the export is of whole numbers, see ``dequantize``
+    if hasattr(model, "hf_quantizer"):  # the export is dequantized, see ``dequantize``
         model.hf_quantizer.remove_quantization_config(model)
     vars(model.base_model)["is_loaded_in_4bit"] = True
     tokenizer = load_tokenizer(folder, name, None)
@@ -114,7 +114,7 @@ def load_in_4_bits(
 def quantize(model: PreTrainedModel) -> None:
     """Replace the linear layers of a model's body with frozen 4-bit layers, on the model's device.
 
-    For a model that is already in memory; :func:`load_in_4_bits` never loads it as a whole.
+    This is for a model that is already in memory; :func:`load_in_4_bits` never holds the whole model in memory.
 
     The head, which is not part of the body, keeps its weights. ``model.base_model`` gets the attribute
     ``is_loaded_in_4bit``, from which peft chooses its adapters.
@@ -130,7 +130,7 @@ def quantize(model: PreTrainedModel) -> None:
         small.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, quant_type=KIND)
         if layer.bias is not None:
             small.bias = nn.Parameter(layer.bias.detach().cpu(), requires_grad=False)
-        _put(model, name, small.to(device))
+        _replace_layer(model, name, small.to(device))
     vars(model.base_model)["is_loaded_in_4bit"] = True
 
 
@@ -144,7 +144,7 @@ def dequantize(model: PreTrainedModel) -> None:
         layer = nn.Linear(weight.shape[1], weight.shape[0], bias=small.bias is not None, device="meta")
         layer.weight = nn.Parameter(weight)
         layer.bias = small.bias
-        _put(model, name, layer)
+        _replace_layer(model, name, layer)
     vars(model.base_model).pop("is_loaded_in_4bit", None)
 
 
@@ -152,6 +152,6 @@ def _layers(model: PreTrainedModel, kind: type[nn.Module]) -> dict[str, Any]:
     return {name: module for name, module in model.base_model.named_modules() if isinstance(module, kind)}
 
 
-def _put(model: PreTrainedModel, name: str, layer: nn.Module) -> None:
+def _replace_layer(model: PreTrainedModel, name: str, layer: nn.Module) -> None:
     parent, _, child = name.rpartition(".")
     setattr(model.base_model.get_submodule(parent), child, layer)

@@ -1,4 +1,4 @@
-"""Check within seconds whether the hub is reachable."""
+"""Check of whether the hub is reachable, which takes at most a few seconds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import urllib.request
 
 
 def hub_unreachable() -> str:
-    """Return why the hub is unavailable (disabled or no answer), or an empty string if it is reachable."""
+    """Return the reason why the hub is unavailable (disabled or no answer), or an empty string if it is reachable."""
     from huggingface_hub import constants
 
     return "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else no_answer_of(constants.ENDPOINT)
 
 
 def no_answer_of(endpoint: str, seconds: float = 3.0) -> str:
-    """Return why an address does not answer, or an empty string; the hub's client would retry for most of a minute."""
+    """Return the reason why an address does not answer, or an empty string.
+
+    The hub's own client would retry for most of a minute.
+    """
     answers: list[str] = []
 
     def ask() -> None:

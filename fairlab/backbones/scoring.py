@@ -38,12 +38,12 @@ class LogLikelihoods:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """Return the log-likelihood per scored token, float64 (N,); nan for a text without scored tokens."""
+        """Return the log-likelihood per scored token, float64 (N,), or NaN for texts without scored tokens."""
         return np.divide(self.sums, self.counts, out=np.full(len(self.sums), np.nan), where=self.counts > 0)
 
     @classmethod
     def of(cls, log_probabilities: Sequence[NDArray[np.float64]]) -> LogLikelihoods:
-        """Return sums and counts of one array of log-probabilities per text."""
+        """Compute sums and counts from one array of log-probabilities per text."""
         return cls(
             np.array([values.sum() for values in log_probabilities], dtype=np.float64),
             np.array([len(values) for values in log_probabilities], dtype=np.int64),
@@ -51,19 +51,19 @@ class LogLikelihoods:
 
 
 class TextScorer(Protocol):
-    """Scorer of texts from left to right, each token given those before it.
+    """Scorer of texts from left to right, which conditions each token on the preceding tokens.
 
-    :class:`fairlab.backbones.causal_lm.CausalLM` scores with loaded weights, other scorers query a server or an object.
+    :class:`fairlab.backbones.causal_lm.CausalLM` scores with loaded weights; other scorers query a server or an object.
 
     Attributes:
-        cut: Number of texts so far that were cut because they are too long.
+        cut: Number of texts truncated so far because they are too long.
     """
 
     cut: int
 
     @property
     def max_length(self) -> int:
-        """Return the maximum number of tokens of a text, or 0 if it is unknown."""
+        """Return the maximum number of tokens in a text, or 0 if it is unknown."""
         ...
 
     def log_likelihoods(
@@ -83,12 +83,12 @@ class TextScorer(Protocol):
 
 @dataclass(frozen=True)
 class Targets:
-    """Positions to read from a batch of rows: three sequences of one length.
+    """Token positions to score in a batch, as three sequences of equal length.
 
     Attributes:
-        rows: Row of the batch, per target.
-        positions: Token position in that row, per target.
-        ids: Token id to score at that position, per target.
+        rows: Batch row of each target.
+        positions: Token position of each target in its row.
+        ids: Token id to score for each target.
     """
 
     rows: Sequence[int]
@@ -97,10 +97,10 @@ class Targets:
 
 
 def batches_of_one_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Return batches of text positions, longest first; a batch has one text length and at most ``budget`` tokens.
+    """Return batches of the positions of texts with equal lengths, with the longest texts first.
 
-    Without padding, a score is independent of the rest of the batch, regardless of how the architecture treats padding.
-    One text may exceed the budget.
+    A batch has at most ``budget`` tokens, unless a single text exceeds this number. Without padding, a score is
+    independent of the rest of the batch, regardless of how the architecture treats padding.
     """
     of_length: dict[int, list[int]] = defaultdict(list)
     for position, length in enumerate(lengths):
@@ -178,14 +178,17 @@ def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -
 
 
 def token_logits(heads: ModelOutput) -> Tensor:
-    """Return the token logits among a model's outputs; a model with two heads (masked LM, next sentence) names them."""
+    """Return the token logits from the outputs of a model, which may also have a next-sentence head."""
     logits: Tensor = heads["prediction_logits"] if "prediction_logits" in heads else heads["logits"]
     return logits
 
 
 @contextmanager
 def _answering(module: nn.Module, output: ModelOutput) -> Iterator[list[bool]]:
-    """Make the module return ``output`` for any call within the context; the yielded list counts the calls."""
+    """Make the module return ``output`` for any call within the context.
+
+    The yielded list gets one entry per call.
+    """
     asked: list[bool] = []
 
     def answer(*_: object, **__: object) -> ModelOutput:

@@ -1,7 +1,8 @@
 """Models with the embedding pipeline of sentence-transformers: modules, prompt and length of a published folder.
 
-The modules are the classes of sentence-transformers; only those that :mod:`fairlab.backbones.trust` lists are built.
-Shape letters: N texts, T tokens, H width of the transformer, D of the embedding.
+The modules are the classes of sentence-transformers; only the classes that :mod:`fairlab.backbones.trust` lists are
+built.
+Shape letters: N texts, T tokens, H width of the transformer, D width of the embedding.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class SentencePipeline:
         return isinstance(self.readout[0], Pooling) and self.readout[0].pooling_mode in LINEAR
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids per text, including the prompt, as sentence-transformers reads it, without padding."""
+        """Return the token ids that sentence-transformers computes for texts with the prompt, without padding."""
         found = []
         for start in range(0, len(texts), AT_ONCE):
             features = self.sentence.preprocess(list(texts[start : start + AT_ONCE]), prompt=self.prompt)
@@ -84,7 +85,7 @@ class SentencePipeline:
         return embedding[:, : self.sentence.truncate_dim]
 
     def save(self, transformer: nn.Module, projection: Tensor | None, folder: Path) -> None:
-        """Write transformer, tokenizer, modules, prompt, length, and a projection as a dense layer after pooling."""
+        """Write the transformer, tokenizer, modules, prompt and length, with a projection as a dense layer."""
         modules: list[Any] = list(self.readout)
         if projection is not None:
             width = len(projection)
@@ -98,7 +99,7 @@ class SentencePipeline:
 
 
 def is_pooled_transformer(sentence: SentenceTransformer) -> bool:
-    """Return whether a model reads texts by one transformer, whose hidden states only known modules pool."""
+    """Return whether a model consists of one transformer followed by known modules, including a pooling."""
     first, *others = sentence
     known = tuple(KINDS.values())
     pools = any(isinstance(module, Pooling) for module in others)
@@ -130,7 +131,7 @@ def load_published(
 
 
 def later_modules(folder: Path, modules: Sequence[SentenceModule]) -> list[Any]:
-    """Load the modules of a folder that follow the one that reads texts."""
+    """Load the modules of a folder that follow the module that reads texts."""
     return [
         KINDS[module.kind].load(str(folder), subfolder=module.path, local_files_only=True, trust_remote_code=False)
         for module in modules
@@ -168,7 +169,7 @@ def _refuse_other_width(folder: Path, published: SentencePipeline) -> None:
 def assembled(
     modules: list[Any], prompts: dict[str, Any], default_prompt_name: str | None, truncate_dim: int | None
 ) -> SentenceTransformer:
-    """Combine modules into one sentence-transformers model, on their present device."""
+    """Combine modules into one sentence-transformers model, on their current device."""
     device = str(next(modules[0].parameters()).device)
     return SentenceTransformer(
         modules=modules,

@@ -38,7 +38,7 @@ def new_seq2seq(
     weights_sha256: str | None = None,
     stands_for: str | None = None,
 ) -> Backbone:
-    """Return an untrained model of BART's architecture with an encoder's tokenizer and its words' main components.
+    """Return an untrained BART model with an encoder's tokenizer and the principal components of its embeddings.
 
     Training on few pairs would not teach the model to copy, and most of rewriting is copying. The first layers are
     therefore initialised to copy. In the encoder, three heads of the first layer write the preceding tokens into each
@@ -47,9 +47,9 @@ def new_seq2seq(
     weights are small and random.
 
     Args:
-        name: Folder in transformers format, or hub name, of the encoder whose tokenizer and words are used.
+        name: Folder in transformers format, or hub name, of the encoder whose tokenizer and embeddings are used.
         layers: Number of encoder layers, and of decoder layers.
-        max_length: Maximum number of tokens of a text and of its rewriting, 4 to 128.
+        max_length: Maximum number of tokens in a text and in its rewrite, from 4 to 128.
         seed: Seed of the random weights.
         package: Installed Python package that contains the encoder.
         weights_sha256: Expected hash of the encoder's weights; a mismatch is an error.
@@ -108,7 +108,10 @@ def main_components(embeddings: Tensor, width: int) -> Tensor:
 
 
 def place_vectors(count: int) -> Tensor:
-    """Return unit vectors of positions, (count, HEAD): orthogonal for up to 64, opposite for two that are 64 apart."""
+    """Return a unit vector for each position, (count, HEAD).
+
+    Up to 64 consecutive positions have orthogonal vectors; two positions that are 64 apart have opposite vectors.
+    """
     angles_TF = torch.arange(count)[:, None] * _frequencies()
     return torch.cat([angles_TF.sin(), angles_TF.cos()], dim=1) / math.sqrt(HEAD / 2)
 
@@ -117,7 +120,7 @@ def _frequencies() -> Tensor:
     return math.pi * (torch.arange(HEAD // 2) + 0.5) / (HEAD / 2)
 
 
-def _moved(steps: int) -> Tensor:
+def _rotation(steps: int) -> Tensor:
     """Return the rotation (HEAD, HEAD) from every position's vector to the vector ``steps`` positions before."""
     cos, sin = (torch.diag(turn(steps * _frequencies())) for turn in (torch.cos, torch.sin))
     return torch.cat([torch.cat([cos, -sin], dim=1), torch.cat([sin, cos], dim=1)])
@@ -148,11 +151,14 @@ def begin_by_copying(model: BartForConditionalGeneration) -> None:
 
 
 def _look_back(attention: Any, head: int, steps: int, mix: Tensor) -> None:
-    """Set an attention head to copy the rotated first components of the token ``steps`` before into the context."""
+    """Set an attention head to write the first components of the token ``steps`` positions back into the context.
+
+    The components are rotated by ``mix``.
+    """
     rows = slice(head * HEAD, (head + 1) * HEAD)
     for projection in (attention.q_proj, attention.k_proj, attention.v_proj):
         projection.weight[rows] = 0
-    attention.q_proj.weight[rows, PLACE] = _moved(steps)
+    attention.q_proj.weight[rows, PLACE] = _rotation(steps)
     attention.k_proj.weight[rows, PLACE] = torch.eye(HEAD)
     attention.v_proj.weight[rows, :HEAD] = torch.eye(HEAD)
     attention.out_proj.weight[:, rows] = 0

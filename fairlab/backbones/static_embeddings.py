@@ -12,13 +12,13 @@ from fairlab.files import sha256
 
 
 def load_static(name: str) -> ModelObject:
-    """Load static embeddings, which are measured by their embeddings alone and not trained.
+    """Load static embeddings as a model object, which can be measured but not trained.
 
     Args:
         name: Folder, or hub name.
 
     Raises:
-        FairlabError: If the folder is damaged, or holds a module that is not run.
+        FairlabError: If the folder is damaged, or holds a module that is not permitted.
     """
     folder = _folder(name)
     reader, *others = sentence_modules(folder)
@@ -34,7 +34,7 @@ def load_static(name: str) -> ModelObject:
 
 
 def static_facts(name: str) -> dict[str, Any]:
-    """Return name and SHA-256 of static embeddings, and of the files next to them."""
+    """Return the name and the SHA-256 of static embeddings, including their tokenizer."""
     folder = _folder(name)
     places = [folder / module.path for module in sentence_modules(folder)]
     weights = [place / file for place in dict.fromkeys(places) for file in (WEIGHTS, OLD_WEIGHTS)]

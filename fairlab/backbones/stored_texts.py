@@ -15,13 +15,13 @@ SHOWN = 60  # characters of a prompt in messages
 
 
 def read_texts(path: Path) -> dict[tuple[str, int], Written]:
-    """Return the texts of a file by prompt and sample number.
+    """Load the texts in a file, by prompt and sample number.
 
-    A line holds ``{"prompt": ..., "text": ...}`` and may hold ``sample`` (else the prompts of a kind are numbered in
-    file order), ``ended`` and ``tokens``.
+    Each line holds ``{"prompt": ..., "text": ...}`` and optionally ``sample``, ``ended`` and ``tokens``. Without
+    ``sample``, the texts of the same prompt are numbered in file order.
 
     Raises:
-        FairlabError: The file cannot be read, a line holds no such object, or the file holds no text.
+        FairlabError: The file cannot be read, a line does not have this form, or the file holds no text.
     """
     found: dict[tuple[str, int], Written] = {}
     counts: dict[str, int] = {}
@@ -57,13 +57,15 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, int | None, Wri
 
 
 class StoredWriter:
-    """Writer that looks texts up by prompt and sample number; sampling has no effect.
+    """Writer that looks up stored texts by prompt and sample number.
+
+    Sampling settings have no effect.
 
     Args:
         path: File of texts, or folder of such files (``generations/PHASE`` of a run).
 
     Raises:
-        FairlabError: A file cannot be read, or there is none.
+        FairlabError: A file cannot be read, or the folder has no such file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -103,7 +105,7 @@ class StoredWriter:
 
 
 def load_stored(path: str) -> ModelObject:
-    """Return a file or folder of stored texts as a model that is measured by its texts alone."""
+    """Return a file or folder of stored texts as a model that is measured only by its texts."""
     found = ModelObject(path)
     found.writer = StoredWriter(Path(path))
     return found

@@ -1,4 +1,4 @@
-"""Subtraction of the outputs of a classifier that reads only second texts from those of a classifier of pairs.
+"""Subtraction of outputs for second texts alone from a classifier's outputs for text pairs.
 
 Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3.
 """
@@ -21,7 +21,7 @@ SPACES = ("logits", "probabilities")
 
 
 def subtract(backbone: Backbone, model: PreTrainedModel, *, scale: float, space: str) -> None:
-    """Subtract another classifier's outputs from the backbone's outputs for pairs, from now on."""
+    """Make a backbone subtract another classifier's outputs from its own outputs for pairs."""
     backbone.subtraction = Subtraction(model, scale, space).to(backbone.device)
 
 

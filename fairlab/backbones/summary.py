@@ -8,7 +8,7 @@ from fairlab.backbones.heads import head_class, head_title
 
 
 def summary(backbone: Any) -> str:
-    """Return lines on a backbone: family, pooling, head, weights, attention, limit, template, result of its check.
+    """Describe a backbone in lines: family, pooling, head, weights, attention, limit, chat template and check result.
 
     Example:
         >>> import fairlab

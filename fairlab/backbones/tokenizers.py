@@ -22,9 +22,9 @@ LONGEST = 1024  # maximum tokens of a text if neither the user nor the model set
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 WORDS, SETTINGS, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
 CAPITALISED = re.compile(r"[A-Z][a-z]+")
-LEAST_CAPITALISED = 0.02  # share of a vocabulary's words; about a third of BERT's with capitals
+LEAST_CAPITALISED = 0.02  # minimum share of capitalised words in a cased vocabulary; about a third in BERT's
 SHOWN = 3  # number of tokens that a message names
-MOST_GROWTH = 100  # characters that replacements may make of one; published tokenizers make one or two
+MOST_GROWTH = 100  # maximum number of characters that replace one; published tokenizers have one or two
 
 
 def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrainedTokenizerBase:
@@ -48,12 +48,12 @@ def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrain
     cased: dict[str, Any] = {} if gguf or not has_unsaid_capitals(folder) else {"do_lower_case": False}
     with loading(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False, **cased)
-        tokenizer.convert_tokens_to_ids(tokenizer.all_special_tokens)  # without end, if one has no row
+        tokenizer.convert_tokens_to_ids(tokenizer.all_special_tokens)  # recurses without end if one has no row
         return tokenizer  # type: ignore[no-any-return]
 
 
 def _need_reader(folder: Path, name: str) -> None:
-    """Raise if a folder's only tokenizer is a file of sentencepiece, and that package is missing."""
+    """Raise if a folder's only tokenizer is a sentencepiece file, and the package sentencepiece is missing."""
     file = next(iter(sorted(folder.glob("*.model"))), None)
     others = any((folder / other).is_file() for other in (WHOLE, WORDS, "vocab.json"))
     if file is not None and not others and importlib.util.find_spec("sentencepiece") is None:
@@ -101,17 +101,17 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
 
 
 def refuse_growth(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Raise if a tokenizer replaces characters by long texts: with a few such steps, one word fills the memory.
+    """Raise if a tokenizer replaces characters by long texts, because a few such steps could fill the memory.
 
     Raises:
-        FairlabError: If one character may become more than :data:`MOST_GROWTH`.
+        FairlabError: If one character may become more than :data:`MOST_GROWTH` characters.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     for name in ("normalizer", "pre_tokenizer", "decoder"):
         part = getattr(backend, name, None)
         try:
             state = part.__getstate__() if part is not None else "null"
-        except Exception:  # a class of the user's in Python; no file can name one
+        except Exception:  # a user's Python class, which no file can name
             continue
         if (growth := _growth(json.loads(state))) > MOST_GROWTH:
             raise FairlabError(
@@ -154,7 +154,7 @@ def readable_length(
 
 
 def in_range(length: int, limit: int, name: str) -> int:
-    """Return a number of tokens after checking that a model can read it.
+    """Check that a model can read a number of tokens, and return the number.
 
     Raises:
         FairlabError: If the number is out of range.
@@ -168,7 +168,7 @@ def readable_positions(config: PretrainedConfig) -> int | None:
     """Return the number of token positions of a model, or None if it is unlimited."""
     config = config.get_text_config()
     found = getattr(config, "max_position_embeddings", None)
-    if not found or found < 0:  # XLNet says -1
+    if not found or found < 0:  # XLNet uses -1
         return None
     # RoBERTa and related models count positions from the one after the padding position.
     return int(found) - (config.pad_token_id + 1 if config.model_type in OFFSET_POSITIONS else 0)

@@ -1,7 +1,7 @@
 """Checks of folders from untrusted sources, which decide what may be built from their contents.
 
-A folder names classes, files and settings. These names are looked up here, in lists of exact names, before any object
-is built; an unlisted name raises an error of one sentence. No code from a folder is run.
+A folder names classes, files and settings. Before any object is built, these names are looked up in the lists of exact
+names in this module; an unlisted name raises a one-sentence error. No code from a folder is run.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ WITH_WEIGHTS = ("Dense", "LayerNorm", "StaticEmbedding")
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"  # of torch.save; read as numbers only
+OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"  # from torch.save; read as numbers only
 BACKENDS = {
     ".onnx": "onnx",
     "openvino_model.xml": "openvino",
-}  # ends of file names, and their sentence-transformers name
+}  # file name endings, and the backends' names in sentence-transformers
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 # Attention and expert implementations in transformers; a hub name here would download code.
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
@@ -66,7 +66,7 @@ MOST_POSITIONS = 1 << 24
 # Settings that decide which outputs are returned, and the only values that are accepted.
 OUTPUTS = {"return_dict": True, "chunk_size_feed_forward": 0}
 SETTINGS = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
-HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair; a model with one could not be saved again
+HALF = re.compile("[\ud800-\udfff]")  # half of a surrogate pair, with which a model cannot be saved again
 IMPLEMENTATIONS = {"attn_implementation", "experts_implementation"}
 
 
@@ -80,7 +80,7 @@ class SentenceModule:
 
 @contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Convert any error of a library that reads external files within the context to one sentence."""
+    """Convert any error of a library that reads external files within the context to a one-sentence error."""
     try:
         yield
     except (FairlabError, MemoryError, TooSlow):  # these do not mean that a file is damaged
@@ -108,7 +108,7 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
 
     Args:
         folder: Folder of the model's files.
-        elsewhere: Files of the weights, if they are not in the folder.
+        elsewhere: Files with the weights, if they are not in the folder.
 
     Raises:
         FairlabError: If a link leads outside, adapters name another model, the configuration names code of the hub, or
@@ -135,7 +135,7 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
 
 
 def _check_implementations(file: Path, content: Any) -> None:
-    """Raise for names of code in a configuration, including nested ones."""
+    """Raise if a configuration, or one nested in it, names code."""
     for key, value in content.items() if isinstance(content, dict) else ():
         if key.lstrip("_").removesuffix("_internal") in IMPLEMENTATIONS and not _is_computed(value):
             raise FairlabError(
@@ -145,10 +145,10 @@ def _check_implementations(file: Path, content: Any) -> None:
 
 
 def _check_sizes(file: Path, content: dict[str, Any], elsewhere: Sequence[Path]) -> None:
-    """Raise for a configuration that declares more than its weights can hold, since the model would be built first.
+    """Raise for a configuration that declares more than its weights can hold, before the model is built.
 
     Raises:
-        FairlabError: If a layer has less than one byte of weights, or a width has less than one byte per place.
+        FairlabError: If the declared number of layers or a declared width is too large for the size of the weights.
     """
     kinds = ("*.safetensors", "*.gguf", "*.bin")
     files = list(elsewhere) or [one for kind in kinds for one in sorted(file.parent.glob(kind))]
@@ -197,7 +197,7 @@ def weights_files(folder: Path) -> list[Path]:
 
 
 def is_safe(files: Sequence[Path]) -> bool:
-    """Return whether weights are in safetensors."""
+    """Return whether weights are in safetensors format."""
     return files[0].suffix == Path(WEIGHTS).suffix
 
 
@@ -243,10 +243,11 @@ def _other_weights(folder: Path) -> str:
 
 
 def sentence_modules(folder: Path) -> list[SentenceModule]:
-    """Return the modules of a sentence-transformers folder, each checked.
+    """Read and check the modules of a sentence-transformers folder.
 
     Raises:
-        FairlabError: If a module is of another kind, is outside the folder, or has settings beyond embedding a text.
+        FairlabError: If a module is not permitted, is outside the folder, or has settings for anything other than
+            embedding texts.
     """
     file = folder / "modules.json"
     named = read_json(file)
@@ -279,7 +280,7 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
 
 
 def _check_settings(folder: Path, module: SentenceModule) -> None:
-    """Raise for module settings that name code, other folders, or a way of reading other than embedding a text."""
+    """Raise for module settings that name code, other folders, or a task other than embedding texts."""
     place = folder / module.path
     if module.kind == "Transformer":
         file = place / "sentence_bert_config.json"
@@ -308,7 +309,7 @@ def _check_settings(folder: Path, module: SentenceModule) -> None:
 
 
 def is_static(folder: Path) -> bool:
-    """Return whether a folder's texts are read by static embeddings."""
+    """Return whether a sentence-transformers folder holds static embeddings."""
     file = folder / "modules.json"
     named = read_json(file) if file.is_file() else None
     first = named[0] if isinstance(named, list) and named else None

@@ -12,7 +12,7 @@ Seen = Callable[[Sequence[str]], None]
 
 
 class Watched:
-    """Tokenizer, or its sentence-transformers replacement, that reports the texts it receives."""
+    """Wrapper of a tokenizer, or of a sentence-transformers pipeline, that reports the texts it receives."""
 
     def __init__(self, watched: Any, seen: Seen) -> None:
         self._watched = watched
@@ -31,7 +31,7 @@ class Watched:
         return self._watched(texts, **settings) if pairs is None else self._watched(texts, pairs, **settings)
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids of texts after the model's own prompt."""
+        """Report the texts, and return their token ids, including the model's prompt."""
         self._seen(texts)
         return self._watched.token_ids(texts)  # type: ignore[no-any-return]
 

@@ -1,6 +1,6 @@
 """Interfaces of models that write or choose texts: a causal backbone, a served model, or a file of stored texts.
 
-A causal backbone with its weights is both (:class:`fairlab.backbones.causal_writer.CausalWriter` and
+A causal backbone is both a writer and a chooser (:class:`fairlab.backbones.causal_writer.CausalWriter` and
 :class:`fairlab.backbones.causal_lm.CausalLM`). A served model is a writer, and a chooser if its server gives
 log-probabilities of prompts. A file of stored texts is a writer.
 """
@@ -26,7 +26,7 @@ class TextPrompt:
     """Text that a model continues or answers.
 
     Attributes:
-        text: The prompt.
+        text: Text of the prompt.
         sample: Number of the sample, from 0; the samples of one prompt have different seeds.
         chat: Whether the prompt is a user's turn that the model answers; otherwise the model continues the text.
         system: System prompt before a user's turn; empty for none.
@@ -45,13 +45,13 @@ class TextPrompt:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Way of drawing tokens.
+    """Settings for sampling tokens.
 
     Attributes:
-        temperature: Divisor of the logits; 0 takes the likeliest token.
-        top_p: Probability mass of the likeliest tokens that are drawn from.
-        max_tokens: Maximum number of tokens of a written text.
-        seed: Seed that the seed of every text is derived from.
+        temperature: Divisor of the logits; 0 selects the most likely token.
+        top_p: Probability mass of the most likely tokens, from which a token is sampled.
+        max_tokens: Maximum number of tokens in a written text.
+        seed: Seed from which the seed of every text is derived.
 
     Raises:
         FairlabError: A value is out of range.
@@ -71,7 +71,7 @@ class Sampling:
             raise FairlabError(f"max_tokens must be at least 1, not {self.max_tokens}")
 
     def seed_of(self, prompt: TextPrompt) -> int:
-        """Return the seed of one text, which depends on the prompt and its sample number and on no other prompt."""
+        """Return the seed of one text, which depends only on ``seed``, the prompt and its sample number."""
         digest = hashlib.sha256(f"{self.seed}\n{prompt.sample}\n{prompt.text}".encode()).digest()
         return int.from_bytes(digest[:4]) >> 1
 
@@ -81,10 +81,10 @@ class Written:
     """Text that a model wrote.
 
     Attributes:
-        text: The text without its prompt; empty if the model failed.
-        ended: How it ended: ``end`` by the model, ``length`` at the maximum length, ``refused`` by the server's filter,
-            ``failed`` without an answer.
-        tokens: Number of its tokens.
+        text: Text without its prompt; empty if the model failed.
+        ended: Reason why the text ended: ``end`` by the model, ``length`` at the maximum length, ``refused`` by the
+            server's filter, ``failed`` without an answer.
+        tokens: Number of tokens in the text.
     """
 
     text: str
@@ -107,7 +107,7 @@ class Writer(Protocol):
 
         Args:
             prompts: Any number of prompts.
-            sampling: Way of drawing tokens.
+            sampling: Settings of the sampling.
             done: Function that is called with a prompt's position and its text as soon as the text is finished.
             progress: Title of a progress bar, shown on a terminal only.
 
@@ -118,7 +118,7 @@ class Writer(Protocol):
 
 
 class Chooser(Protocol):
-    """Model that scores options; every :class:`fairlab.backbones.scoring.TextScorer` is one."""
+    """Model that scores options, such as every :class:`fairlab.backbones.scoring.TextScorer`."""
 
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Return the log-likelihood of each option given its context, for (context, option) pairs in input order."""

@@ -1,1 +1,1 @@
-"""fairlab inside other tools: trainers of sentence-transformers, transformers and Lightning, tasks of lm-eval."""
+"""Integrations with the trainers of sentence-transformers, transformers and Lightning, and with tasks of lm-eval."""

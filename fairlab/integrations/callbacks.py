@@ -14,14 +14,14 @@ from fairlab.types import FairlabError
 
 
 class TransformersFairness(TrainerCallback):
-    """Measure the model of transformers' ``Trainer`` every ``every`` steps, and at the end.
+    """Callback for transformers' ``Trainer`` that measures the model every ``every`` steps and at the end.
 
     Readings are logged as ``fairlab/KEY`` by the trainer's own loggers, and are kept in ``history``.
 
     Args:
-        benchmarks: Names of benchmarks, or benchmarks.
+        benchmarks: Benchmarks, or their names.
         every: Number of steps between measurements.
-        settings: Settings by dotted key.
+        settings: Configuration values by dotted key, such as ``benchmark.seat.tests``.
         limit: Maximum number of items per benchmark; None for all.
         tokenizer: Tokenizer of the model; None for the trainer's processing class.
     """
@@ -39,12 +39,12 @@ class TransformersFairness(TrainerCallback):
         self.history: list[dict[str, float]] = []
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
-        """Measure after every ``every`` steps."""
+        """Measure the model every ``every`` steps."""
         if state.global_step % self.every == 0:
             self._measure(state, given)
 
     def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any) -> None:
-        """Measure the last weights unless they were measured just now."""
+        """Measure the final weights unless they were measured after the last step."""
         if not self.history or self.history[-1]["step"] != state.global_step:
             self._measure(state, given)
 
@@ -61,17 +61,17 @@ class TransformersFairness(TrainerCallback):
 
 
 class LightningFairness(lightning.Callback):
-    """Measure a part of a LightningModule every ``every`` steps, and at the end.
+    """Callback for Lightning that measures a module's model every ``every`` steps and at the end.
 
     Readings are logged as ``fairlab/KEY`` by the trainer's loggers, and are kept in ``history``.
 
     Args:
-        benchmarks: Names of benchmarks, or benchmarks.
+        benchmarks: Benchmarks, or their names.
         every: Number of steps between measurements.
         model: Name of the module's attribute that holds the model: a ``SentenceTransformer``, a backbone, or a
             transformers model.
         tokenizer: Tokenizer of a transformers model; None for other models.
-        settings: Settings by dotted key.
+        settings: Configuration values by dotted key, such as ``benchmark.seat.tests``.
         limit: Maximum number of items per benchmark; None for all.
     """
 
@@ -89,13 +89,16 @@ class LightningFairness(lightning.Callback):
         self.history: list[dict[str, float]] = []
 
     def on_train_batch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, *_: Any) -> None:
-        """Measure after every ``every`` steps; a step of several batches is measured once."""
+        """Measure the model every ``every`` steps.
+
+        A step over several accumulated batches is measured only once.
+        """
         step = trainer.global_step
         if step and step % self.every == 0 and not (self.history and self.history[-1]["step"] == step):
             self._measure(trainer, pl_module)
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Measure the last weights unless they were measured just now."""
+        """Measure the final weights unless they were measured after the last step."""
         if not self.history or self.history[-1]["step"] != trainer.global_step:
             self._measure(trainer, pl_module)
 

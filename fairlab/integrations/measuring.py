@@ -26,9 +26,10 @@ def measured_values(
     it would have without the measurement.
 
     Args:
-        model: Any value that :func:`fairlab.evaluate` accepts; a pair of a transformers model and its tokenizer.
-        benchmarks: Names of benchmarks, or benchmarks.
-        settings: Settings by dotted key.
+        model: Any model that :func:`fairlab.evaluate` accepts, such as a pair of a transformers model and its
+            tokenizer.
+        benchmarks: Benchmarks, or their names.
+        settings: Configuration values by dotted key, such as ``benchmark.seat.tests``.
         limit: Maximum number of items per benchmark; None for all.
     """
     module = model[0] if isinstance(model, tuple) else model
@@ -45,7 +46,7 @@ def _values(reading: Reading) -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def undisturbed(module: Any) -> Iterator[None]:
-    """Context that restores the training mode of a module's parts, and the state of torch's random generators."""
+    """Restore the training mode of a module's parts and the state of torch's random generators on exit."""
     parts = list(module.modules()) if isinstance(module, torch.nn.Module) else []
     modes = [part.training for part in parts]
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else []
@@ -58,10 +59,10 @@ def undisturbed(module: Any) -> Iterator[None]:
 
 
 def refuse_interval(every: int) -> int:
-    """Return a number of steps between measurements after checking it.
+    """Check the number of steps between measurements, and return it.
 
     Raises:
-        FairlabError: It is below 1.
+        FairlabError: The number is below 1.
     """
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise FairlabError(f"every must be a number of steps of at least 1, not {every}")

@@ -1,4 +1,4 @@
-"""An evaluator and a loss for the trainer of sentence-transformers."""
+"""Evaluator and loss for the trainer of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from fairlab.types import FairlabError
 
 
 class FairnessEvaluator(SentenceEvaluator):
-    """Headline readings of benchmarks as an evaluator of sentence-transformers.
+    """Evaluator for the trainer of sentence-transformers that reports the headline readings of benchmarks.
 
-    ``SentenceTransformerTrainer(..., evaluator=FairnessEvaluator(["seat"]))`` logs every reading under its key with an
-    underscore for a slash, and ``..._distance``, its distance to the ideal value. The primary metric, by which the
-    trainer may keep the best model, is ``closeness``: minus the mean distance to the ideal values, each as a share of
-    the first measurement's.
+    ``SentenceTransformerTrainer(..., evaluator=FairnessEvaluator(["seat"]))`` logs every reading under its key, with
+    slashes replaced by underscores. Its distance to the ideal value is logged under the same key plus ``_distance``.
+    The primary metric, by which the trainer can select the best model, is ``closeness``: the negative mean distance to
+    the ideal values, with each distance divided by its value at the first evaluation.
 
     Args:
-        benchmarks: Names of benchmarks, or benchmarks.
-        name: Prefix of the keys.
-        settings: Settings by dotted key, such as ``{"benchmark.seat.tests": ["6", "6b"]}``.
+        benchmarks: Benchmarks, or their names.
+        name: Prefix of the logged keys.
+        settings: Configuration values by dotted key, such as ``{"benchmark.seat.tests": ["6", "6b"]}``.
         limit: Maximum number of items per benchmark; None for all.
     """
 
@@ -48,7 +48,7 @@ class FairnessEvaluator(SentenceEvaluator):
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
-        """Return the readings by key."""
+        """Measure the model, and return the readings by key."""
         found = measured_values(model, self.benchmarks, self.settings, self.limit)
         distances = {key: value for key, value in found.items() if key.endswith("_distance")}
         self.first = self.first or distances
@@ -59,15 +59,15 @@ class FairnessEvaluator(SentenceEvaluator):
 
     @property
     def description(self) -> str:
-        """Name in the trainer's messages."""
+        """Return the name of the evaluator in the trainer's messages."""
         return "fairlab"
 
 
 class CCDLoss(nn.Module):
-    """Content-conditional debiasing as a loss of sentence-transformers: equation 4 of its paper.
+    """Content-conditional debiasing (CCD) as a loss for sentence-transformers: equation 4 of the paper.
 
-    The dataset has a column of neutral texts first, then one column per attribute; it has no label. The original
-    encoder is a frozen copy of the given model.
+    The dataset has a column of neutral texts, followed by one column per attribute, and no labels. The original encoder
+    is a frozen copy of the given model.
 
     Args:
         model: Model to be trained.
@@ -91,7 +91,7 @@ class CCDLoss(nn.Module):
         self.rho: float | None = None
         self._original = [
             copy.deepcopy(model).eval().requires_grad_(False)
-        ]  # in a list: no part of the trained weights
+        ]  # a list keeps it out of the trained weights
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor | None = None) -> Tensor:
         """Return the mean loss of a batch.
@@ -107,11 +107,11 @@ class CCDLoss(nn.Module):
             )
         original = self._original[0].to(next(self.model.parameters()).device)
         with torch.no_grad():
-            neutral_original_BD = _embedded(original, columns[0])
+            neutral_original_BD = _embed(original, columns[0])
             if self.rho is None:
-                others = torch.stack([_embedded(original, column) for column in columns[1:]], dim=1)
+                others = torch.stack([_embed(original, column) for column in columns[1:]], dim=1)
                 self.rho = bandwidth(distances_to_neutral(others, neutral_original_BD), self.mode)
-        neutral_BD, *attributes = (_embedded(self.model, column) for column in columns)
+        neutral_BD, *attributes = (_embed(self.model, column) for column in columns)
         bias = bias_loss(torch.stack(attributes, dim=1), neutral_BD, self.rho).mean()
         return bias + self.beta * representation_loss(neutral_BD, neutral_original_BD).mean()
 
@@ -121,12 +121,12 @@ class CCDLoss(nn.Module):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the paper."""
+        """Return the BibTeX entry of the paper."""
         from fairlab.methods.ccd import CCD
 
         return CCD.citation
 
 
-def _embedded(model: SentenceTransformer, features: Mapping[str, Tensor]) -> Tensor:
+def _embed(model: SentenceTransformer, features: Mapping[str, Tensor]) -> Tensor:
     embeddings: Tensor = model(dict(features))["sentence_embedding"]
-    return embeddings.float()  # distances need more than bf16
+    return embeddings.float()  # bf16 is too coarse for distances

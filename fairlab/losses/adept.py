@@ -1,7 +1,7 @@
-"""Loss of ADEPT, which makes neutral words equally near to every attribute.
+"""Loss of ADEPT, which makes neutral words equally close to all attributes.
 
 Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", and the authors' code.
-Shape letters: B neutral words in their sentences, A attributes, F a hidden state of all layers, flattened.
+Shape letters: B neutral words in their sentences, A attributes, F width of the flattened hidden states of all layers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tenso
 def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
     r"""Return the bandwidth at which the logits of :func:`log_neighbours` have a standard deviation of 1 over words.
 
-    The words are the neutral words. Ours: :math:`\rho^2` is half the standard deviation of the squared distances, the
-    mean over attributes. The authors' 10 and 15 are for BERT-large. This bandwidth distinguishes words. If the
-    attributes' mean states are nearly equal, their neighbours are too, and no bandwidth that distinguishes words leaves
-    much to learn.
+    The standard deviation is taken over the neutral words. This rule is ours: :math:`\rho^2` is half the standard
+    deviation of the squared distances, averaged over attributes, so that the bandwidth distinguishes words. The
+    authors' values, 10 and 15, are for BERT-large. If the prototypes of the attributes are nearly equal, their
+    distributions over the words are too, and at any bandwidth that distinguishes words, little remains to be learned.
 
     Args:
         prototypes_AF: Mean hidden state of each attribute's words.
@@ -41,12 +41,12 @@ def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
 
 
 def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tensor) -> Tensor:
-    """Return the Jensen-Shannon divergence between the attributes' neighbours, in bits, mean over pairs of attributes.
+    """Return the Jensen-Shannon divergence between the attributes' distributions, averaged over pairs, in bits.
 
     Args:
         prototypes_AF: Mean hidden state of each attribute's words, A >= 2.
         neutral_BF: Hidden states of neutral words.
-        rho: Bandwidth, in the unit of a distance, > 0.
+        rho: Bandwidth of the kernel, in units of distance, > 0.
 
     Returns:
         A scalar in [0, 1]; ideal 0, and always 0 for a single neutral word.

@@ -22,21 +22,21 @@ def distances_to_neutral(attributes_BAD: Tensor, neutral_BD: Tensor) -> Tensor:
 
 
 def kernel(distances: Tensor, rho: float | Tensor) -> Tensor:
-    r"""Return the Gaussian similarity :math:`\exp(-d^2 / 2\rho^2)` of a distance, in (0, 1]; in the paper, *dist*."""
+    r"""Return the Gaussian similarity :math:`\exp(-d^2 / 2\rho^2)` of a distance, in (0, 1] (the paper's *dist*)."""
     return torch.exp(-distances.square() / (2 * rho**2))
 
 
 def bias_loss(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -> Tensor:
-    r"""Return the inequality of the attributes' similarities to their group's neutral text.
+    r"""Return the differences between the attributes' similarities to their group's neutral text, summed over pairs.
 
     .. math:: L_{bias} = \sum_i \sum_{j \neq i} |k(f(S^{a_i}), f(S^n)) - k(f(S^{a_j}), f(S^n))|
 
     Shapes: (B, A, D) and (B, D) to (B,).
 
     Args:
-        attributes_BAD: Embeddings of the attributes' versions, A >= 2, any norm.
+        attributes_BAD: Embeddings of the attribute versions, A >= 2, of any norm.
         neutral_BD: Embeddings of the neutral versions.
-        rho: Bandwidth of the kernel, in the unit of a distance, > 0.
+        rho: Bandwidth of the kernel, in units of distance, > 0.
 
     Returns:
         One value per group, within [0, A(A-1)); ideal 0. Pairs are ordered, so two attributes count twice.
@@ -47,14 +47,14 @@ def bias_loss(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -
 
 
 def bias_loss_to_others(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -> Tensor:
-    """Return the inequality of the attributes' similarities to the neutral texts of the other groups: (B,), ideal 0.
+    """Return the bias loss with respect to the neutral texts of other groups in the batch, (B,); ideal 0.
 
-    Equation 2 is computed with each of the batch's other neutral texts instead of the group's own, and averaged over
-    them; the result is 0 if there is no other. Ours: with equal distances to the own neutral text, other texts, such as
-    queries, can still be nearer to one side.
+    Equation 2 is computed with the neutral text of each other group, and averaged over these groups. The result is 0 if
+    there is no other group. This loss is ours: even if the attributes are equally far from their own neutral text,
+    other texts, such as queries, can be closer to one of the attributes.
 
     Args:
-        attributes_BAD: Embeddings of the attributes' versions, A >= 2, any norm.
+        attributes_BAD: Embeddings of the attribute versions, A >= 2, of any norm.
         neutral_BD: Embeddings of the neutral versions of the same groups.
         rho: Bandwidth of the kernel for distances to other groups' neutral texts, > 0.
     """
@@ -65,21 +65,22 @@ def bias_loss_to_others(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float |
 
 
 def _unequal(similarity_A: Tensor) -> Tensor:
-    """Return the sum of the differences of all ordered pairs along the last axis."""
+    """Return the sum of the absolute differences of all ordered pairs along the last axis."""
     return (similarity_A.unsqueeze(-1) - similarity_A.unsqueeze(-2)).abs().sum(dim=(-2, -1))
 
 
 def alignment_loss(attributes_BAD: Tensor) -> Tensor:
-    """Return the mean distance of a group's attributes to their midpoint: (B,), not squared, ideal 0.
+    """Return the mean distance of a group's attributes to their midpoint, (B,), not squared; ideal 0.
 
-    Ours: equation 2 allows any position of the attributes at one distance from neutral; this loss draws them together.
+    This loss is ours. Equation 2 only requires that the attributes are equally far from neutral; this loss also draws
+    them together.
     """
     middle_BD = attributes_BAD.mean(dim=-2)
     return distances_to_neutral(attributes_BAD, middle_BD).mean(dim=-1)
 
 
 def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
-    """Return the distance between the neutral embedding and the original encoder's: (B,), not squared, ideal 0.
+    """Return the distance between neutral embeddings of the trained and original encoder, (B,), not squared; ideal 0.
 
     Source: equation 3.
     """

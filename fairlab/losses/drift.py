@@ -1,4 +1,4 @@
-"""Distance of hidden states from the hidden states of the original model.
+"""Distance between the hidden states of a model in training and those of the original model.
 
 Source: Kaneko and Bollegala 2021, "Debiasing Pre-trained Contextualised Embeddings", equation 2; Yang et al. 2023,
 "ADEPT: A DEbiasing PrompT Framework"; and the code of both.
@@ -21,10 +21,11 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
 
     - ``squared_distance``: squared Euclidean distance summed over a text's tokens and layers, mean over texts (the
       equation of DPCE);
-    - ``all_positions``: mean square over everything, including padding (the official code of both);
+    - ``all_positions``: mean square over everything, including padding (the official code of both methods);
     - ``mean_square``: mean square over a text's own tokens, mean over texts;
     - ``divergence``: Kullback-Leibler divergence in bits, original to new, between the softmaxes over D of the states,
-      plus the same of their negatives; mean over layers and a text's own tokens, then over texts (ADEPT's).
+      plus the same divergence for the negated states; mean over layers and a text's own tokens, then over texts
+      (ADEPT).
 
     Args:
         hidden_BTLD: Hidden states of the model in training.
@@ -48,7 +49,7 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
 
 
 def own_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:
-    """Return the mean over a text's own tokens, then over texts."""
+    """Return the mean over each text's tokens without padding, then over texts."""
     return ((values_BT * mask_BT).sum(dim=-1) / mask_BT.sum(dim=-1)).mean()
 
 

@@ -1,4 +1,4 @@
-"""ADEPT-F: finetuning of an encoder until its neutral words are equally near to every attribute.
+"""ADEPT-F: finetuning of an encoder so that its neutral words are equally close to all attributes.
 
 Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", the variant that finetunes the encoder instead of a
 prompt, and the authors' code (EmpathYang/ADEPT).
@@ -22,10 +22,10 @@ SCALED = "scaled"
 
 @dataclass(frozen=True)
 class ADEPTSwitches(Switches):
-    """Switches shared with DPCE, plus the one specific to ADEPT.
+    """Settings in which the versions of ADEPT differ: the switches shared with DPCE, plus the bandwidth.
 
     Attributes:
-        rho: Bandwidth, in the unit of a distance between hidden states of all layers.
+        rho: Bandwidth of the kernel, in units of the distance between hidden states (all layers concatenated).
     """
 
     rho: float
@@ -38,7 +38,7 @@ MODES = {
     "official": ADEPTSwitches(
         shifted=True, pads_in_prototypes=True, pads_in_losses=False, drift="all_positions", rho=10.0
     ),
-    # Intended behaviour of the code: own subwords, own tokens, and the script's rho.
+    # Intended behaviour of the code: a word's own subwords, no padding, and the script's rho.
     "fixed": ADEPTSwitches(
         shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="mean_square", rho=15.0
     ),
@@ -54,9 +54,9 @@ class ADEPT(PrototypeDebiasing):
     Args:
         encoder: Backbone to debias, trained in place.
         compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
-        rho: Bandwidth in the unit of a distance between hidden states of all layers, > 0. None for the value of
-            ``compat``, which is meant for BERT-large. ``scaled`` fits it to the encoder on the first batch, see
-            :func:`fairlab.losses.adept.scaled_bandwidth`.
+        rho: Bandwidth of the kernel, > 0, in units of the distance between hidden states (all layers concatenated).
+            None uses the value of ``compat``, which is meant for BERT-large. ``scaled`` fits the bandwidth to the
+            encoder on the first batch, see :func:`fairlab.losses.adept.scaled_bandwidth`.
         alpha: Weight of the bias loss, >= 0.
         beta: Weight of the representation loss, >= 0.
         lr: Initial learning rate of AdamW, which decays linearly to 0.
@@ -113,7 +113,7 @@ class ADEPT(PrototypeDebiasing):
         self.register_buffer("rho", torch.tensor(float("nan") if scaled else rho), persistent=scaled)
 
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
-        """Return the divergence of the attributes' neighbours, see :func:`fairlab.losses.adept.divergence_loss`."""
+        """Return the divergence of the attributes' distributions, see :func:`fairlab.losses.adept.divergence_loss`."""
         prototypes_AF, neutral_BF = self.prototypes.flatten(1), neutral_BLD.flatten(1)
         if self.rho.isnan() and (found := scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach())) > 0:
             self.rho.fill_(found)
@@ -121,5 +121,5 @@ class ADEPT(PrototypeDebiasing):
         return divergence_loss(prototypes_AF, neutral_BF, self.rho.nan_to_num(nan=1.0))
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"rho": float(self.rho)}

@@ -1,6 +1,6 @@
-"""Shared parts of methods: the encoder they change, checks of values, and the training loop of methods that train.
+"""Base classes of methods, with checks of settings and the training loop of methods that train in steps.
 
-A method derives from :class:`Trained`, a LightningModule, or from :class:`Fitted`, which finds its change without
+A method derives from :class:`Trained`, a LightningModule, or from :class:`Fitted`, which computes its change without
 training steps. Both derive from :class:`OfEncoder` and implement :class:`fairlab.protocols.Method`.
 """
 
@@ -35,14 +35,14 @@ class OfEncoder:
 
     Attributes:
         title: Name of the method in reports and model cards.
-        limits: One or two sentences for the model card on the method's limits.
+        limits: One or two sentences about the method's limitations, for the model card.
         citation: BibTeX entry of the publication, or a sentence that credits the authors.
         encoder: Backbone to train.
         epochs: Number of passes over the training data.
         validate_every: Number of training steps between two validations.
         steps: Maximum number of training steps; None trains for all epochs.
-        monitor: Name of the validation value whose minimum selects the weights.
-        patience: Number of validations without a lower value after which training stops; None disables early stopping.
+        monitor: Name of the validation metric whose lowest value selects the weights.
+        patience: Number of validations without improvement after which training stops; None disables early stopping.
         measurable_before: Whether the model can be measured before training.
     """
 
@@ -58,22 +58,22 @@ class OfEncoder:
     measurable_before = True
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return {"title": self.title, "limits": self.limits, "citation": self.citation}
 
     def measured(self, phase: str) -> Backbone:
-        """Return the model that benchmarks measure in a phase, ``before`` or ``after``.
+        """Return the model that benchmarks measure in a phase: ``before`` or ``after`` training.
 
-        Both phases get the same object, in its state at the time of the call.
+        Both phases return the same object, in its current state.
         """
         return self.encoder
 
     def digest(self) -> str:
-        """Return a hash of the model's weights, by which a run detects whether training changed the model."""
+        """Return a hash of the model's weights, which shows whether training changed the model."""
         return self.encoder.digest()
 
     def finish(self, folder: Path) -> None:
-        """Do remaining work after training, such as writing adapters to the run folder and merging them."""
+        """Complete the model after training, for example by writing adapters to the run folder and merging them."""
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the model and its card to a folder, and return the path of the weights."""
@@ -82,12 +82,12 @@ class OfEncoder:
 
 
 class Fitted(OfEncoder):
-    """Base class of methods that are computed without training steps, such as a projection."""
+    """Base class of methods that are fitted without training steps, such as projections."""
 
     epochs = validate_every = 1
 
     def fit(self, data: Any) -> None:
-        """Compute the change from the training data and apply it to the encoder."""
+        """Compute the change to the encoder from the training data, and apply it."""
         raise NotImplementedError
 
 
@@ -98,11 +98,11 @@ class Trained(OfEncoder, lightning.LightningModule):
         seed: Seed of dropout and masks. The randomness of a step depends only on the seed and the step, so a resumed
             run repeats the steps of an uninterrupted one.
         clip: Maximum norm of the gradient; None disables clipping.
-        optimizer: Callable that makes the optimizer, see :mod:`fairlab.methods.optimizing`; a configuration may set
-            another.
+        optimizer: Callable that makes the optimizer, see :mod:`fairlab.methods.optimizing`. A configuration can replace
+            it.
         schedule: Callable that makes the learning-rate schedule; None keeps the learning rate constant.
-        decayed: Weights that decay, ``all`` or ``matrices``.
-        items_are: Name of the items of a batch, plural, for error messages.
+        decayed: Weights to which weight decay applies, ``all`` or ``matrices``.
+        items_are: Plural noun for the items in a batch, used in error messages.
     """
 
     seed: int
@@ -127,19 +127,21 @@ class Trained(OfEncoder, lightning.LightningModule):
         torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
     def empty_share(self, *shape: int) -> Tensor:
-        """Return the output for a batch without items: empty, or 0 with zero gradients for trained weights.
+        """Return the output for a batch without items: an empty tensor, or 0 if no shape is given.
 
-        It must be called once per step, because it gathers sharded blocks, for which all processes wait for each other.
+        Its gradient is 0 for all trained weights.
+
+        Call it exactly once per step, because all processes wait for each other to gather sharded blocks.
         """
         if isinstance(self, FSDPModule):
             return empty_sharded_output(self, self.encoder, *shape)
         return empty_share_output(self, *shape)
 
     def log_training(self, parts: Mapping[str, Tensor], size: int, items: Sequence[str] = ()) -> None:
-        """Log ``loss`` and the other parts of a step, each over the whole batch.
+        """Log ``loss`` and the other values of a step, each computed over the whole batch.
 
-        The run's history passes them on to loggers later, so this call does not wait for the device. An infinite or NaN
-        loss is detected within ``CHECK_EVERY`` batches, and before any validation or checkpoint.
+        Loggers receive the values later, from the run's history, so this call does not wait for the device. An infinite
+        or NaN loss is detected within ``CHECK_EVERY`` batches, and before any validation or checkpoint.
 
         Args:
             parts: Values to log by name, including ``loss``.
@@ -153,15 +155,15 @@ class Trained(OfEncoder, lightning.LightningModule):
         self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=size, logger=False)
 
     def on_validation_start(self) -> None:
-        """Check the losses of the preceding steps."""
+        """Check that the losses of the preceding steps are finite."""
         self.losses_seen.check()
 
     def on_train_end(self) -> None:
-        """Check the losses of the last steps."""
+        """Check that the losses of the last steps are finite."""
         self.losses_seen.check()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Check the losses that led to the checkpoint's weights."""
+        """Check that the losses before the checkpoint are finite."""
         self.losses_seen.check()
 
     def refuse_not_finite(self, loss: float, step: int, items: Sequence[str], name: str = "loss") -> None:
@@ -221,7 +223,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip the gradient to the trainer's setting or, without one, to the method's norm.
+        """Clip the gradient as the trainer specifies or, by default, to the method's maximum norm.
 
         Lightning itself refuses to clip gradients for a fused optimizer.
         """
@@ -247,7 +249,7 @@ def refuse_below(lowest: int, **values: Any) -> None:
 
 
 def optimizer_steps(method: lightning.LightningModule) -> int:
-    """Return the number of optimizer steps in a run: the number of batches over the number accumulated per step."""
+    """Return the number of optimizer steps in a run: batches divided by accumulated batches per step, rounded up."""
     # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)

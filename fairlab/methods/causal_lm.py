@@ -39,7 +39,7 @@ from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
 from fairlab.types import CannotScore, FairlabError, NotNegative, Texts
 
-APART = 0.05  # largest change of a state by rounding, also in bfloat16, as a share of the largest state
+APART = 0.05  # largest change of a hidden state due to rounding (bfloat16), relative to the largest state
 
 
 class CausalLMTuning(Trained):
@@ -47,18 +47,18 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The end of an entry is not trained. For instructions
-    (:class:`fairlab.data.instructions.Instructions`), only the answers with their end tokens are trained. Dropout is
-    off, except in the adapters.
+    not predicted from the last token of another. The model is not trained to predict the end of an entry. For
+    instructions (:class:`fairlab.data.instructions.Instructions`), only the answers and their end tokens are predicted.
+    Dropout is off, except in the adapters.
 
-    A checkpoint holds only the trained weights; all other weights are those that the run started from.
+    A checkpoint holds only the trained weights; all other weights are the initial weights of the run.
 
     Args:
         encoder: Causal LM, trained in place.
         rank: Rank of the adapters on the linear layers of the model's body, with all other weights frozen; None trains
             all weights.
         alpha: Numerator of the adapters' scale alpha / rank; None for a scale of 1.
-        adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
+        adapter_dropout: Dropout probability of the adapters' inputs in training, from 0 to below 1.
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
         quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. A model
@@ -164,7 +164,7 @@ class CausalLMTuning(Trained):
             self.encoder.train()  # transformers recomputes only in training mode
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
-        """Return the mean cross-entropy of a batch, in nats, and the number M of tokens it averages over."""
+        """Return the mean cross-entropy of a batch, in nats, and the number M of scored tokens."""
         if not len(batch.positions):
             return self.empty_share(), 0
         model = self.encoder.model
@@ -197,7 +197,7 @@ class CausalLMTuning(Trained):
         self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the trained weights only."""
+        """Remove frozen weights from the checkpoint."""
         super().on_save_checkpoint(checkpoint)
         weights, trained = checkpoint["state_dict"], set(self.trained_names())
         # If the model is sharded, only rank 0 has the weights.
@@ -218,9 +218,9 @@ class CausalLMTuning(Trained):
         return [name for name, parameter in self.named_parameters() if parameter.requires_grad]
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters to ``folder`` and merge them, as stored, into the weights.
+        """Write the trained adapters to ``folder``, and merge the stored values into the weights.
 
-        ``folder/adapters`` holds them in PEFT's own format, for the unchanged base model.
+        ``folder/adapters`` holds the adapters in PEFT's format, for the original base model.
         """
         data: Entries | Instructions = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
@@ -237,12 +237,14 @@ class CausalLMTuning(Trained):
         self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 
 def refuse_mixing(backbone: Backbone) -> None:
-    """Check on two entries of three tokens in one block that the second does not attend to the first.
+    """Check that an entry does not attend to the preceding entry in its block.
+
+    The check runs the model on a block of two entries with three tokens each.
 
     Raises:
         CannotScore: The second entry attends to the first, because the architecture relies on the attention mask

@@ -1,7 +1,8 @@
 """Content-conditional debiasing (CCD) of a text encoder.
 
-Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2. The paper names neither the
-pooling nor the language-modelling head. Here the encoder trains inside its masked LM, whose own layers stay frozen.
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2. The paper does not specify
+the pooling or the language-modelling head. In this implementation, the encoder is trained as part of its masked LM,
+whose head stays frozen.
 Shape letters: B groups, A attributes, D embedding width.
 """
 
@@ -34,8 +35,8 @@ from fairlab.types import FairlabError
 class CCD(Trained):
     """Method that trains an encoder to place all attributes of a group equally far from its neutral text.
 
-    The neutral text keeps its embedding. Embeddings of the original encoder do not change during training. They are
-    computed once, in ``setup``, so no second encoder is kept in memory.
+    The embedding of the neutral text is preserved. Reference embeddings from the original encoder are computed once, in
+    ``setup``, so no second encoder is kept in memory.
 
     Args:
         encoder: Backbone to debias, trained in place.
@@ -128,16 +129,16 @@ class CCD(Trained):
             self.rho_others = bandwidth(distances_to_neutral(attributes, neutral.roll(1, dims=0)), "rms")
 
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
-        """Return the embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
+        """Return the embeddings of a batch: attribute versions (B, A, D) and neutral versions (B, D)."""
         if not batch.ids:
             none = self.empty_share(0, 3, self.encoder.width)
             return none[:, 1:], none[:, 0]
-        embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
+        embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # bf16 is too coarse for distances
         embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]
 
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-        """Return the training loss, its parts over all processes' shares, and the distances to neutral (B, A)."""
+        """Return the training loss, its parts averaged over all processes, and the distances to neutral (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
         original_BD = self.original[split][batch.positions]
         bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))
@@ -158,13 +159,13 @@ class CCD(Trained):
         return share.loss(loss), parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
 
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
-        """Compute equation 4 on one batch."""
+        """Return the loss (equation 4) on one batch."""
         loss, parts, _ = self.losses(batch, "train")
         self.log_training(parts, len(batch.ids), batch.ids)
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
-        """Compute the same losses, and the CCED gap, on held-out groups."""
+        """Compute the losses and the CCED gap on held-out groups."""
         _, parts, distances_BA = self.losses(batch, "validation")
         self.refuse_validation_loss(parts["loss"], batch.ids)
         self.validation_gap.update(distances_BA)
@@ -173,5 +174,5 @@ class CCD(Trained):
         self.log("validation/cced_gap", self.validation_gap)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"rho": float(self.rho)}

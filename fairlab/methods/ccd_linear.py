@@ -2,9 +2,10 @@
 
 The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation
 2). Two parts are specific to this project. First, one matrix is trained instead of the encoder, so a change applies to
-all texts alike. Second, neutral texts are not held in place (equation 3) but lose their lean, that is, their components
+all texts alike. Second, neutral texts are not preserved (equation 3) but lose their lean, that is, their components
 along the directions in which attributes differ. Equation 3 keeps the lean, and with it the associations that SEAT and
-Bias-IR measure. Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
+Bias-IR measure.
+Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fairlab.methods.base import Fitted, refuse_below, refuse_unless_above_zero
 from fairlab.text.reading import read_json_lines
 from fairlab.types import FairlabError
 
-RIDGE = 0.03  # ridge penalty of the regression of the lean, for some thousand texts of unit length
+RIDGE = 0.03  # ridge penalty of the regression that predicts the lean, for a few thousand texts of unit length
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class MapSettings:
 
 
 class CCDLinear(Fitted):
-    """Method that multiplies embeddings by a matrix that places a group's attributes equally far from its neutral text.
+    """Method that multiplies embeddings by a matrix, so that a group's attributes are equally far from neutral.
+
+    Lean is the part of a neutral text's embedding along the directions in which attributes differ.
 
     Args:
         encoder: Backbone to debias, whose weights stay unchanged.
@@ -53,14 +56,14 @@ class CCDLinear(Fitted):
         epochs: Number of passes over the groups.
         batch_size: Number of groups per step.
         short: Additional training groups of short sentences, as a ``data.path``; None to use only the training groups.
-        directions: Additional groups, such as names, each as a ``data.path``. The attributes of each add one direction
-            along which lean is removed; the matrix is not trained on these groups.
-        anchors: Additional neutral texts whose lean is removed, as JSON lines with ``text``, or None.
-        seed: Seed of the order of groups.
+        directions: Additional sets of groups, such as names, each as a ``data.path``. Each set adds one direction along
+            which lean is removed; the matrix is not trained on these groups.
+        anchors: Path of a JSON Lines file with additional neutral texts (key ``text``) whose lean is removed, or None.
+        seed: Seed for the order of the groups.
 
     Raises:
-        FairlabError: A value is out of range; in ``fit``, if the data is not counterfactual groups, or if the groups of
-            ``short`` or ``directions`` have other attributes.
+        FairlabError: A value is out of range; in ``fit``, if the data is not counterfactual groups, or if the
+            attributes of ``short`` or ``directions`` differ from the training groups' attributes.
     """
 
     title = "content-conditional debiasing by one linear map"
@@ -102,7 +105,7 @@ class CCDLinear(Fitted):
         self.losses: list[float] = []
 
     def fit(self, data: CounterfactualData) -> None:
-        """Embed the training groups and the other texts, compute the matrix, and apply it to all further embeddings."""
+        """Embed the groups and additional texts, compute the matrix, and apply it to all further embeddings."""
         groups = list(groups_of(data)["train"])
         kinds = [groups]
         for setting, path in (("short", self.short), *(("directions", path) for path in self.directions)):
@@ -119,13 +122,13 @@ class CCDLinear(Fitted):
         project(self.encoder, matrix, general=True)
 
     def facts(self) -> dict[str, object]:
-        """Return the loss of the first and of the last epoch, for the record in addition to the configuration."""
+        """Return the facts for the record, including the mean loss of the first and the last epoch."""
         ends = {"first_epoch_loss": self.losses[0], "last_epoch_loss": self.losses[-1]} if self.losses else {}
         return super().facts() | ends
 
 
 def anchor_texts(path: str) -> list[str]:
-    """Return the texts of JSON lines with the key ``text``."""
+    """Return the value of ``text`` in each line of a JSON Lines file."""
     rows = [row for _, row in read_json_lines(Path(groups_place(path)))]
     if not rows or not all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in rows):
         raise FairlabError(f'{path} must hold lines such as {{"text": "..."}}; fix it, or give method.anchors=null')
@@ -135,9 +138,10 @@ def anchor_texts(path: str) -> list[str]:
 def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) -> Tensor:
     """Return the matrix (D, D) that removes the lean of neutral texts and preserves all other components.
 
-    Each kind of groups (passages, names, ...) has a direction: the mean difference of the first and the last attribute.
-    Neutral texts, and the midpoints between a group's attributes, lean along these directions. Ridge regression
-    predicts the lean from the components orthogonal to all directions, and a share of the prediction is subtracted:
+    Each kind of groups (passages, names, ...) has a direction: the mean difference between the first and the last
+    attribute. Neutral texts, and the midpoints between a group's attributes, lean along these directions. Ridge
+    regression predicts the lean from the components orthogonal to all directions, and a share of the prediction is
+    subtracted:
 
     W = I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts of an attribute
     keep the difference that content cannot predict.
@@ -146,7 +150,7 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
     lean along one direction is removed, the remaining lean along the others dominates.
 
     Args:
-        kinds_GVD: Embeddings of groups of each kind, neutral first.
+        kinds_GVD: Embeddings of the groups of each kind, with the neutral version first.
         anchors_ND: Embeddings of other neutral texts.
         share: Share of the lean to remove, from 0 to 1.
     """
@@ -171,12 +175,12 @@ def mapping(embeddings: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def trained_map(groups_GVD: Tensor, start: Tensor, settings: MapSettings) -> tuple[Tensor, list[float]]:
-    """Train a matrix (D, D) by equation 2 on embeddings of groups, and return it with the mean loss of every epoch.
+    """Train a matrix (D, D) with the CCD loss (equation 2), and return it with the mean loss of every epoch.
 
     Args:
-        groups_GVD: Embeddings of groups, neutral first.
+        groups_GVD: Embeddings of the training groups, with the neutral version first.
         start: Initial matrix; the drift term keeps the result close to it.
-        settings: Weight and steps of the training.
+        settings: Training settings, such as the weight of the drift term.
     """
     mapped = mapping(groups_GVD)
     rho = bandwidth(distances_to_neutral(groups_GVD[:, 1:], groups_GVD[:, 0]), settings.rho)

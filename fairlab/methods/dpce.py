@@ -19,7 +19,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class DPCESwitches(Switches):
-    """Switches shared with ADEPT, plus the one specific to DPCE.
+    """Settings in which the versions of DPCE differ: the switches shared with ADEPT, plus the form of the bias loss.
 
     Attributes:
         bias: Form of the bias loss, see :func:`fairlab.losses.dpce.orthogonality_loss`.
@@ -45,7 +45,8 @@ MODES = {
         drift="all_positions",
         bias="square_of_mean",
     ),
-    # Intended behaviour of the code, on its scale: own subwords, own tokens, and products that do not cancel out.
+    # Intended behaviour of the code, at the same scale: a word's own subwords, no padding, and products that do not
+    # cancel out.
     "fixed": DPCESwitches(
         shifted=False,
         pads_in_prototypes=False,

@@ -24,14 +24,14 @@ Floats = NDArray[np.float64]
 
 
 class INLP(Fitted):
-    """Method that removes the directions by which linear classifiers distinguish attributes from embeddings.
+    """Method that removes the directions in embeddings by which linear classifiers distinguish attributes.
 
     No weights of the encoder are trained. The classes are the versions of the groups, including the neutral version.
 
     Args:
         encoder: Backbone to debias, to which the projection is added.
-        classifiers: Number of classifiers to train, each on embeddings without the directions of the earlier ones; at
-            least 1.
+        classifiers: Number of classifiers to train, each on embeddings without the directions of the earlier
+            classifiers; at least 1.
         seed: Seed of the classifiers' training.
 
     Raises:
@@ -61,7 +61,7 @@ class INLP(Fitted):
         self.removed = 0
 
     def fit(self, data: CounterfactualData) -> None:
-        """Compute the directions on the training groups, and project them out."""
+        """Compute the directions on the training groups, and project them out of all further embeddings."""
         groups = groups_of(data)
         train, labels = self._classes(groups["train"])
         held_out, held_out_labels = self._classes(groups["validation"])
@@ -77,7 +77,7 @@ class INLP(Fitted):
         return self.encoder.embed(texts, progress="embeddings of the versions").double().numpy(), labels
 
     def facts(self) -> dict[str, object]:
-        """Return accuracies on the validation groups and removed dimensions, for the record."""
+        """Return the facts for the record, including validation accuracies and the number of removed dimensions."""
         return super().facts() | {
             "first_classifier_accuracy": self.accuracies[0],
             "last_classifier_accuracy": self.accuracies[-1],

@@ -1,4 +1,4 @@
-"""LEACE: the smallest linear change of embeddings after which no linear classifier can distinguish attributes.
+"""LEACE: the smallest linear change to embeddings after which no linear classifier can distinguish attributes.
 
 Source: Belrose et al. 2023, "LEACE: Perfect linear concept erasure in closed form", theorem 4.2. The ridge, the
 covariance within groups and the omission of an offset are ours; linear classifiers cannot detect an offset. Shape
@@ -18,20 +18,21 @@ from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.methods.base import Fitted, refuse_below
 from fairlab.types import FairlabError
 
-LEAST = 1e-8  # directions below this share of the largest covariance do not encode the attribute
+LEAST = 1e-8  # eigenvalues of the covariance below this share of the largest count as 0
 
 
 class LEACE(Fitted):
     """Method that erases attributes from embeddings by one matrix, in closed form.
 
-    Afterwards, the mean embeddings of all attributes are equal on the training groups. This is equivalent to no linear
-    classifier being better than a constant. Among all linear changes with this property it is the smallest, with
-    distances measured by the covariance of the embeddings, either of all versions or within groups.
+    Afterwards, the mean embeddings of all attributes are equal on the training groups. Equivalently, no linear
+    classifier predicts the attribute better than a constant does. Among all matrices that make the means equal, this
+    one changes the embeddings least, in the norm that their covariance defines. The covariance is computed over all
+    versions or within groups.
 
     Args:
         encoder: Backbone to debias, to which the matrix is added.
         covariance: Covariance that weights directions: ``classes`` for all versions, as published, or ``within`` for
-            the differences between versions and their group's mean, which are free of content.
+            the differences between versions and their group's mean, which do not depend on content.
         neutral: Whether the neutral version is a separate class.
         ridge: Share of the mean eigenvalue that is added to every eigenvalue of the covariance, at least 0. It prevents
             large changes along directions in which embeddings hardly vary.
@@ -87,19 +88,19 @@ class LEACE(Fitted):
         project(self.encoder, matrix, general=True)
 
     def facts(self) -> dict[str, object]:
-        """Return the number of erased dimensions, for the record in addition to the configuration."""
+        """Return the facts for the record, including the number of erased dimensions."""
         return super().facts() | {"dimensions_erased": self.erased}
 
 
 def eraser(versions_GVD: Tensor, *, within: bool, ridge: float) -> tuple[Tensor, int]:
-    """Return the matrix (D, D) that erases the version from embeddings, and the number of erased dimensions.
+    """Return the matrix (D, D) that erases attributes from embeddings, and the number of erased dimensions.
 
     The matrix is I - S^(1/2) U U^T S^(-1/2), where S is the covariance of embeddings with its ridge, and the columns of
     U are an orthonormal basis of S^(-1/2) times the covariance of embeddings and classes. A pseudo-inverse is used for
     directions without variance.
 
     Args:
-        versions_GVD: Embeddings of the versions of every group, in the same order of versions.
+        versions_GVD: Embeddings of the versions of every group, with the versions in the same order.
         within: Whether the covariance uses differences from a group's mean instead of the mean of all embeddings.
         ridge: Share of the mean eigenvalue that is added to every eigenvalue.
 

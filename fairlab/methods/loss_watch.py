@@ -1,4 +1,4 @@
-"""Check that training losses are finite, without waiting for the device at every batch."""
+"""Detection of training losses that are infinite or NaN, without waiting for the device at every batch."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class LossWatch:
         self._kept: list[tuple[int, Tensor, Sequence[str]]] = []
 
     def add(self, step: int, loss: Tensor, items: Sequence[str] = ()) -> None:
-        """Add the loss of a batch, with the number of its step and the names of its items, and check when due."""
+        """Add the loss of a batch with its step number and item names, and check every ``CHECK_EVERY`` batches."""
         self._kept.append((step, loss.detach(), items))
         if len(self._kept) >= CHECK_EVERY:
             self.check()
 
     def check(self) -> None:
-        """Report the first of the added losses that is infinite or NaN, and forget the others."""
+        """Report the first loss since the last check that is infinite or NaN, and clear all losses."""
         kept, self._kept = self._kept, []
         if not kept:
             return

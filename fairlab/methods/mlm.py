@@ -39,7 +39,7 @@ class MaskedBatch(Batch):
     """Batch of B texts with M tokens chosen for prediction.
 
     Attributes:
-        input_ids: Token ids as the model sees them, (B, T), padded.
+        input_ids: Token ids after masking, (B, T), padded.
         attention_mask: Mask (B, T), 0 at padding.
         positions: Position of each text in its split, (B,).
         chosen: Index of each chosen token in the flattened (B * T,) batch, (M,).
@@ -83,7 +83,7 @@ class MLM(Trained):
         preserve: Weight of the term that preserves the embeddings, >= 0; 0 omits it.
         dropout: Dropout probabilities of ``hidden`` states and of ``attention`` in training; None disables dropout.
         epochs: Number of passes over the training texts.
-        steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
+        steps: Maximum number of training steps; None trains for all epochs.
         validate_every: Number of training steps between validations.
         seed: Seed of a new head, the masks and the dropout; the randomness of a step depends only on the seed and the
             step.
@@ -148,7 +148,7 @@ class MLM(Trained):
         self.mlm_mean, self.preservation_mean, self.accuracy_mean = MeanMetric(), MeanMetric(), MeanMetric()
 
     def setup(self, stage: str) -> None:
-        """Embed the texts with the original backbone, then add the missing parts: a head, adapters."""
+        """Embed the texts with the original backbone, then add a head if it is missing, and adapters."""
         if stage != "fit":
             return
         device = self.trainer.strategy.root_device
@@ -173,10 +173,11 @@ class MLM(Trained):
             add_adapters(self.encoder.model, LoRA(self.rank))
 
     def masked(self, batch: TextBatch, split: str, number: int) -> MaskedBatch:
-        """Return a batch with masks drawn by ``number``, on the CPU, where batches are made.
+        """Mask a batch on the CPU, with random values that depend only on the seed and ``number``.
 
-        If several processes share a batch, masks are drawn for the whole batch, so that they match those of a single
-        process. The masks do not depend on the device, and the number of chosen tokens is known without waiting for it.
+        If several processes share a batch, masks are drawn for the whole batch, so that they match the masks of a
+        single process. The masks do not depend on the device, and the number of chosen tokens is known without waiting
+        for the device.
         """
         training = split == "train"
         seen, chosen = mask_tokens(
@@ -231,14 +232,17 @@ class MLM(Trained):
         return loss
 
     def validation_step(self, batch: MaskedBatch, batch_idx: int) -> None:
-        """Compute the same losses on held-out texts, and the number of correctly predicted masked tokens."""
+        """Compute the losses, and the accuracy on masked tokens, on held-out texts."""
         parts, logits_MV = self.losses(batch, "validation")
         self.mlm_mean.update(parts["mlm_loss"], weight=len(batch.targets))
         self.accuracy_mean.update((logits_MV.argmax(dim=-1) == batch.targets).float())
         self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))
 
     def on_validation_epoch_end(self) -> None:
-        """Log means over all held-out tokens, or texts; perplexity is the exponential of the mean cross-entropy."""
+        """Log losses, accuracy and perplexity over all held-out tokens or texts.
+
+        Perplexity is the exponential of the mean cross-entropy.
+        """
         mlm, preservation, accuracy = (
             metric.compute() for metric in (self.mlm_mean, self.preservation_mean, self.accuracy_mean)
         )
@@ -250,7 +254,7 @@ class MLM(Trained):
         self.log_dict({f"validation/{name}": value for name, value in (values | {"accuracy": accuracy}).items()})
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters and head to ``folder`` and merge them, as stored, into the weights."""
+        """Write the trained adapters and head to ``folder``, and merge the stored values into the weights."""
         model = self.encoder.model
         if self.rank is not None:
             save_adapters(model, folder / FILE)
@@ -258,15 +262,16 @@ class MLM(Trained):
             merge_adapters(model, folder / FILE)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 
 def attention_of(batch: MaskedBatch, dtype: torch.dtype) -> Tensor | None:
-    """Return the attention mask of a batch: (B, T), or (B, 1, T, T), added to the scores, to keep documents apart.
+    """Return the attention mask of a batch, or None for whole texts without padding.
 
-    For whole texts without padding it is None: attention then uses the fastest kernel, and the device need not be asked
-    whether the mask is full.
+    The mask has the shape (B, T). For packed documents, it has the shape (B, 1, T, T) and is added to the attention
+    scores, so that tokens attend only to their own document. With None, attention uses the fastest kernel, and the
+    device need not be asked whether the mask is full.
     """
     if batch.documents is not None:
         apart = batch.documents[:, None, :, None] != batch.documents[:, None, None, :]
@@ -275,7 +280,7 @@ def attention_of(batch: MaskedBatch, dtype: torch.dtype) -> Tensor | None:
 
 
 def word_continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
-    """Return whether each token of the vocabulary, (V,), continues the preceding word."""
+    """Return, for each token of the vocabulary, whether it continues the preceding word, (V,)."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     special = set(tokenizer.all_special_tokens)
     if any(token.startswith(WORD_STARTS) for token in tokens):
@@ -298,7 +303,7 @@ def mask_tokens(
     continues: Tensor | None = None,
     of_texts: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Choose tokens to predict and hide them.
+    """Choose tokens to predict, and mask most of them.
 
     Args:
         input_ids: Token ids of this process's texts, (B, T).
@@ -308,10 +313,10 @@ def mask_tokens(
         as_random: Share of the chosen tokens shown as a random token; the rest is shown unchanged.
         mask_id: Id of the mask token.
         vocabulary: Size of the vocabulary; random tokens are drawn from ids below it.
-        generator: Random generator of every draw, on the device of ``input_ids``.
+        generator: Random generator for all draws, on the device of ``input_ids``.
         continues: Boolean (B, T), whether a token continues the preceding word. If given, whole words are chosen; with
             None, single tokens.
-        of_texts: Number of texts in the whole batch, for which random values are drawn; None for B.
+        of_texts: Number of texts in the batch of all processes, for which random values are drawn; None for B.
 
     Returns:
         Token ids as the model sees them, and whether each token was chosen; both (B, T).

@@ -1,8 +1,8 @@
 """Optimizers and learning-rate schedules of methods that train in steps.
 
-An optimizer or a schedule is any callable that makes one: a class of torch, a partial of it, or any function.
-It receives the values for its parameters that are not yet set: ``lr``, ``weight_decay`` and ``betas`` (or ``warmup``
-and ``floor``) from the method, and the number of steps from the run.
+An optimizer or a schedule is configured as a callable that makes it: a torch class, a partial of one, or any function.
+The callable receives the values for its unset parameters: ``lr``, ``weight_decay`` and ``betas`` (or ``warmup`` and
+``floor``) from the method, and the number of steps from the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairlab.types import NotNegative, Share
 
 Decayed = Literal["all", "matrices"]
 ONE_PASS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
-# names that schedules use for the number of steps of a run
+# parameter names by which schedules receive the number of steps of a run
 STEPS = ("steps", "num_training_steps", "total_steps", "T_max")
 
 
@@ -34,7 +34,7 @@ def make_optimizer(
     Args:
         make: Class of the optimizer, or an equivalent callable.
         weights: Weights to train.
-        decayed: Weights that decay: ``all``, or ``matrices``, which excludes biases and norms.
+        decayed: Weights to which weight decay applies: ``all``, or ``matrices`` to exclude biases and norms.
         values: Default values for the optimizer's unset parameters.
     """
     groups: list[dict[str, Any]] = [{"params": list(weights)}]
@@ -68,7 +68,7 @@ def make_schedule(
 
 
 def open_values(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that a callable has a parameter for and that a partial of it has not set."""
+    """Return the values for those parameters of a callable that a partial has not set."""
     given = make.keywords if isinstance(make, partial) else {}
     return {
         name: value
@@ -99,7 +99,7 @@ def linear(
 
     def rate(step: int) -> float:
         left = min(1.0, max(0.0, (steps - step) / max(1, steps - rise)))
-        return min(_risen(step, rise, from_zero), floor + (1 - floor) * left)
+        return min(_warm_up_share(step, rise, from_zero), floor + (1 - floor) * left)
 
     return LambdaLR(optimizer, rate)
 
@@ -107,7 +107,9 @@ def linear(
 def cosine(
     optimizer: Optimizer, *, steps: int, warmup: NotNegative = 0.0, floor: Share = 0.0, from_zero: bool = False
 ) -> LambdaLR:
-    """Raise the learning rate linearly to its peak, then lower it along half a cosine; see `linear` for the arguments.
+    """Raise the learning rate linearly to its peak, then lower it along half a cosine.
+
+    The arguments are those of :func:`linear`.
 
     Source: Loshchilov and Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts", without restarts.
     """
@@ -115,24 +117,24 @@ def cosine(
 
     def rate(step: int) -> float:
         done = min(1.0, max(0.0, (step - rise) / max(1, steps - rise)))
-        return min(_risen(step, rise, from_zero), floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2)
+        return min(_warm_up_share(step, rise, from_zero), floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2)
 
     return LambdaLR(optimizer, rate)
 
 
 def _rise(steps: int, warmup: float, from_zero: bool) -> float:
-    """Return the number of steps in which the rate rises."""
+    """Return the number of steps in which the learning rate rises."""
     rise = warmup if warmup >= 1 else warmup * steps
     return int(rise) if from_zero else rise
 
 
-def _risen(step: int, rise: float, from_zero: bool) -> float:
-    """Return the share of the peak that the warm-up allows at a step."""
+def _warm_up_share(step: int, rise: float, from_zero: bool) -> float:
+    """Return the fraction of the peak learning rate that the warm-up permits at a step."""
     if from_zero:
         return step / rise if step < rise else 1.0
     return min(1.0, (step + 1) / (rise + 1))
 
 
 def small_optimizer(make: Callable[..., Optimizer]) -> Optimizer:
-    """Make an optimizer of two unused weights, to detect a wrong value early."""
+    """Make an optimizer for two unused weights, to detect wrong settings early."""
     return make_optimizer(make, [nn.Parameter(torch.zeros(1, 1)), nn.Parameter(torch.zeros(1))], "matrices", {})

@@ -1,4 +1,4 @@
-"""Training of a language model that rewrites a selected person of a text to another attribute.
+"""Training of a language model that rewrites a selected person in a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and appendix F (table 10).
 Shape letters: N pairs, T tokens of the longest rewrite, M non-padding tokens, V vocabulary.
@@ -32,8 +32,8 @@ class PerturberTraining(Trained):
 
     Args:
         encoder: Encoder-decoder or causal LM, trained in place.
-        lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to the share ``decay`` of
-            it.
+        lr: Peak learning rate of AdamW; it rises linearly over ``warmup``, then falls linearly to ``decay`` times the
+            peak.
         warmup: Number of training steps in which the learning rate rises, or a share of all steps if below 1.
         decay: Share of the peak learning rate that remains at the last step, in [0, 1].
         weight_decay: Weight decay of AdamW, >= 0.
@@ -113,7 +113,7 @@ class PerturberTraining(Trained):
             self.encoder.to(self.trainer.strategy.root_device).train(self.dropout)
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
-        """Return the cross-entropy of each token of the rewrites, (M,), and whether the token is changed, (M,)."""
+        """Return the cross-entropy of each token in the rewrites, (M,), and a mask of the changed tokens, (M,)."""
         changed_M = batch.changed.flatten().index_select(0, batch.given)
         if not len(batch.targets):
             return self.empty_share(0), changed_M
@@ -130,7 +130,7 @@ class PerturberTraining(Trained):
         return share.loss(mean_or_zero(losses_M))
 
     def validation_step(self, batch: PairBatch, batch_idx: int) -> None:
-        """Compute the same losses on held-out pairs."""
+        """Compute the losses on held-out pairs."""
         losses_M, changed_M = self.losses(batch)
         self.all_mean.update(losses_M)
         self.changed_mean.update(losses_M[changed_M])
@@ -144,7 +144,7 @@ class PerturberTraining(Trained):
         self.log_dict({f"validation/{name}": value for name, value in values.items()})
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | {
             "pipeline": "text2text-generation" if self.encoder.model.config.is_encoder_decoder else "text-generation",
             "trained_parameters": self.trained_parameters,
@@ -152,7 +152,7 @@ class PerturberTraining(Trained):
 
 
 def add_markers(backbone: Backbone, seed: int) -> None:
-    """Add missing markers to the vocabulary, with embeddings drawn from the distribution of the others."""
+    """Add missing markers to the vocabulary, with embeddings drawn from the distribution of existing embeddings."""
     markers = [marker for marker in (PERT_SEP, SEP) if marker not in backbone.tokenizer.get_vocab()]
     if not markers:
         return

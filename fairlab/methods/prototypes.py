@@ -1,4 +1,4 @@
-"""Shared base of DPCE and ADEPT-F, which debias neutral words against prototypes and preserve attribute sentences.
+"""Base class of DPCE and ADEPT-F, which debias neutral words against prototypes of the attributes.
 
 Shape letters: B sentences, T tokens, L layers (the embedding layer is the first), D width, A attributes.
 """
@@ -50,8 +50,8 @@ class PrototypeDebiasing(Trained, ABC):
 
     A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences. It is
     recomputed at the start of every epoch. On neutral sentences the loss is ``alpha`` times the method's bias loss of
-    the neutral words against the prototypes. On attribute sentences it is ``beta`` times the drift of all hidden states
-    from the hidden states of the original encoder. A batch of counterfactual groups contains both kinds of sentence,
+    the neutral words against the prototypes. On attribute sentences, the loss is ``beta`` times the drift of all hidden
+    states from the original encoder's hidden states. A batch of counterfactual groups contains both kinds of sentence,
     and its loss is the sum of both losses.
 
     Args:
@@ -112,7 +112,7 @@ class PrototypeDebiasing(Trained, ABC):
 
     @abstractmethod
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
-        """Return the method's loss, a scalar, of a batch's neutral words against ``self.prototypes`` (A, L, D)."""
+        """Return the scalar bias loss of a batch's neutral words against ``self.prototypes`` (A, L, D)."""
 
     def setup(self, stage: str) -> None:
         """Read the sentences from the data, and allocate the prototypes."""
@@ -138,7 +138,7 @@ class PrototypeDebiasing(Trained, ABC):
         self.steps_an_epoch = data.total_batches // data.epochs
 
     def on_train_batch_start(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
-        """Compute the prototypes at the start of an epoch, and seed the step."""
+        """Compute the prototypes if an epoch starts, and seed the random generator for the step."""
         if batch_idx % self.steps_an_epoch == 0:
             self.prototypes.copy_(self.mean_target_vectors())
         super().on_train_batch_start(batch, batch_idx)
@@ -199,7 +199,7 @@ class PrototypeDebiasing(Trained, ABC):
         return loss
 
     def validation_step(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
-        """Compute the same losses on held-out sentences."""
+        """Compute the losses on held-out sentences."""
         sentences = as_sentences(batch, self.sentences["validation"], self.encoder.padding_id)
         parts = self.losses(sentences)
         neutral = int((sentences.kinds == NEUTRAL_KIND).sum())
@@ -209,7 +209,7 @@ class PrototypeDebiasing(Trained, ABC):
             self.representation_mean.update(parts["representation_loss"], weight=len(sentences) - neutral)
 
     def on_validation_epoch_end(self) -> None:
-        """Log means over all held-out sentences."""
+        """Log the losses, averaged over all held-out sentences."""
         parts = {"bias_loss": self.bias_mean.compute(), "representation_loss": self.representation_mean.compute()}
         self.bias_mean.reset()
         self.representation_mean.reset()
@@ -218,5 +218,5 @@ class PrototypeDebiasing(Trained, ABC):
         self.log_dict({f"validation/{name}": value for name, value in ({"loss": loss} | parts).items()})
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         return super().facts() | asdict(self.switches)

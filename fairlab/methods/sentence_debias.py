@@ -1,4 +1,4 @@
-"""SentenceDebias: the directions in which versions of a sentence differ are projected out of the embeddings.
+"""SentenceDebias: projection that removes from embeddings the directions in which versions of a sentence differ.
 
 Source: Liang et al. 2020, "Towards Debiasing Sentence Representations", as Meade et al. 2022 apply it (bias-bench).
 Shape letters: G groups, A attributes, D embedding width, K components.
@@ -49,7 +49,7 @@ class SentenceDebias(Fitted):
         self.explained = float("nan")
 
     def fit(self, data: CounterfactualData) -> None:
-        """Find the subspace on the attributes' versions of the training groups, and project it out."""
+        """Compute the bias subspace from the attribute versions of the training groups, and project it out."""
         groups = groups_of(data)["train"]
         texts = [group.versions[name] for group in groups for name in group.attributes]
         embeddings = self.encoder.embed(texts, progress="embeddings of the versions").unflatten(0, (len(groups), -1))
@@ -57,7 +57,7 @@ class SentenceDebias(Fitted):
         project(self.encoder, away_from(directions_KD))
 
     def facts(self) -> dict[str, object]:
-        """Return the share of the versions' variance explained, for the record in addition to the configuration."""
+        """Return the facts for the record, including the share of variance that the subspace explains."""
         return super().facts() | {"explained_variance": self.explained}
 
 

@@ -32,9 +32,9 @@ from fairlab.types import FairlabError, NotNegative
 class SequenceClassifier(Trained):
     """Method that trains a backbone with a new head to predict a task's labels or scores.
 
-    The loss is cross-entropy over the labels, or over the answers to choose from, without weights for their balance.
-    For scores, it is the squared error. The weights with the best value of the task's metric on the held-out training
-    examples are kept. The development examples do not influence any choice.
+    The loss is cross-entropy over the labels or answer options, without class weights. For scores, it is the squared
+    error. The weights with the best value of the task's metric on the held-out training examples are kept. The
+    development examples do not influence any choice.
 
     Args:
         encoder: Backbone to train, in place; its model becomes the sequence classifier.
@@ -45,11 +45,11 @@ class SequenceClassifier(Trained):
         weight_decay: Weight decay of AdamW, on matrices only, >= 0.
         dropout: Whether the backbone's own dropout is active in training.
         epochs: Maximum number of passes over the training examples.
-        steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
-        patience: Number of validations without a better metric after which training stops; None trains for all epochs.
+        steps: Maximum number of training steps; None trains for all epochs.
+        patience: Number of validations without improvement after which training stops; None trains for all epochs.
         validate_every: Number of training steps between validations.
         seed: Seed of the new head and of dropout; the randomness of a step depends only on the seed and the step.
-        debiasing: Debiasing that keeps the classifier from learning shortcuts; None for plain cross-entropy.
+        debiasing: Debiasing strategy against shortcuts; None for plain cross-entropy.
 
     Raises:
         FairlabError: A value is out of range, or the backbone multiplies its embeddings by a matrix, which would be
@@ -105,7 +105,7 @@ class SequenceClassifier(Trained):
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def setup(self, stage: str) -> None:
-        """Put the encoder under a new head for the data's task, and add adapters."""
+        """Prepare the debiasing strategy, and add adapters and a head for the data's task."""
         if stage != "fit":
             return
         data: LabelledTexts = self.trainer.datamodule  # type: ignore[attr-defined]
@@ -124,19 +124,19 @@ class SequenceClassifier(Trained):
         self.encoder.train(self.dropout)
 
     def forward(self, batch: LabelledBatch) -> Tensor:
-        """Return outputs (B, L), one per label or answer, or (B,) scores for a task with scores."""
+        """Return outputs (B, L), one per label or answer option, or scores (B,) if the task has scores."""
         if not len(batch.labels):
             return self.empty_share(0, len(self.task.labels)) if self.task.labels else self.empty_share(0)
         values = outputs(self.encoder.model, batch.input_ids, batch.attention_mask, batch.segments)
         return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 
     def loss(self, batch: LabelledBatch, found: Tensor) -> Tensor:
-        """Return the mean loss over a batch; see the class."""
+        """Return the mean loss over a batch, without debiasing."""
         if self.task.labels:
             return nn.functional.cross_entropy(found, batch.labels)
         return nn.functional.mse_loss(found, batch.labels)
 
-    def _debiased(self, batch: LabelledBatch, found: Tensor) -> Tensor:
+    def _debias(self, batch: LabelledBatch, found: Tensor) -> Tensor:
         assert self.debiasing is not None
         return self.debiasing.loss(found, batch) + self.debiasing.penalty(found, batch, self)
 
@@ -145,7 +145,7 @@ class SequenceClassifier(Trained):
         found = self(batch)
         loss = found.sum()  # for a share without examples
         if len(batch.labels):
-            loss = self.loss(batch, found) if self.debiasing is None else self._debiased(batch, found)
+            loss = self.loss(batch, found) if self.debiasing is None else self._debias(batch, found)
         weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
         share = BatchShare(weight, self.device)
         own, loss = share.loss(loss), share.mean(loss)
@@ -170,7 +170,7 @@ class SequenceClassifier(Trained):
         self.log_dict({f"validation/{name}": value, self.monitor: 1 - value})
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters and head to ``folder`` and merge them, as stored, into the weights."""
+        """Write the trained adapters and head to ``folder``, and merge the stored values into the weights."""
         model = self.encoder.model
         if self.rank is not None:
             save_adapters(model, folder / FILE)
@@ -181,6 +181,6 @@ class SequenceClassifier(Trained):
         self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to the configuration."""
         facts: dict[str, object] = super().facts() | {"trained_parameters": self.trained_parameters}
         return facts if self.debiasing is None else facts | {"debiasing": self.debiasing.name}

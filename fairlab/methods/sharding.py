@@ -35,9 +35,10 @@ def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
 
 
 def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> Tensor:
-    """Return the output for a batch without items, gathering every block as processes with items do.
+    """Return the output for a batch without items, and gather every block, as processes with items do.
 
-    See :func:`fairlab.distributed.empty_share_output`. Two tokens are read, with no effect on the gradient.
+    See :func:`fairlab.distributed.empty_share_output`. The model runs on two padding tokens, which do not affect the
+    gradient.
     """
     token_ids = torch.full((1, 2), encoder.padding_id, device=encoder.device)
     decoder = {"decoder_input_ids": token_ids} if encoder.model.config.is_encoder_decoder else {}
@@ -69,7 +70,7 @@ def gather_sharded_weights(method: lightning.LightningModule) -> None:
 
 
 def remove_hooks(module: nn.Module, made_in: str) -> None:
-    """Remove the hooks of a module that were made in a package, and keep all others, such as those of transformers."""
+    """Remove the hooks that a package added to a module, and keep all others, such as hooks of transformers."""
     for name, hooks in vars(module).items():
         if name.endswith("_hooks"):
             for key, hook in list(hooks.items()):

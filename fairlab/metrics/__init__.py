@@ -1,1 +1,1 @@
-"""Metrics: pure functions, and a torchmetrics class for the validation of a training."""
+"""Metrics as pure functions, and a torchmetrics class for validation during training."""

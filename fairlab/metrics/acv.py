@@ -1,4 +1,4 @@
-"""Average counterfactual variance (ACV) and flips of safety scores.
+"""Average counterfactual variance (ACV) and flips of safety scores within counterfactual sets.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 3.
 Shape letters: N examples, S counterfactual sets of two examples or more.
@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-ROUNDING = 1e-12  # differences of scores below this are errors of rounding
+ROUNDING = 1e-12  # score differences below this are rounding errors
 
 
 def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """Return the set of each example as a number, and the names of the sets with two examples or more.
+    """Assign a number to each set that contains at least two examples.
 
     Args:
-        sets: Name of each text's set, (N,); None belongs to no set.
+        sets: Name of each text's set, (N,); None for texts outside any set.
 
     Returns:
-        Number of each text's set, (N,), with -1 for texts outside a set or alone in one; and the sets' names in order
-        of first appearance.
+        Number of each text's set, (N,), which is -1 for texts outside any set or alone in one, and the names of the
+        numbered sets in order of first appearance.
     """
     sizes: dict[Hashable, int] = {}
     for name in sets:
@@ -38,7 +38,7 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
     """Return the population variance (S,) of the scores of every set.
 
     Scores that differ by less than :data:`ROUNDING` from the first score of their set count as equal to it. Otherwise
-    the variance of equal scores would be about 1e-33, and its change could be beyond chance.
+    the variance of equal scores would be about 1e-33, and a change in it could be significant.
 
     Args:
         scores: Score of each text, (N,).
@@ -60,16 +60,16 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
 
 
 def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
-    """Return the mean population variance of the scores within a set (0 is fair), or nan if there are no sets.
+    """Return the population variance of the scores within a set, averaged over sets; 0 is fair.
 
-    Examples outside of sets and sets of one example are left out.
+    Examples outside of sets and sets of one example are excluded. The result is NaN if no set remains.
     """
     variances = set_variances(scores, set_numbers(sets)[0])
     return float(variances.mean()) if len(variances) else float("nan")
 
 
 def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> Array:
-    """Return 1.0 for every set (S,) with scores on both sides of the threshold (inclusive), else 0.0."""
+    """Return an array (S,) that is 1 for sets with scores both below and at or above the threshold, else 0."""
     inside = place >= 0
     above, place = (np.asarray(scores)[inside] >= threshold).astype(np.float64), place[inside]
     shares = np.bincount(place, weights=above) / np.bincount(place)

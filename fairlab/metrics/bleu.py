@@ -11,10 +11,10 @@ UNSEEN = 0.1  # count used instead of 0 for lengths without shared n-grams
 
 
 def symmetric_bleu(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the smaller of the two sentence BLEUs with either list as the reference, [0, 1].
+    """Return the smaller of two sentence BLEU scores, in [0, 1], each with one of the lists as the reference.
 
-    As in LangFair: n-grams up to four words with equal weights, and smoothing method 1 of Chen and Cherry. For two
-    lists without a common word, it is 0.
+    As in LangFair, n-grams of up to four words have equal weights, and smoothing is method 1 of Chen and Cherry. The
+    result is 0 if the lists have no common word.
 
     Example:
         >>> round(symmetric_bleu("the cook sang a song".split(), "the cook sang a psalm".split()), 4)

@@ -1,4 +1,4 @@
-"""Bootstrap draws of a statistic, with intervals and p-values, which every reading over items has."""
+"""Bootstrap draws of a statistic, and the intervals and p-values of readings over items."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ def mean(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
 def ratio_of_means(
     numerator: NDArray[np.floating], denominator: NDArray[np.floating], axis: int = -1
 ) -> NDArray[np.floating]:
-    """Return the mean of one sample over the mean of another, paired by item; nan or inf if the divisor's mean is 0.
+    """Return the ratio of the means of two samples that are paired by item.
 
-    Applied to sums and sizes of clusters, it gives the mean of all items, and resampling it is the cluster bootstrap.
+    Applied to the sums and sizes of clusters, it is the mean of all items, and resampling it is the cluster bootstrap.
+    The ratio is NaN or infinite if the mean of the denominator is 0.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return numerator.mean(axis=axis) / denominator.mean(axis=axis)
 
 
 def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array, Array]:
-    """Return the sum and number of each cluster's values, both (C,), for the cluster bootstrap; see ``ratio_of_means``.
+    """Return the sum and the number of values in each cluster, both (C,).
+
+    Resampling both is the cluster bootstrap, see :func:`ratio_of_means`.
 
     Args:
         values: Values to add up, (N,).
@@ -54,13 +57,13 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array
 
 
 def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) -> Array:
-    """Return values (2,000,) of a statistic under resampling of items.
+    """Return bootstrap draws (2,000,) of a statistic, from resampled items.
 
     With the same seed, the draws of two models over the same items resample the same items. The differences of these
     draws are therefore draws of the paired difference.
 
     Args:
-        statistic: Function of the samples along their last ``axis``.
+        statistic: Function that computes the statistic along the samples' last ``axis``.
         samples: One array (N,) or several of equal length, resampled together.
         seed: Seed of the resampling.
     """
@@ -75,7 +78,10 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
 
 
 def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
-    """Return bootstrap draws (2,000,) of a mean; for many values, from a normal distribution instead."""
+    """Return bootstrap draws (2,000,) of a mean.
+
+    If there are many values, the draws come from a normal distribution with the mean and standard error of the values.
+    """
     array = np.asarray(values, dtype=np.float64)
     if len(array) < NORMAL_FROM:
         return bootstrap_draws(mean, array, seed=seed)
@@ -83,7 +89,7 @@ def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
 
 
 def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hashable], seed: int = 0) -> Array:
-    """Return draws (2,000, ...) of a statistic of weights, resampling whole clusters of items.
+    """Return bootstrap draws (2,000, ...) of a statistic of item weights, from resampled clusters of items.
 
     Args:
         statistic: Function from weights (B, N), the number of times each item was drawn, to values (B, ...).
@@ -108,12 +114,15 @@ def _counts(n: int, seed: int) -> Iterator[NDArray[np.int16]]:
 
 @lru_cache(maxsize=8)
 def _kept_counts(n: int, seed: int) -> tuple[NDArray[np.int16], ...]:
-    """Return all counts, which many quantities of the same items share."""
+    """Return the counts of all resamples, cached because many quantities over the same items share them."""
     return tuple(_counts(n, seed))
 
 
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
-    """Return the 95 % percentile interval of bootstrap draws; nan if more than one draw in twenty is undefined."""
+    """Return the 95 % percentile interval of bootstrap draws.
+
+    The bounds are NaN if more than one draw in twenty is undefined.
+    """
     values = _defined(draws)
     with np.errstate(invalid="ignore"):  # between infinite draws
         low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
@@ -123,8 +132,8 @@ def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
 def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[float, float]:
     r"""Return a percentile interval widened around its value by :math:`t_{n-1} / z \sqrt{n / (n - 1)}` for ``n`` items.
 
-    Percentiles of the bootstrap of few items are too narrow, because the draws' variance has the divisor n and their
-    quantiles are those of a normal distribution.
+    Bootstrap percentile intervals for few items are too narrow: the variance of the draws has the divisor n, and their
+    quantiles are normal instead of Student's t.
 
     Example:
         >>> low, high = expanded_interval(1.0, 0.0, 2.0, 30)
@@ -142,17 +151,18 @@ def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[fl
 
 
 def folded_interval(value: float, low: float, high: float, p: float) -> tuple[float, float]:
-    """Return a 95 % interval of a mean of absolute values, from the percentiles of its draws and its own test.
+    """Return a 95 % interval for a mean of absolute values, from percentiles of its draws and its p-value.
 
-    Resampling only increases such a mean, so its draws are above it. The interval is therefore centred on the value.
-    Its half-width is half the distance between the two percentiles or, if larger, the distance to the upper percentile.
-    The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval contains the value.
+    Resampling increases a mean of absolute values, so the draws are above the measured value. The interval is therefore
+    centred on the value. Its half-width is half the distance between the two percentiles or, if larger, the distance to
+    the upper percentile. The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval contains
+    the value.
 
     Args:
         value: Value of the statistic, at least 0.
-        low: Lower percentile of its draws.
-        high: Upper percentile of its draws.
-        p: P-value of the test that no estimate differs from 0; nan if there is no test, which counts as no rejection.
+        low: Lower percentile of the draws.
+        high: Upper percentile of the draws.
+        p: P-value of the test that no estimate differs from 0; NaN if there is no test, which counts as no rejection.
 
     Example:
         >>> folded_interval(1.347, 1.348, 1.707, 0.21)
@@ -164,10 +174,10 @@ def folded_interval(value: float, low: float, high: float, p: float) -> tuple[fl
 
 
 def two_sided_p(draws: ArrayLike) -> float:
-    """Return the p-value against 0: twice the smaller share of draws on one side of 0; nan if the interval is nan.
+    """Return the two-sided p-value against 0: twice the smaller share of draws on one side of 0.
 
-    It inverts the percentile interval, so it is below 0.05 if the interval excludes 0 (to within one draw). One draw is
-    added on each side, so 2,000 draws give at least 0.001.
+    The p-value inverts the percentile interval, so it is below 0.05 if the interval excludes 0 (to within one draw),
+    and NaN if the interval is NaN. One draw is added on each side, so 2,000 draws give at least 0.001.
 
     Source: Davison and Hinkley 1997, "Bootstrap Methods and their Application", section 4.4.
     """
@@ -179,7 +189,7 @@ def two_sided_p(draws: ArrayLike) -> float:
 
 
 def _defined(draws: ArrayLike) -> Array:
-    """Return the draws that are not nan, or an empty array if too many are nan.
+    """Return the draws that are not NaN, or an empty array if too many are NaN.
 
     For example, a resample that repeats a single item has no correlation.
     """

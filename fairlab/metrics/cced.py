@@ -11,15 +11,15 @@ from torchmetrics import Metric
 
 
 def cced_gap(distances_NA: Tensor) -> Tensor:
-    r"""Return the difference of the attributes' distances to the neutral embedding, per group.
+    r"""Return the gap between the attributes' distances to the neutral embedding, per group.
 
     .. math:: \overline{\left|\,\lVert f(S^{a_i}) - f(S^n)\rVert - \lVert f(S^{a_j}) - f(S^n)\rVert\,\right|}_{i<j}
 
     Shapes: N groups, A >= 2 attributes: (N, A) to (N,).
 
     Returns:
-        Mean difference per group, in the unit of the embedding, >= 0; ideal 0. With more than two attributes it is the
-        mean over unordered pairs.
+        Mean difference per group, in the unit of embedding distances, >= 0; ideal 0. With more than two attributes, it
+        is the mean over unordered pairs.
 
     Example:
         >>> cced_gap(torch.tensor([[1.0, 0.5], [2.0, 2.0]]))
@@ -30,9 +30,10 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
 
 
 class CCEDGap(Metric):
-    """Mean CCED gap over groups in batches; unit: embedding distance, bounds [0, inf), ideal 0.
+    """Mean CCED gap over all groups in the batches, as a torchmetrics class.
 
-    ``update`` takes distances to neutral, (N, A); ``compute`` returns nan without groups.
+    The gap is in the unit of embedding distances, in [0, inf), with 0 as the ideal. ``update`` takes distances to
+    neutral (N, A), and ``compute`` returns NaN if there are no groups.
     """
 
     is_differentiable = True

@@ -1,4 +1,4 @@
-"""Agreement of predictions with the truth, with the metrics of GLUE's tasks.
+"""Agreement of predictions with true labels or scores, by the metrics of the GLUE tasks.
 
 Source: Wang et al. 2019, "GLUE: A Multi-Task Benchmark and Analysis Platform", section 3.
 """
@@ -15,12 +15,14 @@ Array = NDArray[np.floating]
 
 
 def accuracy(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of equal labels along ``axis``: [0, 1]."""
+    """Return the share of equal labels along ``axis``, in [0, 1]."""
     return (predicted == truth).mean(axis=axis)
 
 
 def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the F1 of label 1 along ``axis``: [0, 1], 0 if the label is neither predicted nor present.
+    """Return the F1 score of label 1 along ``axis``, in [0, 1].
+
+    The score is 0 if the label is neither predicted nor present.
 
     Example:
         >>> float(f1(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])))  # precision 1/2, recall 1/2
@@ -32,7 +34,7 @@ def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the mean F1 over the labels that are predicted or present, along ``axis``: [0, 1].
+    """Return the mean F1 over the labels that are predicted or present, along ``axis``, in [0, 1].
 
     Example:
         >>> float(macro_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # (2/3 + 4/5) / 2
@@ -48,9 +50,9 @@ def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the Matthews correlation of the labels 0 and 1 along ``axis``: [-1, 1], 0 if either is constant.
+    """Return the Matthews correlation of the labels 0 and 1 along ``axis``, in [-1, 1].
 
-    It is Pearson's correlation of the two; the value for a constant is the usual convention.
+    It equals Pearson's correlation of predicted and true labels. By convention, it is 0 if either of them is constant.
 
     Example:
         >>> float(matthews(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # 2 / sqrt(2 * 1 * 3 * 2)
@@ -60,12 +62,18 @@ def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def spearman(first: NDArray[np.floating], second: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return Spearman's rank correlation along ``axis``, mean ranks for ties: [-1, 1], nan for constant samples."""
+    """Return Spearman's rank correlation along ``axis``, in [-1, 1].
+
+    Ties get their mean rank. The result is NaN for constant samples.
+    """
     return pearson(rankdata(first, axis=axis), rankdata(second, axis=axis), axis)
 
 
 def pearson(first: NDArray[np.floating], second: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return Pearson's correlation along ``axis``: [-1, 1], nan for a constant sample."""
+    """Return Pearson's correlation along ``axis``, in [-1, 1].
+
+    The correlation of constant samples is NaN.
+    """
     a, b = (sample - sample.mean(axis=axis, keepdims=True) for sample in (first, second))
     with np.errstate(invalid="ignore"):
         return (a * b).sum(axis=axis) / np.sqrt((a * a).sum(axis=axis) * (b * b).sum(axis=axis))

@@ -1,12 +1,12 @@
-"""Checks of whether training lowered its own loss, and whether a classifier beats a guess, from the logged history.
+"""Checks, from the logged history, whether training lowered its loss and whether a classifier beats guessing.
 
 A debiasing loss is the sum of a bias term that should fall and a regularisation term that keeps the model unchanged,
 which starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches vary, so
-a fall must be at least a twentieth and exceed their noise: the last quarter of the steps is compared with the first by
-a Mann-Whitney U test. Held-out losses are over the same items every time, so a smaller fall is informative: a hundredth
-for a language model's loss, which is mostly the entropy of the text itself. On the runs of experiments/, these rules
-flag the three ADEPT-F runs, whose loss stays at 1.1e-5 from the first step, and one classifier that did not learn. They
-flag no run of CCD, DPCE or CDA.
+the loss must fall by at least a twentieth and by more than their noise: the last quarter of the steps is compared with
+the first by a Mann-Whitney U test. Held-out losses are computed on the same items every time, so a smaller fall is
+informative. For a language model's loss, which is mostly the entropy of the text, a hundredth is enough. On the runs of
+experiments/, these rules flag the three ADEPT-F runs, whose loss stays at 1.1e-5 from the first step, and one
+classifier that did not learn. They flag no run of CCD, DPCE or CDA.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ History = Sequence[Mapping[str, float]]
 
 
 def unlearned(history: History) -> str:
-    """Return a warning about training whose loss did not fall; empty if it fell or if too little was logged to tell.
+    """Return a warning if the training loss did not fall.
+
+    The text is empty if the loss fell, or if too few steps were logged.
 
     Args:
         history: Rows of a record's history.
@@ -55,7 +57,7 @@ def unlearned(history: History) -> str:
 
 
 def too_short(history: History) -> str:
-    """Return a warning about training with too few steps to tell whether its loss fell, else an empty text.
+    """Return a warning if training had too few steps to show whether its loss fell, else an empty text.
 
     Args:
         history: Rows of a record's history; empty for a method without steps.
@@ -67,7 +69,7 @@ def too_short(history: History) -> str:
 
 
 def at_chance(history: History, label_counts: Mapping[str, int], n: int) -> str:
-    """Return a warning about a classifier that is no better than a guess on its validation data, else an empty text.
+    """Return a warning if a classifier is no better than guessing on its validation data, else an empty text.
 
     Args:
         history: Rows of a record's history.

@@ -1,10 +1,10 @@
 """db-index: how close a dataset is to abusive language, by the cosine similarity of embeddings.
 
-For one comparison entry e the index is the mean over clusters of the mean cosine of the cluster's entries to e. Both
-means are linear in the unit vectors. The mean cosine of e to a cluster is therefore the dot product of e's unit vector
-with the mean of the cluster's unit vectors. The expectation over all comparison entries uses their mean unit vector,
-which is not rescaled to unit length. No array of the size targets x comparisons is ever built, and vectors are read in
-blocks, so they may be a memory map of any length.
+For one comparison entry e, the index is the mean, over clusters, of the mean cosine between e and the cluster's
+entries. Both means are linear in the unit vectors. The mean cosine of e to a cluster is therefore the dot product of
+e's unit vector with the mean of the cluster's unit vectors. The expectation over all comparison entries uses their mean
+unit vector, which is not rescaled to unit length. No array of the size targets x comparisons is ever built, and vectors
+are read in blocks, so they may be a memory map of any length.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.3. The paper draws one comparison entry at random; the expectation, the outlier rule and the
@@ -25,7 +25,7 @@ from fairlab.metrics.bootstrap import mean_draws, weighted_draws
 from fairlab.types import FairlabError
 
 BLOCK = 16_384  # number of vectors in memory at a time
-FEWEST, MOST = 2, 16  # numbers of clusters tried
+FEWEST, MOST = 2, 16  # smallest and largest number of clusters tried
 GRID_SAMPLE = 4_000  # size of the sample of entries on which the number of clusters is chosen
 WHOLE = 20_000  # up to this number of entries, k-means uses all of them in every step
 FENCE = 1.5  # interquartile ranges beyond the quartiles, Tukey's rule for outliers
@@ -39,7 +39,7 @@ class Clusters:
 
     Attributes:
         labels: Cluster of each vector, (n,), from 0; no cluster is empty.
-        silhouettes: Mean silhouette on the sample by the number of clusters tried; empty if no search was made.
+        silhouettes: Mean silhouette on the sample for each number of clusters tried; empty without a search.
     """
 
     labels: NDArray[np.int32]
@@ -56,11 +56,12 @@ class DBIndex:
     """db-index of a clustered dataset.
 
     Attributes:
-        sizes: Number of entries of each cluster, (K,).
+        sizes: Number of entries in each cluster, (K,).
         cosines: Mean cosine of each comparison entry to the entries of each cluster, (m, K).
         projections: Mean cosine of each target entry to the comparison entries, (n,).
         labels: Cluster of each target entry, (n,).
-        zeros: Numbers of target and of comparison entries whose vector is zero; their cosine to any vector is 0.
+        zeros: Number of target entries and number of comparison entries with a zero vector, which has cosine 0 to all
+            others.
     """
 
     sizes: NDArray[np.int64]
@@ -71,22 +72,22 @@ class DBIndex:
 
     @property
     def value(self) -> float:
-        """Return the exact expectation over all comparison entries, in [-1, 1]."""
+        """Return the db-index: the exact expectation over all comparison entries, in [-1, 1]."""
         return float(self.cosines.mean())
 
     @property
     def over_entries(self) -> float:
-        """Return the expectation with every target entry counted once, regardless of cluster size, in [-1, 1]."""
+        """Return the expectation averaged over target entries instead of clusters, in [-1, 1]."""
         return float(self.projections.mean())
 
     @property
     def of_clusters(self) -> NDArray[np.float64]:
-        """Return the expectation of each cluster, (K,)."""
+        """Return the expectation for each cluster, (K,)."""
         return self.cosines.mean(axis=0)
 
     @property
     def of_entries(self) -> NDArray[np.float64]:
-        """Return the db-index for each comparison entry, (m,), which are the possible values of one random draw."""
+        """Return the db-index for each comparison entry, (m,): the possible values of a random draw."""
         return self.cosines.mean(axis=1)
 
     @property
@@ -125,7 +126,9 @@ def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) ->
 def random_estimates(
     index: DBIndex, *, repeats: int, draw: Literal["run", "cluster"] = "run", seed: int = 0
 ) -> NDArray[np.float64]:
-    """Return the paper's estimates, (repeats,), each from a randomly drawn comparison entry; the paper averages five.
+    """Return random estimates as in the paper, (repeats,), from randomly drawn comparison entries.
+
+    The paper averages five estimates.
 
     Args:
         index: The db-index of the dataset.
@@ -147,7 +150,7 @@ def random_estimates(
 
 
 def ordinary(index: DBIndex) -> NDArray[np.bool_]:
-    """Return which comparison entries (m,) are not outliers: ``of_entries`` within Tukey's fences."""
+    """Return a mask (m,) of the comparison entries that are not outliers by Tukey's fences on ``of_entries``."""
     low, high = np.quantile(index.of_entries, [0.25, 0.75])
     reach = FENCE * (high - low)
     return (index.of_entries >= low - reach) & (index.of_entries <= high + reach)
@@ -170,9 +173,9 @@ def draws(
 
     Args:
         index: The db-index of the dataset.
-        cluster: Only cluster whose entries, or their sources, are resampled; None for all clusters.
+        cluster: Number of the cluster to resample; None for all clusters.
         sources: Source of each of the n target entries; None if all entries are original.
-        over: Unit of the mean, ``clusters`` or ``entries``.
+        over: Unit over which the mean is taken, ``clusters`` or ``entries``.
         seed: Seed of the resampling.
     """
     order = np.argsort(index.labels, kind="stable")
@@ -203,7 +206,10 @@ def _source_draws(
     *,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Return draws (2,000,) of the mean over clusters, or over entries without labels; sources are resampled whole."""
+    """Return draws (2,000,) of the mean over clusters, from resampled sources.
+
+    Without labels, the mean is over entries.
+    """
     labels = np.zeros(len(projections), dtype=np.int64) if labels is None else labels
     place = {source: k for k, source in enumerate(dict.fromkeys(sources))}
     cells = (np.array([place[source] for source in sources]), labels)
@@ -221,7 +227,7 @@ def _source_draws(
 
 
 def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:
-    """Return bootstrap draws of a mean, with a seed of several numbers."""
+    """Return bootstrap draws of a mean, seeded by several numbers."""
     return mean_draws(values, int(np.random.SeedSequence(seed).generate_state(1)[0]))
 
 
@@ -237,7 +243,7 @@ def cluster(
             three in total.
         most: Largest number of clusters tried if ``k`` is None.
         components: Number of principal components that vectors are reduced to before clustering; None for no reduction.
-        seed: Seed of the sample and of the starts.
+        seed: Seed of the sample and of the initial cluster centres.
 
     Raises:
         FairlabError: ``k`` exceeds the number of distinct entries, there are no entries, or ``components`` is out of
@@ -279,7 +285,7 @@ def _silhouettes(sample: Array, most: int, seed: int) -> dict[int, float]:
 
 
 def _k_means(vectors: Array, k: int, seed: int) -> NDArray[np.int32]:
-    """Return labels (n,) by k-means over all entries, or by mini-batches if there are many."""
+    """Return cluster labels (n,) from k-means, which uses mini-batches if there are many entries."""
     from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -317,7 +323,10 @@ def _blocks(vectors: Array) -> Iterator[tuple[int, Array]]:
 
 
 def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield blocks of unit-length vectors in double precision; a zero vector stays zero."""
+    """Yield blocks of vectors scaled to unit length, in double precision.
+
+    Zero vectors stay zero.
+    """
     for start, block in _blocks(vectors):
         block_ND = block.astype(np.float64)
         norms = np.sqrt(np.einsum("ij,ij->i", block_ND, block_ND))
@@ -329,7 +338,7 @@ def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.fl
 
 
 def _unit_sums(vectors: Array, labels: NDArray[np.integer], k: int, side: str) -> tuple[NDArray[np.float64], int]:
-    """Return sums (k, D) of unit vectors by label, and the number of zero vectors.
+    """Return the sum of unit vectors for each label, (k, D), and the number of zero vectors.
 
     Raises:
         FairlabError: All vectors are zero.

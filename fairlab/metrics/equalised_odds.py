@@ -1,4 +1,4 @@
-"""Equalised odds (equalized odds): gaps between slices in true and in false positive rate.
+"""Equalised odds (equalized odds): gaps between slices in the true and false positive rates.
 
 Source: Hardt et al. 2016, "Equality of Opportunity in Supervised Learning".
 Shape letters: N examples, K slices, B rows of weights.
@@ -22,9 +22,9 @@ def equalised_odds_gap(
     count: int,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """Return the larger gap between slices in true or false positive rate at a threshold: [0, 1], 0 is fair.
+    """Return the larger of the gaps between slices in true and false positive rate, in [0, 1]; 0 is fair.
 
-    A true label with examples in fewer than two slices is ignored. The result is nan if this applies to both labels.
+    A true label with examples in fewer than two slices is ignored. The result is NaN if this applies to both labels.
     """
     named = np.asarray(scores) >= threshold
     gaps = np.stack(

@@ -1,7 +1,7 @@
-"""Fairscore: how often a classifier's prediction changes when a person in its input gets another attribute.
+"""Fairscore: how often a classifier's prediction changes when a person in its input is given another attribute.
 
-Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples that both or
-neither prediction gets right follow the authors' script (``compute_fairscore.py``).
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples for which both
+predictions or neither are correct follow the authors' script (``compute_fairscore.py``).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Array = NDArray[np.floating]
 
 
 def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples whose predicted label differs, along ``axis``: [0, 1], ideal 0.
+    """Return the share of examples whose predicted label changes with the perturbation, in [0, 1]; ideal 0.
 
     Args:
         original: Labels predicted for the examples, (..., N).
         perturbed: Labels predicted for their perturbed versions, of the same shape; unchanged examples are excluded.
-        truth: True labels, which are not used; all functions here take the same three arrays.
+        truth: True labels, which are unused; all functions in this module take the same arguments.
         axis: Axis of the examples, along which the mean is taken.
 
     Example:
@@ -32,14 +32,18 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
 
 
 def both_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples predicted correctly before and after: [0, 1]; arguments as for :func:`fairscore`."""
+    """Return the share of examples classified correctly before and after perturbation, in [0, 1].
+
+    The arguments are the same as for :func:`fairscore`.
+    """
     return ((original == truth) & (perturbed == truth)).mean(axis=axis)
 
 
 def neither_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Return the share of examples predicted wrongly before and after: [0, 1]; arguments as for :func:`fairscore`.
+    """Return the share of examples classified wrongly before and after perturbation, in [0, 1].
 
-    With two labels, this, ``both_correct`` and ``fairscore`` add up to 1; with more, both may be wrong in two ways.
+    The arguments are the same as for :func:`fairscore`. With two labels, this share, ``both_correct`` and ``fairscore``
+    add up to 1. With more labels, two different wrong predictions count in both this share and ``fairscore``.
     """
     return ((original != truth) & (perturbed != truth)).mean(axis=axis)
 

@@ -1,4 +1,4 @@
-"""Association of tokens with labels: local mutual information, and Cramer's V of a group of words.
+"""Association of tokens with labels: local mutual information, and Cramer's V for a group of words.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3; Cramer 1946, "Mathematical
 Methods of Statistics", section 21.9, for V.
@@ -25,7 +25,7 @@ class LMI:
 
     Attributes:
         ngram: Tokens of the n-gram, separated by spaces.
-        label: Label of the documents counted.
+        label: Label of the counted documents.
         value: Local mutual information p(w, l) * ln(p(l | w) / p(l)), times a million.
         share: Share of the n-gram's occurrences that have the label, p(l | w).
         count: Number of occurrences of the n-gram with any label.
@@ -41,7 +41,9 @@ class LMI:
 def mutual_information(
     counts_GL: NDArray[np.number], total: float | None = None, share_L: NDArray[np.floating] | None = None
 ) -> NDArray[np.float64]:
-    """Return local mutual information p(w, l) ln(p(l | w) / p(l)) of n-grams and labels, (G, L); 0 for counts of 0.
+    """Return the local mutual information p(w, l) ln(p(l | w) / p(l)) of n-grams and labels, (G, L).
+
+    It is 0 for counts of 0.
 
     Args:
         counts_GL: Number of times each n-gram occurs with each label.
@@ -87,9 +89,10 @@ def local_mutual_information(
 
 
 def cramers_v(table: NDArray[np.number]) -> NDArray[np.float64]:
-    """Return Cramer's V of contingency tables (..., R, C), in [0, 1]; 0 if one row or one column contains all counts.
+    """Return Cramer's V of contingency tables (..., R, C), in [0, 1].
 
-    For two by two tables it is the absolute phi coefficient. Sums of chi squared are over non-empty rows and columns.
+    For two-by-two tables, it is the absolute phi coefficient. Chi squared is summed over non-empty rows and columns.
+    The result is 0 if one row or one column contains all counts.
     """
     table = table.astype(np.float64)
     rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
@@ -102,7 +105,10 @@ def cramers_v(table: NDArray[np.number]) -> NDArray[np.float64]:
 
 
 def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Return the numbers of documents (2, L) without and with a feature, by label in order of first appearance."""
+    """Return the number of documents without and with a feature for each label, (2, L).
+
+    Labels are in order of first appearance.
+    """
     place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     table = np.zeros((2, len(place)))
     for one, label in zip(present, labels, strict=True):
@@ -111,7 +117,7 @@ def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np
 
 
 def association_draws(table: NDArray[np.floating], seed: int = 0) -> NDArray[np.float64]:
-    """Return bootstrap draws (2,000,) of Cramer's V, resampling documents."""
+    """Return bootstrap draws (2,000,) of Cramer's V, from resampled documents."""
     total = int(table.sum())
     drawn = np.random.default_rng(seed).multinomial(total, (table / total).ravel(), size=RESAMPLES)
     return cramers_v(drawn.reshape(-1, *table.shape))

@@ -1,4 +1,4 @@
-"""Permutation test of an association test: exact for small sets, sampled for large ones.
+"""Permutation tests for association tests: exact for small sets, sampled for large sets.
 
 Source: Caliskan et al. 2017, "Semantics derived automatically from language corpora contain human-like biases";
 sampling as in May et al. 2019, "On Measuring Social Biases in Sentence Encoders".
@@ -37,8 +37,8 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
         rng: Random generator that draws the random splits.
 
     Returns:
-        p-value within (0, 1], at least 1e-5 for random splits. A small value means that X leans to A more than chance
-        explains.
+        p-value within (0, 1], at least 1e-5 for random splits. A small value means that X is more strongly associated
+        with A than chance explains.
 
     Example:
         >>> weat_p_value([2.0, 1.0], [0.0, -1.0], np.random.default_rng(0)) == 1 / 6
@@ -60,12 +60,12 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
 
 
 def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
-    """Return draws (9,999,) of the mean distance of shares from one half, with preferences decided by fair coins.
+    """Return draws (9,999,) of the mean distance of shares from one half if all preferences are random.
 
     Args:
-        preferences: For each part, 1 for an item that prefers the first version, 0 for the second, and 0.5 for a tie,
-            which remains a tie.
-        seed: Seed of the coins.
+        preferences: For each part, the preference of every item: 1 for the first version, 0 for the second, and 0.5 for
+            a tie, which remains a tie.
+        seed: Seed of the random preferences.
     """
     rng = np.random.default_rng(seed)
     found = np.zeros(COIN_DRAWS)
@@ -77,20 +77,20 @@ def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
 
 
 def exceeding_p(value: float, draws: Array) -> float:
-    """Return the share of null draws that are at least as large as a value, counting the value as one of them."""
+    """Return the share of null draws that are at least as large as a value, with the value counted as a draw."""
     return float(((draws >= value - ROUNDING).sum() + 1) / (len(draws) + 1))
 
 
 def shuffled_effect_sizes(
     x_N: Array, y_N: Array, rng: np.random.Generator, words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
 ) -> Array:
-    """Return effect sizes (9,999,) with targets, or the words behind them, assigned to X and Y at random.
+    """Return effect sizes (9,999,) under random assignment of the targets, or of their words, to X and Y.
 
     Args:
         x_N: Associations of the targets X.
         y_N: Associations of the targets Y.
         rng: Random generator; tests over the same targets that start from the same state get the same assignments.
-        words: Word behind each target of X and of Y; targets with the same word stay together. None to assign single
+        words: Word in each target of X and of Y; targets with the same word stay together. None to assign single
             targets.
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))

@@ -1,7 +1,7 @@
 """Sensitive polarity of texts, and union polarity accuracy of counterfactual groups.
 
-Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", equations 6 and 7. Equation 6 is a bare
-argmax over attributes; the rules for texts without attribute words and for ties are this project's.
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", equations 6 and 7. Equation 6 is only an
+argmax over attributes; this project adds rules for texts without attribute words and for ties.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ AMBIGUOUS = "ambiguous"
 
 
 class Polarity:
-    """Polarity of texts by the words of a lexicon.
+    """Classifier of a text's polarity by the words of a lexicon.
 
     Args:
         lexicon: Lexicon of the words and names that mark each attribute.
@@ -44,10 +44,14 @@ class Polarity:
         return winners[0] if len(winners) == 1 else AMBIGUOUS
 
     def correct(self, group: Group) -> dict[str, bool]:
-        """Return for every version of a group whether its polarity equals its own name."""
+        """Return, for every version of a group, whether its polarity is the attribute that it is named after."""
         return {name: self(text) == name for name, text in group.versions.items()}
 
     def tally(self, versions: Mapping[str, str]) -> dict[str, int]:
-        """Count one group: ``judged`` 1, and ``right/union`` and ``right/NAME`` 1 for the right polarity, else 0."""
+        """Return the counts for one group.
+
+        ``judged`` is 1. ``right/NAME`` is 1 if the version has the right polarity, and ``right/union`` is 1 if all
+        versions have it; otherwise both are 0.
+        """
         right = {name: int(self(text) == name) for name, text in versions.items()}
         return {"judged": 1, "right/union": min(right.values()), **{f"right/{name}": n for name, n in right.items()}}

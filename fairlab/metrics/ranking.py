@@ -1,4 +1,4 @@
-"""Average precision (AU-PRC) and the area under the ROC curve (AUC), under any weights of the items."""
+"""Average precision (AU-PRC) and the area under the ROC curve (AUC), for weighted items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
             draw. None for equal weights.
 
     Returns:
-        Average precision, (B,) or a single number; nan if label 1 has no weight.
+        Average precision, (B,) or a single number; NaN if label 1 has no weight.
 
     Example:
         >>> float(average_precision([1, 0, 1], [0.9, 0.8, 0.7]))  # 1/2 * 1 + 1/2 * 2/3
@@ -57,7 +57,7 @@ def area_under_roc(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | Non
         weights: Weight of each example, (N,), or (B, N) for B values; None for equal weights.
 
     Returns:
-        Area, (B,) or a single number; nan if one of the labels has no weight.
+        Area, (B,) or a single number; NaN if one of the labels has no weight.
 
     Example:
         >>> float(area_under_roc([1, 0, 1, 0], [0.9, 0.8, 0.5, 0.5]))  # of four pairs two are right, one is equal

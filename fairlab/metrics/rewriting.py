@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 def bleu_counts(made: Sequence[str], references: Sequence[str]) -> Array:
     """Return the terms of corpus BLEU, (10, N): matching n-grams by order, n-grams by order, words, reference words.
 
-    Texts are tokenized as in sacrebleu's default (13a), with their case kept.
+    Texts are tokenized as in sacrebleu's default (13a) and keep their case.
     """
     scorer = _bleu()
     found = [scorer.sentence_score(text, [reference]) for text, reference in zip(made, references, strict=True)]
@@ -46,14 +46,19 @@ def bleu(*counts: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
 
 
 def rouge_2(made: Sequence[str], references: Sequence[str]) -> Array:
-    """Return the ROUGE-2 F of each rewrite, (N,), in [0, 1], from bigrams of lower-cased words without stemming."""
+    """Return the ROUGE-2 F-measure of each rewrite, (N,), in [0, 1].
+
+    Bigrams consist of lower-case words without stemming.
+    """
     scorer = _rouge()
     pairs = zip(made, references, strict=True)
     return np.array([scorer.score(reference, text)["rouge2"].fmeasure for text, reference in pairs])
 
 
 def word_levenshtein(made: Sequence[str], references: Sequence[str]) -> Array:
-    """Return the Levenshtein distance in words split at white space, (N,).
+    """Return the word-level Levenshtein distance of each rewrite to its reference, (N,).
+
+    Words are split at white space.
 
     Example:
         >>> word_levenshtein(["he saw his cat"], ["she saw her cat"]).tolist()

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 
 def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the F-measure of the longest common subsequence, [0, 1]; 1 for two empty lists.
+    """Return the F-measure of the longest common subsequence, in [0, 1].
+
+    It is 1 for two empty lists.
 
     Example:
         >>> rouge_l("police killed the gunman".split(), "police kill the gunman".split())

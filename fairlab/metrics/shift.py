@@ -1,6 +1,6 @@
-"""Shift of a score's distribution between two samples: the Kolmogorov-Smirnov distance, and the means.
+"""Shift of a score's distribution between two samples: the Kolmogorov-Smirnov distance, and the change of the mean.
 
-Shape letters: N, M values of the samples, C cells, B draws.
+Shape letters: N, M values of the samples, C bins, B draws.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from numpy.typing import ArrayLike, NDArray
 from fairlab.metrics.bootstrap import RESAMPLES, mean_draws, percentile_interval
 
 EIGHT_IN_TEN = 0.8416  # standard normal quantile of 0.8
-CELLS = 500  # number of cells for samples with more distinct values, which gives distances to within 1/500
+CELLS = 500  # number of bins for samples with more distinct values, which gives distances to within 1/500
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ScoreShift:
-    """Shift from one sample to another.
+    """Shift of a score's distribution from one sample to another.
 
     Attributes:
-        n: Number of values of both samples.
-        means: Mean of both samples.
+        n: Number of values in each sample.
+        means: Mean of each sample.
         change: Change of the mean.
         change_interval: 95 % interval of the change.
-        distance: Largest distance between the shares of values up to any bound: [0, 1], 0 for equal distributions.
-        distance_interval: 95 % interval of the distance, from resampling both samples; because a distance is never
+        distance: Largest difference between the cumulative distributions, in [0, 1]; 0 for equal distributions.
+        distance_interval: 95 % interval of the distance, from resampling both samples. Because a distance is never
             negative, the interval is biased upwards for small shifts.
-        chance: Distance that stays above that of 95 % of pairs of samples of these sizes without any shift.
+        chance: 95 % quantile of the distance between samples of these sizes if there is no shift.
         detectable: Smallest true distance that exceeds ``chance`` in at least 80 % of samples of these sizes (80 %
             power).
     """
@@ -46,7 +46,7 @@ class ScoreShift:
 
     @property
     def beyond_chance(self) -> bool:
-        """Return whether the distance exceeds chance."""
+        """Return whether the distance exceeds ``chance``."""
         return self.distance > self.chance
 
 
@@ -93,7 +93,10 @@ def _largest_error(n: int, m: int) -> float:
 
 
 def _counts(some: Array, others: Array) -> NDArray[np.int64]:
-    """Count the values of both samples in each cell, (2, C); if there are few values, each has its own cell."""
+    """Return the histogram counts (2, C) of both samples over shared bins.
+
+    If there are few distinct values, each has its own bin.
+    """
     bounds = np.unique(np.concatenate([some, others]))
     if len(bounds) > CELLS:
         bounds = np.unique(np.quantile(np.concatenate([some, others]), np.arange(1, CELLS + 1) / CELLS))
@@ -102,6 +105,6 @@ def _counts(some: Array, others: Array) -> NDArray[np.int64]:
 
 
 def _distance(some: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-    """Return the largest distance between cumulative shares along the last axis: counts (..., C) to (...)."""
+    """Return the largest difference between the cumulative shares of two samples' counts, along the last axis."""
     shares = [counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True) for counts in (some, others)]
     return np.asarray(np.abs(shares[0] - shares[1]).max(axis=-1))

@@ -1,9 +1,9 @@
 """Shortcut space: documents represented by weights and positions of tokens, and their distance from other labels.
 
 The mean cosine of a document to all documents of other labels is the dot product of its unit vector with the mean of
-their unit vectors, which is not rescaled. A score of all documents therefore takes one pass for the sums of unit
-vectors by label and one for the products. No array of the size documents x documents is ever built. Vectors are
-computed in blocks and discarded, so that only token ids stay in memory.
+their unit vectors, which is not rescaled. Scoring all documents therefore takes one pass for the sums of unit vectors
+by label and one for the products. No array of the size documents x documents is ever built. Vectors are computed in
+blocks and discarded, so that only token ids stay in memory.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
 section 3.2 and equations 7-14; ``official`` follows the released code (``calculator.py``), which differs.
@@ -54,7 +54,7 @@ def positions(count: int, width: int, pe: Literal["paper", "vaswani"] = "paper",
 
 
 class Space(ABC):
-    """Labelled documents under a shortcut score; documents are replaced one at a time.
+    """Labelled documents with a shortcut score, which can be replaced one at a time.
 
     Attributes:
         names: Names of the labels, in order of first appearance.
@@ -77,11 +77,14 @@ class Space(ABC):
 
     @abstractmethod
     def gamma(self) -> Floats:
-        """Return the shortcut score (n,) of every document, in [0, 2]; a high score is a shortcut."""
+        """Return the shortcut score (n,) of every document, in [0, 2].
+
+        A high score indicates a shortcut.
+        """
 
     @abstractmethod
     def score(self, document: int, text: str) -> float:
-        """Return the shortcut score that ``text`` would have if it replaced a document and no other changed."""
+        """Return the shortcut score that ``text`` would have if it replaced a document."""
 
     @abstractmethod
     def replace(self, document: int, text: str) -> None:
@@ -90,11 +93,11 @@ class Space(ABC):
     @property
     @abstractmethod
     def objective(self) -> float:
-        """Return the objective that rewriting maximises: the mean similarity of documents of different labels."""
+        """Return the objective that rewriting maximises: the mean similarity of documents with different labels."""
 
 
 class _UnitSums(Space):
-    """Space in which documents are vectors; it stores the sums of their unit vectors by label.
+    """Space of document vectors, which stores the sum of unit vectors for each label.
 
     Attributes:
         sums: Sum of the documents' unit vectors for each label, (L, D).
@@ -104,13 +107,16 @@ class _UnitSums(Space):
 
     @abstractmethod
     def _units(self, documents: NDArray[np.intp]) -> Floats:
-        """Return unit vectors (N, D) of some documents; zero if a vector is zero."""
+        """Return the unit vectors (N, D) of the given documents.
+
+        Zero vectors stay zero.
+        """
 
     def _blocks(self, documents: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         return (documents[start : start + BLOCK] for start in range(0, len(documents), BLOCK))
 
     def _sums(self, documents: NDArray[np.intp]) -> Floats:
-        """Return sums (L, D) of the unit vectors of some documents by label."""
+        """Return the sum of the given documents' unit vectors for each label, (L, D)."""
         total: Floats | None = None
         for block in self._blocks(documents):
             which = csr_array(
@@ -122,7 +128,7 @@ class _UnitSums(Space):
         return total
 
     def _others(self) -> Floats:
-        """Return mean unit vectors (L, D) of the documents of all other labels."""
+        """Return, for each label, the mean unit vector of the documents with other labels, (L, D)."""
         return (self.sums.sum(axis=0) - self.sums) / (len(self) - self.counts)[:, None]
 
     def gamma(self) -> Floats:
@@ -134,41 +140,41 @@ class _UnitSums(Space):
 
     @property
     def objective(self) -> float:
-        """Return the mean cosine over pairs of documents of different labels, in [-1, 1].
+        """Return the mean cosine over pairs of documents with different labels, in [-1, 1].
 
-        Equation 14 is the sum, ``objective * pairs``. With more than two labels, all pairs of different labels count
-        (our extension, because the paper's definition is binary).
+        Equation 14 of the RAZOR paper is the sum, ``objective * pairs``. With more than two labels, all pairs with
+        different labels count. This is our extension, because the paper's definition is binary.
         """
         total = self.sums.sum(axis=0)
         return float((total @ total - np.einsum("ij,ij->", self.sums, self.sums)) / 2 / self.pairs)
 
     @property
     def pairs(self) -> float:
-        """Return the number of pairs of documents of different labels."""
+        """Return the number of pairs of documents with different labels."""
         return float((len(self) ** 2 - (self.counts**2).sum()) / 2)
 
 
 class TokenSpace(_UnitSums):
-    """Documents as sums of their tokens' tf-idf times their positions' encodings, g of equation 10.
+    """Documents represented by tf-idf-weighted sums of position encodings: the vector g of equation 10.
 
     S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor does not change any
-    cosine; it is 1 for documents of one token. A zero g, of a document without tokens or with only zero idfs, has
-    cosine 0 to all others.
+    cosine; it is 1 for documents of one token. A document without tokens, or whose tokens all have idf 0, has a zero
+    vector, whose cosine to all others is 0.
 
     Replacing a document changes the idf of its old and new tokens, and thus the vectors of all documents with any of
     these tokens. These vectors are removed from the sums and added again.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are the same label.
-        width: Length of a position encoding, lambda.
+        labels: Label of each of the N documents.
+        width: Length of a position encoding, lambda in the paper.
         pe: Kind of position encoding, ``paper`` or ``vaswani``; see :func:`positions`.
-        tokenize: Function from a text to its tokens; the paper names no tokenizer.
+        tokenize: Function from a text to its tokens; the paper does not name a tokenizer.
 
     Raises:
         FairlabError: All documents have one label, there are no documents, or a value is invalid.
 
-    Source: section 3.2.
+    Source: RAZOR (Yang et al. 2025), section 3.2.
     """
 
     def __init__(
@@ -187,15 +193,18 @@ class TokenSpace(_UnitSums):
         self.sums = self._sums(np.arange(len(self)))
 
     def vectors(self, documents: NDArray[np.intp]) -> Floats:
-        """Return vectors g of some documents, (N, lambda)."""
+        """Return the vectors g of the given documents, (N, lambda)."""
         rows, ids = self.tokens.some(documents)
         lengths = np.bincount(rows, minlength=len(documents))
         weights = self._weights(rows, ids, lengths, self._idf(self.tokens.frequency))
         divisors = np.maximum(lengths - 1, 1)
-        return self._placed(weights / divisors[rows], lengths)
+        return self._sum_positions(weights / divisors[rows], lengths)
 
     def score(self, document: int, text: str) -> float:
-        """Score as :class:`Space` does; the idf counts the text instead of the document; other vectors stay."""
+        """Return the shortcut score of ``text``, see :class:`Space`.
+
+        The idf is computed with the document replaced by the text. The vectors of other documents stay unchanged.
+        """
         ids = self.tokens.encode(text)
         if not len(ids):
             return 1.0
@@ -205,11 +214,11 @@ class TokenSpace(_UnitSums):
         weights = self._weights(
             np.zeros(len(ids), np.int64), ids, lengths, self._idf(frequency)[inverse], looked_up=True
         )
-        (unit,) = _normalised(self._placed(weights, lengths))
+        (unit,) = _normalise(self._sum_positions(weights, lengths))
         return float(1.0 - unit @ self._others()[self.labels[document]])
 
     def replace(self, document: int, text: str) -> None:
-        """Replace as :class:`Space` does."""
+        """Replace a document by ``text``, see :class:`Space`."""
         new = self.tokens.encode(text)
         changed = np.zeros(len(self.tokens.vocabulary), dtype=bool)
         changed[np.setxor1d(self.tokens.of(document), new)] = True
@@ -221,7 +230,7 @@ class TokenSpace(_UnitSums):
         self.sums = self._sums(np.arange(len(self))) if anew else self.sums - before + self._sums(touched)
 
     def _units(self, documents: NDArray[np.intp]) -> Floats:
-        return _normalised(self.vectors(documents))
+        return _normalise(self.vectors(documents))
 
     def _idf(self, frequency: NDArray[np.int64]) -> Floats:
         return np.log(len(self) / np.maximum(frequency, 1))
@@ -235,13 +244,16 @@ class TokenSpace(_UnitSums):
         *,
         looked_up: bool = False,
     ) -> Floats:
-        """Return S of every token; ``idf`` is indexed by token id, or has a value for each token."""
+        """Return the tf-idf weight S of every token.
+
+        ``idf`` is indexed by token id or, if ``looked_up`` is true, has a value for each token.
+        """
         keys = rows * len(self.tokens.vocabulary) + ids
         _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
         return counts[inverse] / lengths[rows] * (idf if looked_up else idf[ids])
 
-    def _placed(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
-        """Return the weights of tokens, in order, times the encodings of their positions, summed by document."""
+    def _sum_positions(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
+        """Return, for each document, the sum of its tokens' position encodings times their weights."""
         longest = int(lengths.max(initial=1))
         if longest > len(self.tau):
             self.tau = positions(longest, self.tau.shape[1], self.pe)
@@ -251,17 +263,17 @@ class TokenSpace(_UnitSums):
 
 
 class EmbeddingSpace(_UnitSums):
-    """Documents represented by sentence embeddings instead of surface features, the ablation of figure 4.
+    """Documents represented by sentence embeddings instead of surface features.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are the same label.
+        labels: Label of each of the N documents.
         embed: Function from texts to vectors (N, D).
 
     Raises:
         FairlabError: All documents have one label, or there are no documents.
 
-    Source: section 4.2.
+    Source: RAZOR (Yang et al. 2025), section 4.2 and the ablation in figure 4.
     """
 
     def __init__(
@@ -269,32 +281,32 @@ class EmbeddingSpace(_UnitSums):
     ) -> None:
         super().__init__(labels)
         self.embed = embed
-        self.units = _normalised(np.asarray(embed(texts), dtype=np.float64))
+        self.units = _normalise(np.asarray(embed(texts), dtype=np.float64))
         self.sums = self._sums(np.arange(len(self)))
 
     def score(self, document: int, text: str) -> float:
-        """Score as :class:`Space` does."""
-        return float(1.0 - self._embedded(text) @ self._others()[self.labels[document]])
+        """Return the shortcut score of ``text``, see :class:`Space`."""
+        return float(1.0 - self._unit_vector(text) @ self._others()[self.labels[document]])
 
     def replace(self, document: int, text: str) -> None:
-        """Replace as :class:`Space` does."""
-        new = self._embedded(text)
+        """Replace a document by ``text``, see :class:`Space`."""
+        new = self._unit_vector(text)
         self.sums[self.labels[document]] += new - self.units[document]
         self.units[document] = new
 
-    def _embedded(self, text: str) -> Floats:
-        return _normalised(np.asarray(self.embed([text]), dtype=np.float64))[0]
+    def _unit_vector(self, text: str) -> Floats:
+        return _normalise(np.asarray(self.embed([text]), dtype=np.float64))[0]
 
     def _units(self, documents: NDArray[np.intp]) -> Floats:
         return self.units[documents]
 
 
-def _normalised(vectors: Floats) -> Floats:
-    """Scale rows to unit length; a zero row stays zero."""
+def _normalise(vectors: Floats) -> Floats:
+    """Scale rows to unit length, except zero rows, which stay zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
 
 
 def row_cosines(one: Floats, other: Floats) -> Floats:
-    """Return the cosines of corresponding rows, 0 if either is zero."""
-    return np.einsum("ij,ij->i", _normalised(one), _normalised(other))
+    """Return the cosine of each pair of corresponding rows, which is 0 if either row is zero."""
+    return np.einsum("ij,ij->i", _normalise(one), _normalise(other))

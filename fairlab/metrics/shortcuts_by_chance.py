@@ -1,4 +1,4 @@
-"""Random scores: a control that rewrites the same number of documents as a shortcut score, without reading them."""
+"""Random scores: a control that rewrites as many documents as a shortcut score does, regardless of their content."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BYTES = 8  # number of bytes of the digest that form the number
 
 
 class ChanceSpace(Space):
-    """Score of each text, uniform in [0, 1) regardless of its label and the same in every run.
+    """Space with a random score for each text, uniform in [0, 1) and the same in every run.
 
     The best of ``c`` label-preserving rewrites scores below the document with probability c / (c + 1).
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are the same label.
+        labels: Label of each of the N documents.
 
     Raises:
         FairlabError: All documents have one label, or there are no documents.
@@ -34,11 +34,11 @@ class ChanceSpace(Space):
         return self.scores.copy()
 
     def score(self, document: int, text: str) -> float:
-        """Score as :class:`Space` does."""
+        """Return the random score of ``text``, see :class:`Space`."""
         return _score(text)
 
     def replace(self, document: int, text: str) -> None:
-        """Replace as :class:`Space` does."""
+        """Replace a document by ``text``, see :class:`Space`."""
         self.scores[document] = _score(text)
 
     @property

@@ -19,15 +19,15 @@ from fairlab.text.surface_tokens import surface_tokens
 
 
 class AssociationSpace(Space):
-    """Shortcut score of a document: the sum, over its distinct tokens, of their mutual information with its label.
+    """Space that scores a document by its distinct tokens' mutual information with its label, summed over the tokens.
 
-    For a token it is p(t, l) ln(p(l | t) / p(l)) over documents. A common token associated with a label therefore has
-    more weight than a rare one, and a token associated with other labels counts negatively. A replacement changes only
-    the counts of its own tokens.
+    The mutual information of a token is p(t, l) ln(p(l | t) / p(l)), with probabilities over documents. A common token
+    associated with a label therefore has more weight than a rare one, and a token associated with other labels counts
+    negatively. Replacing a document changes only the counts of its old and new tokens.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are the same label.
+        labels: Label of each of the N documents.
         tokenize: Function from a text to its tokens.
 
     Attributes:
@@ -47,28 +47,34 @@ class AssociationSpace(Space):
             self.held[document, label] += 1
 
     def gamma(self) -> Floats:
-        """Return the shortcut score (n,) of every document, unbounded; a high score is a shortcut."""
+        """Return the shortcut score (n,) of every document, which is unbounded.
+
+        A high score indicates a shortcut.
+        """
         values_VL = self._values(self.held)
         both = zip(self.documents, self.labels, strict=True)
         return np.array([values_VL[document, label].sum() for document, label in both])
 
     def score(self, document: int, text: str) -> float:
-        """Score as :class:`Space` does; the text is counted instead of the document."""
-        ids, label = self._encoded(text), self.labels[document]
+        """Return the shortcut score of ``text``, see :class:`Space`.
+
+        Token counts are computed with the document replaced by the text.
+        """
+        ids, label = self._encode(text), self.labels[document]
         held = self.held[ids]
         held[:, label] += ~np.isin(ids, self.documents[document])
         return float(self._values(held)[:, label].sum())
 
     def replace(self, document: int, text: str) -> None:
-        """Replace as :class:`Space` does."""
-        ids, label = self._encoded(text), self.labels[document]
+        """Replace a document by ``text``, see :class:`Space`."""
+        ids, label = self._encode(text), self.labels[document]
         self.held[self.documents[document], label] -= 1
         self.held[ids, label] += 1
         self.documents[document] = ids
 
     @property
     def objective(self) -> float:
-        """Return the negated mean score; the less tokens are associated with labels, the closer it is to 0."""
+        """Return the negated mean score, which is close to 0 if tokens are hardly associated with labels."""
         return float(-self.gamma().mean())
 
     def _values(self, held_GL: NDArray[np.int64]) -> Floats:
@@ -80,7 +86,7 @@ class AssociationSpace(Space):
             np.array([known.setdefault(token, len(known)) for token in self.tokenize(text)], dtype=np.intp)
         )
 
-    def _encoded(self, text: str) -> NDArray[np.intp]:
+    def _encode(self, text: str) -> NDArray[np.intp]:
         ids = self._distinct(text)
         if new := len(self.vocabulary) - len(self.held):
             self.held = np.pad(self.held, ((0, new), (0, 0)))

@@ -18,18 +18,18 @@ OFFICIAL_WIDTH = 8
 
 
 class OfficialSpace(Space):
-    """Score of the released code: token-by-token cosines to the mean map of the other labels.
+    """Space with the score of the released code: token-by-token cosines to the mean map of the other labels.
 
-    The map f of a document maps each of its tokens to its share of the document's tokens, times the elementwise product
-    of the encodings (``vaswani``, positions from 0) of all its positions. The map of a label is the mean over its
-    documents. The similarity is the mean over the vocabulary of the cosine of f(t) to the label's; gamma is 1 less
-    that. There is no idf, so a replacement changes the sums only by its own tokens. Here the code's two classes are a
-    document's label and all other labels. The code's vocabulary (BERT's 30,522 pieces), which only scales the
-    similarity, is replaced by the data's.
+    The map f of a document assigns to each of its tokens the token's share of the document, times the elementwise
+    product of the encodings (``vaswani``, positions from 0) of all the token's positions. The map of a label is the
+    mean over its documents. The similarity is the cosine between f(t) of the document and of the label, averaged over
+    the vocabulary; gamma is 1 minus this similarity. There is no idf, so a replacement changes the sums only at its own
+    tokens. The two classes of the code correspond to a document's label and all other labels. The code's vocabulary
+    (BERT's 30,522 pieces), which only scales the similarity, is replaced by the data's.
 
     Args:
         texts: Texts of the N documents.
-        labels: Label of each of the N documents; equal values are the same label.
+        labels: Label of each of the N documents.
         width: Length of a position encoding; 8 in the released code.
         tokenize: Function from a text to its tokens.
 
@@ -57,7 +57,7 @@ class OfficialSpace(Space):
             np.add.at(self.held, (self.labels[block[rows]], ids), 1)
 
     def gamma(self) -> Floats:
-        """Score all documents as :class:`Space` does."""
+        """Return the shortcut score (n,) of every document, see :class:`Space`."""
         found = np.ones(len(self))
         others = self._others()
         for start in range(0, len(self), BLOCK):
@@ -68,13 +68,13 @@ class OfficialSpace(Space):
         return found
 
     def score(self, document: int, text: str) -> float:
-        """Score as :class:`Space` does."""
-        _, ids, maps = self._map(self._encoded(text))
+        """Return the shortcut score of ``text``, see :class:`Space`."""
+        _, ids, maps = self._map(self._encode(text))
         return float(1.0 - row_cosines(maps, self._others()[self.labels[document], ids]).sum() / self._size)
 
     def replace(self, document: int, text: str) -> None:
-        """Replace as :class:`Space` does."""
-        new, label = self._encoded(text), self.labels[document]
+        """Replace a document by ``text``, see :class:`Space`."""
+        new, label = self._encode(text), self.labels[document]
         for tokens, sign in ((self.tokens.of(document), -1.0), (new, 1.0)):
             _, ids, maps = self._map(tokens)
             self.held[label, ids] += int(sign)
@@ -84,7 +84,10 @@ class OfficialSpace(Space):
 
     @property
     def objective(self) -> float:
-        """Return the mean similarity of documents to the map of other labels (ours; the code stops after a round)."""
+        """Return the mean similarity of documents to the map of other labels.
+
+        This objective is ours; the released code stops after one round.
+        """
         return float(1.0 - self.gamma().mean())
 
     @property
@@ -92,10 +95,13 @@ class OfficialSpace(Space):
         return max(1, int((self.tokens.frequency > 0).sum()))
 
     def _others(self) -> Floats:
-        """Return sums of the maps of all other labels, (L, V, D); their mean has the same direction."""
+        """Return, for each label, the sum of the maps of all other labels, (L, V, D).
+
+        The mean of the maps has the same direction.
+        """
         return self.sums.sum(axis=0) - self.sums
 
-    def _encoded(self, text: str) -> NDArray[np.int32]:
+    def _encode(self, text: str) -> NDArray[np.int32]:
         ids = self.tokens.encode(text)
         if new := len(self.tokens.vocabulary) - self.sums.shape[1]:
             self.sums = np.pad(self.sums, ((0, 0), (0, new), (0, 0)))
@@ -108,7 +114,7 @@ class OfficialSpace(Space):
     def _maps(
         self, rows: NDArray[np.int64], ids: NDArray[np.int32], count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Return document, token and f(token) of every distinct token of ``count`` documents."""
+        """Return the document, token and f(token) for every distinct token in ``count`` documents."""
         lengths = np.bincount(rows, minlength=count)
         longest = int(lengths.max(initial=1))
         if longest > len(self.tau):

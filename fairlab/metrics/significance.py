@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.metrics.bootstrap import Z
 
-ALPHA = 0.05  # adjusted p-value below which a difference is beyond chance
+ALPHA = 0.05  # adjusted p-value below which a difference is significant
 Array = NDArray[np.float64]
 
 
 def wilson_interval(count: float, n: int) -> tuple[float, float]:
-    r"""Return the 95 % Wilson score interval of the proportion ``count / n``; a tie may count as one half.
+    r"""Return the 95 % Wilson score interval of the proportion ``count / n``, where ties may count as one half.
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
 
@@ -39,7 +39,9 @@ def wilson_interval(count: float, n: int) -> tuple[float, float]:
 
 
 def sign_test_p(wins: int, losses: int) -> float:
-    """Return the exact two-sided binomial p-value of wins against losses, without ties; 1 if there are neither.
+    """Return the exact two-sided binomial p-value of wins against losses, excluding ties.
+
+    It is 1 if there are neither wins nor losses.
 
     Example:
         >>> sign_test_p(5, 0)  # 2 / 2**5
@@ -51,7 +53,7 @@ def sign_test_p(wins: int, losses: int) -> float:
 
 
 def holm(p_values: ArrayLike) -> Array:
-    """Return p-values adjusted by Holm's step-down method, in input order: within [0, 1].
+    """Return p-values adjusted by Holm's step-down method, in input order, within [0, 1].
 
     If hypotheses with an adjusted value of at most alpha are rejected, the probability of any false rejection is at
     most alpha.

@@ -27,7 +27,7 @@ def sliced_averages(
         weights: Weight of each example, (N,) or (B, N); None for equal weights.
 
     Returns:
-        Mean score and total weight of each slice, both (K,) or (B, K); the mean is nan if the weight is 0.
+        Mean score and total weight of each slice, both (K,) or (B, K); the mean is NaN if the weight is 0.
 
     Example:
         >>> means, sizes = sliced_averages([0.2, 0.4, 0.9], [0, 0, 1], [0, 0, 1], of=0, count=2)
@@ -45,7 +45,10 @@ def sliced_averages(
 
 
 def largest_gap(averages: ArrayLike) -> Array:
-    """Return the range of the averages along the last axis, without empty slices; nan for fewer than two."""
+    """Return the range of the averages along the last axis, excluding empty slices.
+
+    It is NaN for fewer than two non-empty slices.
+    """
     values = np.asarray(averages, dtype=np.float64)
     defined = ~np.isnan(values)
     gap = np.where(defined, values, -np.inf).max(axis=-1) - np.where(defined, values, np.inf).min(axis=-1)

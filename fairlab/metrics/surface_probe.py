@@ -1,7 +1,7 @@
-"""Label accuracy of a bag of words: a logistic regression on words and word pairs.
+"""Label accuracy of a bag-of-words probe: a logistic regression on words and word pairs.
 
-Source: Gururangan et al. 2018, "Annotation Artifacts in Natural Language Inference Data", section 2, for the probe of
-one field of a pair.
+Source: Gururangan et al. 2018, "Annotation Artifacts in Natural Language Inference Data", section 2, for probing one
+field of a pair.
 Shape letters: N texts, L labels.
 """
 
@@ -22,7 +22,7 @@ FEW = 100  # up to this number of texts, words that occur only once are kept
 
 
 def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
-    """Return the reason why a probe cannot be trained; empty if it can."""
+    """Return the reason why a probe cannot be trained, or an empty text if it can."""
     if not labels:
         return "there are no texts"
     if len(set(labels)) < 2:
@@ -37,11 +37,11 @@ def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
-    """Return the probability of every label (N, L), in sorted order, from models that saw no copy of the text.
+    """Return out-of-fold probabilities (N, L) of the sorted labels, from models trained without copies of a text.
 
     Args:
-        texts: Texts to predict.
-        labels: Labels of the texts, at least two different ones.
+        texts: Texts whose labels are predicted.
+        labels: Labels of the texts, with at least two distinct values.
         seed: Seed of the five folds.
     """
     from sklearn.model_selection import StratifiedGroupKFold
@@ -56,7 +56,7 @@ def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> N
         if len(known) < 2:
             found[np.ix_(test, columns)] = 1.0
         else:
-            found[np.ix_(test, columns)] = _fitted(documents[train], truth[train]).predict_proba(documents[test])
+            found[np.ix_(test, columns)] = _fit(documents[train], truth[train]).predict_proba(documents[test])
     return found
 
 
@@ -67,31 +67,31 @@ def probe(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray
 
 
 def probe_gain(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> float:
-    """Return the accuracy of the probe minus the share of the commonest label, in points."""
+    """Return the accuracy of the probe minus the share of the most frequent label, in percentage points."""
     return float(100 * (probe(texts, labels, seed).mean() - commonest_share(labels)))
 
 
 def commonest_share(labels: Sequence[str]) -> float:
-    """Return the share of the commonest label."""
+    """Return the share of the most frequent label."""
     return max(labels.count(name) for name in set(labels)) / len(labels)
 
 
 def transferred(
     texts: Sequence[str], labels: Sequence[str], others: Sequence[str], truth: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return whether a bag of words trained on some texts predicts the labels of others (N,).
+    """Return whether a probe trained on some texts predicts the label of each other text correctly, (N,).
 
     Args:
-        texts: Texts to train on.
-        labels: Labels of these texts.
-        others: Texts to predict.
-        truth: Labels of the texts to predict.
+        texts: Training texts.
+        labels: Labels of the training texts.
+        others: Texts whose labels are predicted.
+        truth: True labels of the predicted texts.
     """
-    model = _fitted(np.array(texts, dtype=object), np.array(labels))
+    model = _fit(np.array(texts, dtype=object), np.array(labels))
     return (model.predict(np.array(others, dtype=object)) == np.array(truth)).astype(float)
 
 
-def _fitted(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
+def _fit(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -101,6 +101,6 @@ def _fitted(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
 
 
 def _bag(text: str) -> list[str]:
-    """Return words and word pairs, or an empty string for a text without words."""
+    """Return the words and word pairs of a text, or one empty string if it has no words."""
     tokens = surface_tokens(text)
     return [*tokens, *(" ".join(pair) for pair in pairwise(tokens))] or [""]

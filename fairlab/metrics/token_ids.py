@@ -26,7 +26,7 @@ class TokenIds:
         self.vocabulary: dict[str, int] = {}
         ids, ends = array("i"), array("q", [0])
         for text in texts:
-            ids.extend(self._known(text))
+            ids.extend(self._known_ids(text))
             ends.append(len(ids))
         self.ids = np.frombuffer(ids, dtype=np.int32) if len(ids) else np.empty(0, np.int32)
         self.offsets = np.frombuffer(ends, dtype=np.int64)
@@ -39,13 +39,16 @@ class TokenIds:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def _known(self, text: str) -> list[int]:
+    def _known_ids(self, text: str) -> list[int]:
         known = self.vocabulary
         return [known.setdefault(token, len(known)) for token in self.tokenize(text)]
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the token ids of a text; new tokens get ids with a document frequency of 0."""
-        ids = np.array(self._known(text), dtype=np.int32)
+        """Return the token ids of a text.
+
+        New tokens get ids with a document frequency of 0.
+        """
+        ids = np.array(self._known_ids(text), dtype=np.int32)
         if new := len(self.vocabulary) - len(self.frequency):
             self.frequency = np.append(self.frequency, np.zeros(new, dtype=np.int64))
         return ids
@@ -55,7 +58,7 @@ class TokenIds:
         return self.ids[self.offsets[document] : self.offsets[document + 1]]
 
     def some(self, documents: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the row (0..N - 1) and id of every token of some documents, in order."""
+        """Return the row (0 to N - 1) and the id of every token in N documents, in order."""
         lengths = self.offsets[documents + 1] - self.offsets[documents]
         rows = np.repeat(np.arange(len(documents)), lengths)
         begin = np.cumsum(lengths) - lengths

@@ -24,10 +24,10 @@ def associations(targets_ND: ArrayLike, first_MD: ArrayLike, second_MD: ArrayLik
 
     .. math:: s(w, A, B) = \overline{\cos(w, a)}_{a \in A} - \overline{\cos(w, b)}_{b \in B}
 
-    Shapes: (N, D), (M, D) and (M', D), of any length, to (N,).
+    Shapes: vectors (N, D), (M, D) and (M', D), of any norm, to associations (N,).
 
     Returns:
-        Association within [-2, 2], positive if closer to the first set; nan if an embedding has length 0.
+        Association within [-2, 2], positive if closer to the first set; NaN if an embedding has length 0.
 
     Example:
         >>> associations([[3, 0], [0, 2], [1, 1]], [[1, 0]], [[0, 1]]).round(6)
@@ -54,11 +54,11 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
         y_N: Associations s(w) of the targets Y, which may differ in number from ``x_N``.
 
     Returns:
-        Effect size within (-2, 2) for sets of equal size. The ideal is 0; a positive value means that X leans towards
-        A.
+        Effect size within (-2, 2) for sets of equal size. The ideal is 0; a positive value means that X is more
+        strongly associated with A.
 
     Raises:
-        FairlabError: All associations are equal or one is nan, so the effect size is undefined instead of 0.
+        FairlabError: All associations are equal or one is NaN, so the effect size is undefined instead of 0.
 
     Example:
         >>> round(weat_effect_size([1.0, 0.0], [-1.0, 0.0]), 6)  # 1 / sqrt(2 / 3)
@@ -79,14 +79,16 @@ def resampled_effect_sizes(
     rng: np.random.Generator,
     words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
 ) -> Array:
-    """Return effect sizes (resamples,) of bootstrap samples, drawn within each target set; nan if undefined.
+    """Return effect sizes (resamples,) of bootstrap samples drawn within each target set.
+
+    Undefined effect sizes are NaN.
 
     Args:
         x_N: Associations of the targets X.
         y_N: Associations of the targets Y.
         resamples: Number of samples.
         rng: Random generator that draws the samples.
-        words: Word behind each target of X and of Y; targets with the same word are drawn together. None to draw single
+        words: Word in each target of X and of Y; targets with the same word are drawn together. None to draw single
             targets.
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
@@ -107,6 +109,6 @@ def resampled_effect_sizes(
 
 
 def _effect_sizes(x: Array, y: Array) -> Array:
-    """Return effect sizes along the last axis; nan if undefined."""
+    """Return effect sizes along the last axis, which are NaN if undefined."""
     deviation = np.concatenate([x, y], axis=-1).std(axis=-1, ddof=1)
     return (x.mean(axis=-1) - y.mean(axis=-1)) / np.where(deviation > ROUNDING, deviation, np.nan)

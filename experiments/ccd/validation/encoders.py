@@ -1,10 +1,10 @@
-"""Read trained encoders on the bench that settings are chosen by, and append each to ``encoder_trials.jsonl``.
+"""Measure trained encoders on the validation bench, and append the results to ``encoder_trials.jsonl``.
 
     python -m experiments.ccd.validation.encoders minilm_mlm outputs/ccd_bert/RUN ... --set lean=0.8,1
 
-Folders are those of ``fairlab.train +experiment=ccd_bert backbone=minilm_mlm``, or of another method, or of a training
-that began from the model of another run (``backbone=minilm backbone.name=RUN/model``); each is compared with that
-backbone, and so is each combination of settings of a linear map fitted to what the run left, as by
+Folders are runs of ``fairlab.train +experiment=ccd_bert backbone=minilm_mlm``, of another method, or of a training that
+started from another run's model (``backbone=minilm backbone.name=RUN/model``). Every encoder is compared with the named
+backbone, alone and with each combination of settings of a linear map that is fitted to the encoder, as with
 ``then=[ccd_linear]``.
 """
 
@@ -26,7 +26,7 @@ OPTIONS = ("neutral", "others", "alignment", "last_layers", "beta")
 
 
 def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what a run's encoder reads, beside the one it began as, and then what each linear map on it reads."""
+    """Yield the readings of a run's encoder, compared with its backbone, and then with each linear map."""
     config = Record.load(run).config
     before, embedded = Bench(kept_embeddings(name)), kept_embeddings(name, run)
     after = Bench(embedded)
@@ -41,7 +41,7 @@ def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator
 
 
 def methods_of(config: Mapping[str, Any]) -> list[str]:
-    """Methods that an encoder was trained by, one after the other, with the version of a loss that has several."""
+    """Return the methods that trained an encoder, in order, with the version of the loss if there are several."""
     begun = Path(config["backbone"]["name"]).parent
     earlier = methods_of(Record.load(begun).config) if holds_run(begun) else []
     settings = config["method"]

@@ -1,9 +1,9 @@
-"""Try settings of the linear map on the bench, and append each trial to ``trials.jsonl``.
+"""Try settings of the linear map on the validation bench, and append each trial to ``trials.jsonl``.
 
     python experiments/ccd/validation/search.py minilm_mlm mpnet --set drift=0.005,0.01 --set lean=0.8,1
 
-tries every combination on each backbone, the other settings being those of ``conf/method/ccd_linear.yaml``. Embeddings
-are kept in ``outputs/bench``.
+The command tries every combination on each backbone, with all other settings from ``conf/method/ccd_linear.yaml``.
+Embeddings are cached in ``outputs/bench``.
 """
 
 from __future__ import annotations
@@ -36,22 +36,25 @@ def settings_of_the_map() -> dict[str, Any]:
 
 
 def kept_embeddings(name: str, run: Path | None = None, part: str = "") -> Embedded:
-    """Embeddings by a backbone, or by what a run made of it, in a file of its own for each encoder and part."""
+    """Return the embedding cache of a backbone, or of the encoder that a run trained.
+
+    Every encoder and part has a separate file.
+    """
     encoder = fairlab.load(name if run is None else str(run))
     weights = "" if run is None else f"_{Record.load(run).provenance['model_sha256'][:12]}"
     return Embedded(encoder, KEPT / f"{name}{weights}{part}.pt")
 
 
 def people(split: str = "train") -> list[Group]:
-    """Return the passages that are trained on, or those of another split."""
+    """Return the passages of the training split, or of another split."""
     return [group for group in read_groups("embedded/people") if group.extra["split"] == split]
 
 
 def trained_on(config: dict[str, Any]) -> list[Group]:
-    """Return the groups that a run on the passages was trained on: these, and those of ``data.more``.
+    """Return the groups that a run was trained on: the passages, and the groups of ``data.more``.
 
     Raises:
-        SystemExit: it was trained on others.
+        SystemExit: The run was trained on other groups.
     """
     if config["data"].get("path") != "embedded/people":
         raise SystemExit("this run was not trained on embedded/people; measure it with --then none")
@@ -61,7 +64,7 @@ def trained_on(config: dict[str, Any]) -> list[Group]:
 def matrix_of(
     embedded: Embedded, settings: dict[str, Any], seed: int = 42, groups: Sequence[Group] | None = None
 ) -> torch.Tensor:
-    """Return the matrix that the method finds with some settings on some groups, from embeddings that are kept."""
+    """Return the matrix of the linear map for given settings and groups, from cached embeddings."""
     passages = people() if groups is None else groups
     short = [] if settings["short"] is None else [read_groups(settings["short"])]
     kinds = [embedded.groups(kind) for kind in [passages, *short, *map(read_groups, settings["directions"])]]
@@ -73,12 +76,12 @@ def matrix_of(
 
 
 def asked_for(given: Sequence[str]) -> dict[str, list[Any]]:
-    """Return settings and their values, of arguments such as ``lean=0.8,1``."""
+    """Parse arguments such as ``lean=0.8,1`` to settings and their values."""
     return {name: yaml.safe_load(f"[{values}]") for name, _, values in (one.partition("=") for one in given)}
 
 
 def main() -> None:
-    """Try what the command line asks for."""
+    """Try the settings given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backbones", nargs="+")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,VALUE", dest="asked")

@@ -1,1 +1,1 @@
-"""Debiasing of classifiers that learn shortcuts, by weights of training examples or by auxiliary models."""
+"""Debiasing strategies for classifiers that learn shortcuts: example weights and auxiliary models."""

@@ -13,10 +13,10 @@ from fairlab.types import FairlabError
 
 
 class Debiasing:
-    """Plain cross-entropy, and base class of debiasing strategies that change a part of it.
+    """Plain cross-entropy, and the base class of debiasing strategies, which override parts of it.
 
     Attributes:
-        name: Name that selects the strategy by ``debiasing=NAME``.
+        name: Name of the strategy, as in ``debiasing=NAME``.
     """
 
     title = "cross-entropy without debiasing"
@@ -25,17 +25,19 @@ class Debiasing:
     name = "none"
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
-        """Read the training examples, and train auxiliary models for the loss on a copy of the backbone."""
+        """Prepare the loss, for example by training auxiliary models on copies of the backbone."""
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """Return the loss on a batch of training examples, from outputs (B, L)."""
+        """Return the loss of outputs (B, L) on a batch of training examples."""
         return nn.functional.cross_entropy(outputs, batch.labels)
 
     def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
-        """Return a term that is added to the loss and may run the classifier on further texts; 0 unless overridden.
+        """Return a penalty that is added to the loss, 0 by default.
+
+        A strategy may run the classifier on further texts to compute the penalty.
 
         Args:
-            outputs: Outputs on the batch, (B, L).
+            outputs: Outputs of the classifier on the batch, (B, L).
             batch: Training examples.
             forward: Function from a batch to the classifier's outputs.
         """
@@ -46,13 +48,16 @@ class Debiasing:
         return len(batch.labels)
 
     def finish(self, backbone: Backbone) -> None:
-        """Change the outputs of the trained classifier."""
+        """Correct the outputs of the trained classifier.
+
+        By default, the outputs stay unchanged.
+        """
 
     def second_texts(self, data: LabelledTexts) -> list[str]:
         """Return the claim, or hypothesis, of every training example.
 
         Raises:
-            FairlabError: The task has single texts or scores, or answers to choose from.
+            FairlabError: The task has single texts, answer options or scores instead of labelled pairs.
         """
         task = data.task
         if not task.labels or task.options or data.examples["train"][0].second is None:
@@ -63,6 +68,6 @@ class Debiasing:
 
 
 def weighted_cross_entropy(outputs: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
-    """Return the sum of w CE over the examples of a batch, divided by the sum of w; 0 if all weights are 0."""
+    """Return the weighted mean of the cross-entropy over a batch, or 0 if all weights are 0."""
     losses = nn.functional.cross_entropy(outputs, labels, reduction="none")
     return (weights * losses).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

@@ -1,8 +1,8 @@
-"""Auxiliary classifiers for debiasing, which see only claims or the same pairs.
+"""Auxiliary classifiers for debiasing, trained on claims alone or on the same pairs as the main classifier.
 
 A classifier that is trained on 2,000 claims memorises them after a few passes, so every claim would look biased. Each
-training example is therefore scored by a classifier that was trained on the other half. Shape letters: N examples, L
-labels.
+training example is therefore scored by a classifier that was trained on the half without this example.
+Shape letters: N examples, L labels.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def fine_tuned(
 
 
 def log_probabilities(classifier: Backbone, names: Sequence[str], pairs: Sequence[Pair]) -> NDArray[np.float32]:
-    """Return a classifier's log-probabilities of texts or pairs, (N, L)."""
+    """Return a classifier's log-probabilities for texts or pairs, (N, L)."""
     found = torch.tensor(Classifier(classifier, names).outputs(pairs))
     return found.log_softmax(dim=1).numpy()
 
@@ -73,9 +73,9 @@ def log_probabilities(classifier: Backbone, names: Sequence[str], pairs: Sequenc
 def out_of_sample(
     backbone: Backbone, pairs: Sequence[Pair], labels: Sequence[int], names: Sequence[str], tuning: Tuning, seed: int
 ) -> NDArray[np.float32]:
-    """Return log-probabilities (N, L) of each text or pair, by a classifier trained on the half without it.
+    """Return log-probabilities (N, L) for texts or pairs, each by a classifier trained on the other half.
 
-    Equal last texts are in the same half for every seed.
+    The halves do not depend on the seed, and examples with the same last text are in the same half.
     """
     first_half = np.array([in_first_half(pair[-1] or pair[0]) for pair in pairs])
     found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # kept if the other half is empty

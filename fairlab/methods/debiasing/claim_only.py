@@ -1,4 +1,4 @@
-"""Base class of debiasing by the predictions of a classifier that sees only the claim or hypothesis.
+"""Base class of debiasing strategies that use a classifier of the claim or hypothesis alone.
 
 Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.
 """
@@ -16,15 +16,15 @@ from fairlab.types import Count, Positive
 
 
 class ClaimOnly(Debiasing):
-    """Debiasing with a claim-only classifier's prediction for every training example.
+    """Debiasing strategy that uses a claim-only classifier's prediction for every training example.
 
     Args:
         epochs: Number of passes of the claim-only classifier over its half of the claims.
         lr: Peak learning rate of the claim-only classifier.
-        batch_size: Number of examples in a batch of the claim-only classifier.
+        batch_size: Batch size of the claim-only classifier.
 
     Attributes:
-        log_bias: Log-probabilities (N, L) of the claim-only classifier for every training example, out of sample; see
+        log_bias: Out-of-sample log-probabilities (N, L) of the claim-only classifier for the training examples; see
             :mod:`fairlab.methods.debiasing.bias_model`.
     """
 
@@ -40,5 +40,5 @@ class ClaimOnly(Debiasing):
         self.log_bias = torch.from_numpy(out_of_sample(backbone, claims, labels, data.task.labels, self.tuning, seed))
 
     def bias_of(self, positions: Tensor) -> Tensor:
-        """Return the claim-only classifier's log-probabilities (B, L) of training examples."""
+        """Return the claim-only classifier's log-probabilities (B, L) for the training examples at ``positions``."""
         return self.log_bias[positions.cpu()].to(positions.device)

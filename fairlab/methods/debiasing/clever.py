@@ -1,7 +1,7 @@
-"""CLEVER: at inference, claim-only outputs are subtracted from the outputs for claim and evidence.
+"""CLEVER: subtraction of claim-only outputs from the outputs for claim and evidence at inference.
 
 Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3. The available parts of the paper do
-not specify the scale and space of the subtraction, which are settings here.
+not specify the scale and the space of the subtraction, so both are settings.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from fairlab.types import Count, FairlabError, Positive
 
 
 class Clever(Debiasing):
-    """Debiasing with a claim-only classifier in addition to the plain classifier; the exported model contains both.
+    """Debiasing strategy that subtracts a claim-only classifier's outputs from a plain classifier's outputs.
 
-    The weights are selected by the plain classifier's metric, because the subtraction begins only after training.
+    The exported model contains both classifiers. The weights are selected by the plain classifier's metric, because the
+    subtraction begins only after training.
 
     Args:
         epochs: Number of passes of the claim-only classifier over the claims.
         lr: Peak learning rate of the claim-only classifier.
-        batch_size: Number of examples in a batch of the claim-only classifier.
-        scale: Factor on the outputs that are subtracted, >= 0.
+        batch_size: Batch size of the claim-only classifier.
+        scale: Factor applied to the subtracted outputs, >= 0.
         space: Kind of outputs to subtract: ``logits`` or ``probabilities``.
 
     Raises:
@@ -60,5 +61,5 @@ class Clever(Debiasing):
         self.claim_only = fine_tuned(backbone, claims, labels, data.task.labels, self.tuning, seed)
 
     def finish(self, backbone: Backbone) -> None:
-        """Subtract the claim-only classifier's outputs from the backbone's outputs in all further use."""
+        """Make the backbone subtract the claim-only classifier's outputs from its own."""
         subtract(backbone, self.claim_only.model, scale=self.scale, space=self.space)

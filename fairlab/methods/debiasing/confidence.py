@@ -1,4 +1,4 @@
-"""Confidence regularisation: a teacher's probabilities, flattened if the claim alone predicts the label.
+"""Confidence regularisation: training on a teacher's probabilities, flattened if the claim reveals the label.
 
 Source: Utama et al. 2020, "Mind the Trade-off: Debiasing NLU Models without Degrading the In-distribution Performance",
 section 3.
@@ -17,7 +17,7 @@ from fairlab.methods.debiasing.reweighting import bias_weights
 
 
 class ConfidenceRegularisation(ClaimOnly):
-    """Cross-entropy with the scaled probabilities of a teacher that was trained on the same pairs without debiasing."""
+    """Cross-entropy against the scaled probabilities of a teacher trained on the same pairs without debiasing."""
 
     title = "confidence regularisation"
     limits = "It flattens a teacher's probabilities if the claim alone reveals the label, but sees no other shortcut."
@@ -45,9 +45,10 @@ class ConfidenceRegularisation(ClaimOnly):
 
 
 def confidence_regularised(outputs: Tensor, log_teacher: Tensor, weights: Tensor) -> Tensor:
-    """Compute -sum_l s_l log softmax(z)_l, mean over a batch.
+    """Return the mean cross-entropy over a batch, with scaled teacher probabilities as targets.
 
-    The target s is the teacher's probabilities to the power w, renormalised.
+    The loss of an example is -sum_l s_l log softmax(z)_l. Its target s is the teacher's probabilities to the power w,
+    renormalised.
 
     Args:
         outputs: Logits z of the classifier, (B, L).

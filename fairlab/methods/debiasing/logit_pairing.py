@@ -1,4 +1,4 @@
-"""Counterfactual logit pairing (CLP): a classifier's logits of a text and of its changed copy are kept close.
+"""Counterfactual logit pairing (CLP): training that keeps the logits of a text and its counterfactual close.
 
 Source: Garg et al. 2019, "Counterfactual Fairness in Text Classification through Robustness", section 4.3.
 Shape letters: B examples, L labels.
@@ -23,18 +23,20 @@ from fairlab.types import FairlabError, NotNegative
 
 
 class LogitPairing(Debiasing):
-    """Usual loss plus a penalty on the distance between the logits of a text and of its counterfactual.
+    """Task loss plus a penalty on the distance between the logits of a text and its counterfactual.
 
-    The counterfactual of a training example changes one person to another attribute, as in fairtuning. It is drawn
-    once, and its label is not used in the penalty.
+    In the counterfactual of a training example, one person is rewritten to another attribute, as in fairtuning. The
+    counterfactual is drawn once, and the penalty does not use its label.
 
     Args:
         factor: Weight of the penalty, lambda in the paper.
-        axes: Names of lexicons, or paths of lexicon files, along which people change.
-        mode: Way of finding people, see :class:`fairlab.augmentation.perturbation.Perturbation`.
+        axes: Axes along which people are rewritten: names of lexicons, or paths of lexicon files.
+        mode: Method of finding people, ``syntax`` or ``lexical``; see
+            :class:`fairlab.augmentation.perturbation.Perturbation`.
 
     Attributes:
-        pair_of: Position of the counterfactual of each training example among the encoded ones; -1 for none, (N,).
+        pair_of: Index of each training example's counterfactual among the encoded counterfactuals, (N,); -1 if it has
+            none.
     """
 
     title = "counterfactual logit pairing (CLP)"
@@ -56,7 +58,8 @@ class LogitPairing(Debiasing):
         """Make and encode the counterfactuals of the training examples.
 
         Raises:
-            FairlabError: The task has answers to choose from, or no example names people of the axes.
+            FairlabError: The task has answer options, or no example mentions a person who can be rewritten along the
+                axes.
         """
         if data.task.options:
             raise FairlabError(f"debiasing={self.name} works on texts or pairs, but {data.task.name} has answers")
@@ -73,11 +76,11 @@ class LogitPairing(Debiasing):
         self.padding = data.encoder.padding_id
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """Return the cross-entropy, or the squared error of scores."""
+        """Return the cross-entropy or, for scores, the mean squared error."""
         return super().loss(outputs, batch) if outputs.ndim > 1 else nn.functional.mse_loss(outputs, batch.labels)
 
     def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
-        """Return lambda times the distance of logits, which is 0 for examples without a counterfactual."""
+        """Return ``factor`` times the mean logit distance, which is 0 for examples without a counterfactual."""
         places = self.pair_of[batch.positions.cpu()]
         held = places >= 0
         if not held.any():
@@ -97,7 +100,7 @@ class LogitPairing(Debiasing):
 
 
 def logit_distance(first: Tensor, second: Tensor) -> Tensor:
-    """Compute the mean absolute difference of logits, over labels and examples.
+    """Return the absolute difference between logits, averaged over labels and examples.
 
     Args:
         first: Logits of the texts, (B, L), or scores (B,).

@@ -13,7 +13,10 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 
 
 class ProductOfExperts(ClaimOnly):
-    """Cross-entropy of the product of the classifier's and the claim-only probabilities; inference omits the latter."""
+    """Cross-entropy of the product of the classifier's and a claim-only classifier's probabilities.
+
+    At inference, the classifier is used alone.
+    """
 
     title = "product of experts (PoE)"
     limits = "It unlearns the knowledge of a claim-only classifier, some of which is true."
@@ -31,7 +34,7 @@ class ProductOfExperts(ClaimOnly):
 
 
 def product_of_experts(outputs: Tensor, log_bias: Tensor, labels: Tensor) -> Tensor:
-    """Compute CE(log softmax(z) + log b, y), mean over a batch.
+    """Return the mean cross-entropy CE(log softmax(z) + log b, y) over a batch.
 
     Args:
         outputs: Logits z of the classifier, (B, L).

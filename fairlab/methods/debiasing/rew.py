@@ -1,7 +1,8 @@
-"""ReW: example weights that reduce the association between n-grams of the claims and the label.
+"""ReW: example weights that reduce the association between n-grams in claims and labels.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4 (learned weights), with the
-constants of its authors' code; the training loss is that of Lee et al. 2021 (CrossAug). The weights by LMI are ours.
+constants of its authors' code; the training loss follows Lee et al. 2021 (CrossAug). The weights based on local mutual
+information (LMI) are ours.
 Shape letters: N examples, G n-grams, L labels.
 """
 
@@ -33,13 +34,13 @@ LR, PENALTY = 1.0, 1e-10  # learning rate of Adam, and weight of the norm penalt
 
 
 class ReW(Debiasing):
-    """Cross-entropy with example weights that reduce how well bigrams of the claims predict the label.
+    """Cross-entropy with example weights that make bigrams in the claims less predictive of the label.
 
     Args:
         weights: Kind of the example weights. ``learned`` is 1 + alpha, with the alpha that minimises the association.
             ``lmi`` is p(label) / p(label | bigram), at most 1, for the bigram of a claim with the highest local mutual
             information with its label.
-        at_least: Minimum number of claims with a bigram for the bigram to be used, at least 1.
+        at_least: Minimum number of claims that must contain a bigram for it to be used, >= 1.
         steps: Number of Adam steps in the search for ``learned`` weights.
 
     Raises:
@@ -64,7 +65,7 @@ class ReW(Debiasing):
         self.steps = steps
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
-        """Compute the weights."""
+        """Compute the example weights."""
         grams, labels = bigrams(self.second_texts(data)), [int(e.label) for e in data.examples["train"]]
         holds = occurrences(grams, self.at_least)
         made = learned_weights(holds, labels, self.steps) if self.kind == "learned" else lmi_weights(holds, labels)
@@ -81,7 +82,7 @@ class ReW(Debiasing):
 
 
 def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
-    """Return the bigrams of lower-cased words of each claim, without the ten most frequent words of all claims."""
+    """Return each claim's bigrams of lower-case words, after removing the ten most frequent words of all claims."""
     words = [WORD.findall(claim.lower()) for claim in claims]
     passed = {word for word, _ in Counter(word for of_claim in words for word in of_claim).most_common(COMMONEST)}
     kept = [[word for word in of_claim if word not in passed] for of_claim in words]
@@ -89,9 +90,9 @@ def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
 
 
 def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_array:
-    """Return which examples (N) contain which n-grams (G), as 0 or 1, sorted by n-gram.
+    """Return a sparse matrix (N, G) that is 1 if an example contains an n-gram.
 
-    N-grams in fewer than ``at_least`` examples are excluded.
+    N-grams are sorted, and n-grams in fewer than ``at_least`` examples are excluded.
     """
     counts = Counter(gram for of_claim in grams for gram in of_claim)
     place = {gram: k for k, gram in enumerate(sorted(gram for gram, count in counts.items() if count >= at_least))}
@@ -102,7 +103,7 @@ def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_arr
 
 
 def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float64]:
-    """Return weights (N,) in (0, 1]; see :class:`ReW`.
+    """Return the LMI-based example weights (N,), in (0, 1]; see :class:`ReW`.
 
     An example without an n-gram that favours its label has weight 1.
     """
@@ -120,9 +121,10 @@ def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float6
 
 
 def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> NDArray[np.float64]:
-    """Return weights 1 + alpha (N,), with alpha >= 0 minimising the sum over n-grams of their largest label share.
+    """Return the learned example weights 1 + alpha (N,), with alpha >= 0.
 
-    The share of a label for an n-gram is the weight of the examples with that label among all examples with the n-gram.
+    Alpha minimises the sum, over all n-grams, of the largest label share. The share of a label for an n-gram is the
+    total weight of the examples that have the label and the n-gram, divided by that of all examples with the n-gram.
     """
     turned = coo_array(holds_NG.T)
     places = torch.from_numpy(np.stack(turned.coords).astype(np.int64))

@@ -14,7 +14,7 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 
 
 class ExampleReweighting(ClaimOnly):
-    """Cross-entropy with weights 1 - b(y), where b are the probabilities of a claim-only classifier."""
+    """Cross-entropy with example weights 1 - b(y), where b(y) is a claim-only classifier's probability of the label."""
 
     title = "example reweighting"
     limits = "Examples that a claim-only classifier gets right count less, whether or not their claim is a shortcut."
@@ -36,5 +36,8 @@ class ExampleReweighting(ClaimOnly):
 
 
 def bias_weights(log_bias: Tensor, labels: Tensor) -> Tensor:
-    """Return 1 - b(y), (B,), in [0, 1], from log b (B, L) and labels y (B,)."""
+    """Return example weights (B,): 1 minus the biased classifier's probability of the label.
+
+    The weights are in [0, 1]. They are computed from log-probabilities (B, L) and labels (B,).
+    """
     return 1 - log_bias.gather(1, labels[:, None]).squeeze(1).exp()

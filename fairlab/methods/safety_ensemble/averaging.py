@@ -1,7 +1,8 @@
-"""Source scores of texts rewritten to reference groups, over which a model's logits are averaged.
+"""Source scores for texts rewritten to reference groups, so that a model can average its logits over the groups.
 
-The paper scores only the text itself. The average is our addition: it removes the information which of the listed
-groups a text names, but not that it names one. Shape letters: N texts, K rewritten texts in total, F source scores.
+Sturman et al. 2024 score only the text itself. The average is our addition: it hides which of the listed groups a text
+names, but not that it names one.
+Shape letters: N texts, K rewritten texts in total, F source scores.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ Mask = NDArray[np.bool_]
 def turned_scores(
     sources: Sources, texts: Sequence[str], references: References, chosen: Mask | None = None
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Score texts unchanged, and rewritten to reference groups.
+    """Score texts, and their rewrites to reference groups.
 
-    If a rewritten text lacks a score, the score of the original text is used; some sources are not asked for rewritten
-    texts.
+    If a source has no score for a rewritten text, the score of the original text is used. Some sources do not score
+    rewritten texts at all.
 
     Args:
         sources: Sources of the scores.
-        texts: Texts, N in number.
-        references: Rewriter to the reference groups.
-        chosen: Mask of the texts to turn, (N,); the others stay as they are. None turns all.
+        texts: N texts to score.
+        references: Rewriter that changes the groups in a text to reference groups.
+        chosen: Mask (N,) of the texts to rewrite; None rewrites all texts.
 
     Returns:
-        Source scores of the texts, (N, F), and of the rewritten texts, (K, F), with the index of each rewrite's text,
-        (K,).
+        Source scores of the texts (N, F), source scores of the rewritten texts (K, F), and the index of the text that
+        each rewritten text belongs to (K,).
     """
     kept = np.ones(len(texts), dtype=np.bool_) if chosen is None else chosen
     turned = [references.versions(text) if one else [text] for text, one in zip(texts, kept.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Calibration: conversion of log odds to probabilities by one line (Platt scaling).
+"""Calibration: conversion of log odds to probabilities by a linear function (Platt scaling).
 
 Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines".
 Shape letters: N texts.
@@ -16,15 +16,15 @@ UNCHANGED = (1.0, 0.0)
 
 
 def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the slope and intercept of the line that maps a model's log odds to log odds of the labels.
+    """Fit the line that maps a model's log odds to calibrated log odds.
 
     Args:
         logits_N: Log odds of a model.
         truth_N: True labels, 0 or 1.
 
     Returns:
-        Slope and intercept. They are 1 and 0, which leave log odds unchanged, if all labels are equal or the model
-        ranks texts in reverse.
+        Slope and intercept. If all labels are equal or the fitted slope is not positive, they are 1 and 0, which leave
+        log odds unchanged.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -36,7 +36,7 @@ def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float
 
 
 def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
-    """Return probabilities (N,) of log odds.
+    """Return the calibrated probabilities (N,) of log odds (N,).
 
     Example:
         >>> calibrated(np.array([0.0, 2.0]), 1.0, -2.0).round(3).tolist()
@@ -46,7 +46,9 @@ def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
 
 
 def sigmoid(values: NDArray[Any]) -> NDArray[Any]:
-    """Return probabilities of log odds of any size, without overflow; the import of scipy's function would take longer.
+    """Return the probabilities of log odds, without overflow.
+
+    SciPy's function is not used, because importing it takes longer.
 
     Example:
         >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()

@@ -1,4 +1,4 @@
-"""Effects of settings on a harm's validation texts, from which one setting is chosen.
+"""Comparison of settings on a harm's validation texts, for choosing one of them.
 
 Shape letters: R repeats of the division into folds, N texts.
 """
@@ -19,19 +19,19 @@ Array = NDArray[np.float64]
 
 
 class Compared:
-    """Validation scores of the settings of one harm, in all divisions.
+    """Validation scores for one harm under each setting, in all divisions of the texts into folds.
 
-    The setting of a test fold is chosen by the scores of all texts outside the fold. Each of these scores comes from
-    models that were not trained on any version of the text. The scores of the texts that are measured on a test fold
-    thus do not influence its setting.
+    The setting for a test fold is chosen by the scores of all texts outside the fold. Every score comes from models
+    that were not trained on any version of the scored text. The texts of a test fold therefore do not influence the
+    choice of its setting.
 
     Args:
-        texts: Texts to score, N in number.
+        texts: N texts with labels.
         harm: Name of the harm.
         folds: Fold of each text, (R, N), or -1 for a text without a score; the scores of one fold of a repeat come from
             one model.
         baseline: Calibrated scores of the baseline, (R, N).
-        scores: Calibrated scores (R, N) by the name of the setting.
+        scores: Calibrated scores (R, N) of each setting, by its name.
     """
 
     def __init__(
@@ -48,21 +48,21 @@ class Compared:
         self.folds, self.baseline, self.scores = folds, baseline, scores
 
     def candidates(self, chosen: NDArray[np.bool_] | None = None) -> list[Candidate]:
-        """Return each setting's change from the baseline.
+        """Return the changes in AU-PRC and ACV from the baseline to each setting, in per cent.
 
         Args:
-            chosen: Mask of the texts to use, (N,), which must include whole sets; None uses all texts.
+            chosen: Mask (N,) of the texts to use, which must not split any set; None uses all texts.
         """
         inside = np.ones(len(self.truth), dtype=bool) if chosen is None else chosen
-        precision, variance = self._measured(self.baseline, inside)
+        precision, variance = self._measure(self.baseline, inside)
         found = []
         for name, scores in self.scores.items():
-            other = self._measured(scores, inside)
+            other = self._measure(scores, inside)
             found.append(Candidate(name, _per_cent(other[0], precision), _per_cent(other[1], variance)))
         return found
 
-    def _measured(self, scores_RN: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
-        """Return the AU-PRC of the seeds, averaged over repeats and folds that contain harm, and the ACV."""
+    def _measure(self, scores_RN: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return the AU-PRC of the seed texts, averaged over all folds that contain harmful texts, and the ACV."""
         precisions = [
             float(average_precision(self.truth[some], scores[some]))
             for scores, folds in zip(scores_RN, self.folds, strict=True)

@@ -1,7 +1,7 @@
-"""Fair data reweighting (FDW): higher weights for training examples of the slices that a baseline treats worst.
+"""Fair data reweighting (FDW): higher weights for training examples from the slices that a baseline treats worst.
 
-Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.3, after
-Awasthi et al. 2020, "Beyond Individual and Group Fairness".
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.3, based
+on Awasthi et al. 2020, "Beyond Individual and Group Fairness".
 Shape letters: N examples, K slices.
 """
 
@@ -23,7 +23,7 @@ class Strength:
     """Strength of the reweighting for one harm, given by four values.
 
     Attributes:
-        lambda_safe, lambda_unsafe: Weight added to an example each time it is sampled; 0 makes sampling ineffective.
+        lambda_safe, lambda_unsafe: Weight added to an example each time it is sampled; with 0, sampling has no effect.
         beta_safe, beta_unsafe: Sharpness of the sampling; 0 draws all slices with equal probability.
 
     Raises:
@@ -43,11 +43,11 @@ class Strength:
 
 @dataclass(frozen=True)
 class Reweighted:
-    """Result of reweighting.
+    """Result of fair data reweighting.
 
     Attributes:
         weights: Weight of each training example, (N,): 1, plus a lambda for each time it was sampled.
-        probabilities: Probability of each slice, (2, K), safe first; all 0 if no example can be sampled.
+        probabilities: Sampling probability of each slice, (2, K), safe first; all 0 if no example can be sampled.
         counts: Number of examples sampled from each slice, (2, K), safe first.
     """
 
@@ -57,18 +57,21 @@ class Reweighted:
 
 
 def losses(averages: ArrayLike, of: int) -> Array:
-    """Return losses L (K,), the distances of sliced averages from the ideal: SA if safe, 1 - SA if unsafe."""
+    """Return the loss L of each slice, (K,): the distance of its sliced average (SA) from the ideal value.
+
+    The loss is SA for safe examples and 1 - SA for unsafe examples.
+    """
     values = np.asarray(averages, dtype=np.float64)
     return values if of == SAFE else 1 - values
 
 
 def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array:
-    r"""Return the softmax of ``beta * loss`` over the slices that can be sampled, (K,), without overflow at any beta.
+    r"""Return the sampling probability of each slice, (K,): the softmax of ``beta * loss``, without overflow.
 
     .. math:: p^i = \frac{e^{\beta L^i}}{\sum_j e^{\beta L^j}}
 
     Args:
-        loss: Loss of each slice, (K,); nan if the baseline was measured on no example.
+        loss: Loss of each slice, (K,); NaN if the baseline was measured on no example.
         beta: Sharpness of the sampling; 0 draws all slices with equal probability.
         sizes: Number of examples to sample from in each slice, (K,); a slice without examples, or without a loss, has
             probability 0.
@@ -89,18 +92,18 @@ def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array
 def reweight(
     slices: ArrayLike, truth: ArrayLike, averages: ArrayLike, strength: Strength, rng: np.random.Generator
 ) -> Reweighted:
-    """Compute weights of the training examples.
+    """Compute the weights of training examples by sampling from the slices.
 
-    N examples are drawn with replacement for each truth: first a slice by its probability, then any example of the
-    slice with that truth. The union of the training set and both samples, weighted by 1 and the two lambdas, is
-    equivalent for a weighted learner to the training set with summed weights. These sums are returned.
+    For each label, N examples are drawn with replacement: first a slice by its probability, then a random example of
+    the slice with that label. The union of the training set and both samples, weighted by 1 and the two lambdas, is
+    equivalent for a weighted learner to the training set with summed weights, which are returned.
 
     Args:
         slices: Index of each example's slice, (N,), from 0; negative for no slice.
         truth: True label of each example, (N,), 0 (safe) or 1 (unsafe).
         averages: Sliced averages of the baseline on held-out examples, (2, K), safe first.
-        strength: Lambdas and betas, which set the strength of the reweighting.
-        rng: Random generator of the sampling.
+        strength: Lambdas and betas of the reweighting.
+        rng: Random generator for the sampling.
     """
     slices_N, truth_N, averages_2K = np.asarray(slices), np.asarray(truth), np.asarray(averages, dtype=np.float64)
     count = averages_2K.shape[1]

@@ -39,47 +39,47 @@ from fairlab.types import FairlabError, Texts
 
 # Most of the time is spent in compiled code, which lets threads work at the same time.
 IN_THREADS: dict[str, Any] = {"n_jobs": -1, "prefer": "threads", "return_as": "generator"}
-OTHERS = "others"  # key of the strengths for harms without their own
+OTHERS = "others"  # key of the reweighting values for harms that are not listed
 
 
 class SafetyEnsemble:
-    """Ensemble with a baseline on seeds and a debiased, reweighted model on seeds and versions, for every harm.
+    """Method that trains, for every harm, a baseline on seed texts and a debiased model on seeds and their versions.
 
     One fold is held out for testing and the next one for validation; the others are used for training. The baseline's
-    sliced averages on the validation fold are the losses of fair data reweighting. Every text is thus scored by models
-    that saw no version of it. Both models are calibrated on the validation seeds. The exported models are trained in
-    the same way on all but one fold.
+    sliced averages on the validation fold are the input of fair data reweighting. Every text is therefore scored by
+    models that were not trained on any version of it. Both models are calibrated on the validation seeds. The exported
+    models are trained in the same way on all but one fold.
 
-    The debiased model is the mean of the logits of a forest and of a kernel logistic regression with a penalty on their
-    variance within sets. A list as the value of ``leaf``, ``penalty`` or ``reweighting`` gives several settings. For
-    each harm and test fold, the validation scores of the texts outside that fold select the setting: the lowest ACV
-    among the settings that lose no more AU-PRC than allowed. All validation scores together select the setting of the
-    exported models.
+    The debiased model averages the logits of a forest and of a kernel logistic regression, which is trained with a
+    penalty on the variance of its logits within sets, each of which is a seed with its versions. A list as the value of
+    ``leaf``, ``penalty`` or ``reweighting`` gives several settings. For each harm and test fold, the validation scores
+    of the texts outside that fold select the setting with the lowest ACV among the settings that lose no more AU-PRC
+    than allowed. All validation scores together select the setting of the exported models.
 
     Args:
         sources: Classifiers whose scores are the features.
-        harms: Names of the harms to train models for; None for all that the data has labels for.
+        harms: Names of the harms to train models for; None for all harms with labels in the data.
         inputs: Required total number of scores from the sources; None for any number.
-        kind: Kind of model: ``forest``, or ``boosting`` or ``logistic`` as a replacement.
-        trees: Number of trees of the forest, or of rounds of boosting; at least 1.
+        kind: Kind of model: ``forest``, ``boosting`` or ``logistic``.
+        trees: Number of trees in the forest, or of boosting rounds; at least 1.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
         leaf: Minimum number of seeds in a leaf of the debiased forest, at least 1; all versions of a seed count as one.
-        penalty: Weight of the variance within sets in the regression that complements the forest; None for the forest
-            alone.
-        most_lost: Maximum loss of AU-PRC on validation for a chosen setting, in per cent of the baseline's.
-        pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019), one rival model for each.
+        penalty: Weight of the variance penalty in the kernel logistic regression; None to use only the forest.
+        most_lost: Maximum AU-PRC loss of the chosen setting on validation texts, in per cent of the baseline's AU-PRC.
+        pairing: Weights of the penalty on the variance of logits within sets (Garg et al. 2019); each adds a rival
+            model.
         rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
             over a text's rewrites to the reference groups. Both need scores of many more texts.
         average: Whether the debiased model averages its logits over a text's rewrites to the reference groups.
-        target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
-            Among such thresholds, the one that finds the most harm is used; None for no thresholds.
-        reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
+        target: Required ``precision`` or ``false_positive_rate`` of each harm's threshold on the validation seeds; None
+            for no thresholds. Among the thresholds that meet it, the one that detects the most harmful texts is used.
+        reweighting: Lambdas and betas for each harm; ``others`` applies to harms that are not listed.
         cache: File that caches source scores; None for a cache in memory.
         seed: Seed of the models and of the reweighting.
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score of any
+            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score for any
             text.
     """
 
@@ -147,11 +147,11 @@ class SafetyEnsemble:
         self.sampled: dict[str, Reweighted] = {}
 
     def check_data(self, data: SafetyData) -> None:
-        """Raise if data cannot train the models, as far as this is known without scoring it.
+        """Check, before scoring, whether the models can be trained on the data.
 
         Raises:
-            FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels,
-                or a source has no score of any text.
+            FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels, or a
+                source has no score for any text.
         """
         labelled = data.harms()
         if missing := [harm for harm in self.harms if harm not in labelled]:
@@ -176,7 +176,7 @@ class SafetyEnsemble:
                 raise _silent(source, len(data.texts))
 
     def fit(self, data: SafetyData) -> None:
-        """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
+        """Score the texts with all sources, choose settings, train in every fold, and train the models to export."""
         import sklearn.kernel_approximation  # loads the libraries whose threads are then limited
         import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
@@ -203,7 +203,7 @@ class SafetyEnsemble:
         return {harm: self._combined(values) for harm, values in strengths.items() if values}
 
     def _adopt(self, data: SafetyData) -> None:
-        """Adopt the subgroups and lexicons of the data and, if no harms were named, all harms with labels."""
+        """Store the data's subgroups and lexicons and, if no harms were configured, its labelled harms."""
         self.harms = self.harms or data.harms()
         self.settings = self._settings_of(self.harms)
         self.subgroups = sorted({text.subgroup for text in data.texts} - {""})
@@ -214,7 +214,7 @@ class SafetyEnsemble:
 
         Args:
             data: Data to train on.
-            folds: Fold of each text, (R, N), -1 for one that is always trained on.
+            folds: Fold of each text, (R, N); -1 for texts that are always used for training.
             views: Views of the data's texts.
             others: Views of texts that no model is trained on, by name.
         """
@@ -237,10 +237,10 @@ class SafetyEnsemble:
         self._train_exported(data, views, folds[0])
 
     def _refuse_silent_sources(self, features: Array) -> None:
-        """Raise if a source, such as a file of scores of other texts, has no score of any training text.
+        """Raise if a source, such as a file with scores of other texts, has no score for any training text.
 
         Raises:
-            FairlabError: Such a source exists.
+            FairlabError: A source has no score for any training text.
         """
         start = 0
         for source in self.sources.sources:
@@ -252,13 +252,13 @@ class SafetyEnsemble:
     def _compare(
         self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
     ) -> dict[tuple[int, int], FoldModels]:
-        """Return the models of all folds by repeat and fold; if there are several settings, fit all of them."""
+        """Return the models of all folds, by repeat and fold, and compare the settings if there are several."""
         count = int(folds.max()) + 1
         places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
         settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
 
         def fitted(place: tuple[int, int]) -> tuple[FoldModels, dict[str, Array]]:
-            models = self._of_fold(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
+            models = self._make_fold_models(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
             tried = {name: models.debiased(setting) for name, setting in settings.items()}
             tried |= {BASELINE: models.baseline} if settings else {}
             return models, {name: model.scores(models.held)[0] for name, model in tried.items()}
@@ -277,12 +277,12 @@ class SafetyEnsemble:
     def _fold_scores(
         self, harm: str, views: Views, others: Mapping[str, Views], models: FoldModels
     ) -> dict[str, FoldScores]:
-        """Return the scores of a fold's models, with the setting that the texts outside its test part choose."""
-        setting = self.settings[harm][self._chosen(harm, ~models.part.test)]
+        """Return the scores of a fold's models under the setting that is chosen by the texts outside its test part."""
+        setting = self.settings[harm][self._choose_setting(harm, ~models.part.test)]
         return fold_scores(models, setting, views, others)
 
-    def _chosen(self, harm: str, inside: Mask | None = None) -> str:
-        """Return the name of the setting chosen by validation scores, or the only setting."""
+    def _choose_setting(self, harm: str, inside: Mask | None = None) -> str:
+        """Return the name of the setting that validation scores select, or of the only setting."""
         names = list(self.settings[harm])
         return choose(self.compared[harm].candidates(inside), self.most_lost).name if len(names) > 1 else names[0]
 
@@ -290,8 +290,8 @@ class SafetyEnsemble:
         whole = _parts(folds, 0, data.folds)
         whole.train |= whole.test
         for harm in self.harms:
-            models = self._of_fold(harm, data.texts, views, whole, (data.repeats, 0))
-            setting = self.settings[harm][self._chosen(harm)]
+            models = self._make_fold_models(harm, data.texts, views, whole, (data.repeats, 0))
+            setting = self.settings[harm][self._choose_setting(harm)]
             self.sampled[harm] = models.sampled(setting.strength)
             self.models.setdefault(BASELINE, {})[harm] = models.baseline.model
             self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting, self.trainer.view).model
@@ -305,7 +305,7 @@ class SafetyEnsemble:
         return ", ".join(sorted(self.models))
 
     def facts(self) -> dict[str, object]:
-        """Return facts for the record in addition to the configuration: missing scores, settings, sampled texts."""
+        """Return the facts for the record, including missing scores, chosen settings and sampled texts."""
         return {
             "title": self.title,
             "limits": self.limits,
@@ -340,23 +340,23 @@ class SafetyEnsemble:
         return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities, measured)
 
     def _choice(self, harm: str) -> dict[str, object]:
-        """Return the validation results of the settings, and which settings were chosen."""
+        """Return the validation results of all settings, and the names of the chosen settings."""
         compared = self.compared[harm]
         candidates = compared.candidates()
         return {
             "most_lost": self.most_lost,
             "validation": [vars(one) for one in candidates],
             "front": [one.name for one in pareto_front(candidates)],
-            "exported": self._chosen(harm),
+            "exported": self._choose_setting(harm),
             "by_test_fold": [
-                self._chosen(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
+                self._choose_setting(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
             ],
         }
 
-    def _of_fold(
+    def _make_fold_models(
         self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
     ) -> FoldModels:
-        """Return the models of one harm on one division."""
+        """Make the models for one harm from one division of the texts into training, validation and test texts."""
         truth = _labels(texts, harm)
         seed = np.array([text.seed for text in texts])
         places = {name: k for k, name in enumerate(self.subgroups)}
@@ -367,7 +367,7 @@ class SafetyEnsemble:
         return FoldModels(self.trainer, Examples(views, truth, seed, slices, len(places), sets), part, state)
 
     def _threshold(self, harm: str, target: ThresholdTarget) -> float:
-        """Return the threshold of a harm from the validation scores of its seeds, each a mean over repeats."""
+        """Return a harm's threshold, based on the validation scores of its seeds, averaged over repeats."""
         part = self.judged[DEBIASED].parts[VALIDATION]
         truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
         judged = truth >= 0
@@ -375,7 +375,7 @@ class SafetyEnsemble:
 
 
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:
-    """Return the labels (N,) of a harm, with -1 for texts that were not judged."""
+    """Return the labels (N,) for a harm, with -1 for unlabelled texts."""
     return np.array([text.labels.get(harm, -1) for text in texts])
 
 

@@ -1,4 +1,6 @@
-"""Scores of one model in all divisions of the texts: each text's by the model of its fold, and means over the folds.
+"""Scores of one model in all divisions of the texts into folds.
+
+A text of a division is scored by the model of its fold. Other texts get the mean score over the folds.
 
 Shape letters: N texts, R repeats of the division into folds.
 """
@@ -23,11 +25,13 @@ TEST, VALIDATION = "test", "validation"
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Scores of one model of a fold.
+    """Scores from one model of a fold.
 
     Attributes:
-        scores: Calibrated and uncalibrated scores, (2, N), of the fold's test and validation texts, and of others.
-        contributions: Importance of each source score; None for a model without trees, and for controls and rivals.
+        scores: Calibrated and uncalibrated scores, (2, N), of the fold's test and validation texts and of other texts,
+            by part.
+        contributions: Importance of each source score, (F,); None for models without trees, and for controls and
+            rivals.
     """
 
     scores: Mapping[str, Array]
@@ -37,7 +41,7 @@ class FoldScores:
 def fold_scores(
     models: FoldModels, setting: Setting, views: Views, others: Mapping[str, Views]
 ) -> dict[str, FoldScores]:
-    """Return the scores of all models of a fold by name.
+    """Return the scores from all models of a fold, by model name.
 
     Args:
         models: Models of the fold.
@@ -55,12 +59,12 @@ def fold_scores(
 
 
 class KeptScores:
-    """Scores of one model by part of the texts and harm: (2, R, N), calibrated and uncalibrated.
+    """Calibrated and uncalibrated scores (2, R, N) of one model, for each part of the texts and each harm.
 
     Args:
         harms: Names of the harms.
-        folds: Fold of each text, (R, N), -1 for one that is never measured.
-        parts: Texts of the parts: ``test`` and ``validation``, which are divided into folds, and others.
+        folds: Fold of each text, (R, N); -1 for texts that are never measured.
+        parts: Texts of each part: ``test`` and ``validation``, which are divided into folds, and other parts.
     """
 
     def __init__(
@@ -74,7 +78,7 @@ class KeptScores:
         self.contributions: dict[str, list[Array]] = {}
 
     def add(self, harm: str, repeat: int, part: Part, found: FoldScores) -> None:
-        """Add the scores of the model of one fold."""
+        """Add the scores from the model of one fold."""
         masks = {TEST: part.test, VALIDATION: part.validation}
         for of, scores in found.scores.items():
             if of in masks:
@@ -85,7 +89,7 @@ class KeptScores:
             self.contributions.setdefault(harm, []).append(found.contributions)
 
     def judged(self, features: Sequence[str], source_scores: Array) -> Judged:
-        """Return the scores of all folds.
+        """Return the scores, combined over all folds.
 
         Args:
             features: Names of the source scores.

@@ -1,4 +1,4 @@
-"""Classifier of one harm."""
+"""Classifier for one harm, with calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LEAST = 1e-6  # lower bound of a probability before its logit is taken
 
 @dataclass(frozen=True)
 class HarmModel:
-    """Fitted and calibrated model of one harm.
+    """Fitted and calibrated model for one harm.
 
     Attributes:
-        pipelines: Pipelines from source scores to the probability of the harm, whose logits are averaged; medians
-            replace missing scores. They are scikit-learn pipelines after fitting, and arrays after loading.
-        slope, intercept: Line applied to the logit, so that scores are probabilities on the validation seeds
-            (Platt 1999).
+        pipelines: Models that map source scores to the probability of the harm: scikit-learn pipelines after fitting,
+            and arrays after loading. Medians replace missing scores, and the logits of all models are averaged.
+        slope, intercept: Slope and intercept of the line that is applied to the logit, which calibrates scores on the
+            validation seeds (Platt 1999).
     """
 
     pipelines: Sequence[Any]
@@ -33,11 +33,11 @@ class HarmModel:
     intercept: float
 
     def score(self, features: Array, owner: NDArray[np.int64] | None = None) -> Array:
-        """Return scores (N,) in [0, 1] of source scores (N, F).
+        """Return the scores (N,) of N texts, in [0, 1].
 
         Args:
             features: Source scores, (N, F), or scores (K, F) of the rewrites of N texts.
-            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text are averaged.
+            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text's rewrites are averaged.
         """
         found = logits(self.pipelines, features)
         if owner is not None:
@@ -46,9 +46,10 @@ class HarmModel:
 
     @property
     def contributions(self) -> Array | None:
-        """Return each source score's importance in the first pipeline's forest, (F,), or None if it has no forest.
+        """Return the importance of each source score in the first pipeline's forest, (F,).
 
-        These are the forest's ``feature_importances_``, without a job per tree.
+        The values equal the forest's ``feature_importances_`` but are computed without a job per tree. Without a
+        forest, the result is None.
         """
         forest = self.pipelines[0][-1]
         if type(forest).__name__ != FOREST:
@@ -59,9 +60,9 @@ class HarmModel:
 
 
 class Evaluated:
-    """Log odds that fitted pipelines give the same texts, each computed once.
+    """Log odds of the same texts under several fitted pipelines, each computed once.
 
-    Pipelines that share their last transformer share all before it, so that its features are computed once as well.
+    If pipelines share their last transformer, its output is computed only once as well.
 
     Args:
         features: Source scores of the texts, (N, F).
@@ -75,29 +76,29 @@ class Evaluated:
 
     def logits(self, pipelines: Sequence[Any]) -> Array:
         """Return the mean log odds (N,) of pipelines, before calibration."""
-        return np.asarray(np.stack([self._of(pipeline) for pipeline in pipelines]).mean(axis=0))
+        return np.asarray(np.stack([self._log_odds(pipeline) for pipeline in pipelines]).mean(axis=0))
 
-    def _of(self, pipeline: Any) -> Array:
+    def _log_odds(self, pipeline: Any) -> Array:
         if id(pipeline) not in self._found:
             found = np.clip(self._probabilities(pipeline), LEAST, 1 - LEAST)
             self._found[id(pipeline)] = pipeline, np.log(found) - np.log1p(-found)
         return self._found[id(pipeline)][1]
 
     def _probabilities(self, pipeline: Any) -> Array:
-        """Return the probabilities of ``predict_proba``.
+        """Return the same probabilities as ``predict_proba``.
 
         A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
         """
         if isinstance(pipeline, Fitted):
             return pipeline.probabilities(self.features)
         if type(pipeline[-1]).__name__ != FOREST:
-            return np.asarray(pipeline[-1].predict_proba(self._before(pipeline))[:, 1])
+            return np.asarray(pipeline[-1].predict_proba(self._last_features(pipeline))[:, 1])
         cleaned = np.asarray(pipeline[:-1].transform(self.features), dtype=np.float32)
         trees = pipeline[-1].estimators_
         unsafe = (tree.tree_.value[:, 0, 1].take(tree.tree_.apply(cleaned)) for tree in trees)
         return np.asarray(sum(unsafe) / len(trees))
 
-    def _before(self, pipeline: Any) -> Array:
+    def _last_features(self, pipeline: Any) -> Array:
         """Return the features that the last step of a pipeline receives."""
         last = pipeline[-2]
         if id(last) not in self._transformed:
@@ -106,12 +107,12 @@ class Evaluated:
 
 
 def logits(pipelines: Sequence[Any], features: Array) -> Array:
-    """Return the mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
+    """Return the pipelines' mean log odds (N,) for source scores (N, F), before calibration."""
     return Evaluated(features).logits(pipelines)
 
 
 def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
-    """Return the mean (N,) of the values (K,) of each owner's texts.
+    """Return the mean (N,) of the values (K,) that belong to each owner.
 
     Example:
         >>> mean_by_owner(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()

@@ -1,4 +1,4 @@
-"""Report data of an ensemble in addition to its readings: sliced averages of every score, contributions, largest gaps.
+"""Data for an ensemble's report: sliced averages of every score, contributions and largest gaps.
 
 Shape letters: N texts, F source scores.
 """
@@ -16,32 +16,32 @@ from fairlab.data.safety_texts import SafetyText
 from fairlab.metrics.acv import set_numbers
 from fairlab.metrics.sliced_averages import SAFE, largest_gap, sliced_averages
 
-MOST = 5  # number of texts shown per subgroup
+MOST = 5  # maximum number of texts shown per subgroup
 BINS = 10  # number of bins of a reliability diagram
 LONGEST = 600  # maximum number of characters of a shown text
 Array = NDArray[np.float64]
 
 
 def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Return the numbers of each harm for JSON, without any text.
+    """Return the report's numbers for each harm, without texts, as JSON values.
 
     Args:
-        judged: Judged ensemble, ``before`` (the baseline) and ``after`` (debiased).
+        judged: Scores of the ensemble ``before`` (baseline) and ``after`` debiasing.
     """
-    return {harm: _of_harm(judged, harm) for harm in judged["after"].parts["test"].scores}
+    return {harm: _harm_figures(judged, harm) for harm in judged["after"].parts["test"].scores}
 
 
 def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Return the texts that differ most from the mean of their set, by harm and subgroup, for JSON.
+    """Return the texts whose scores differ most from the mean of their set, by harm and subgroup, as JSON values.
 
     Args:
-        judged: Judged ensemble, see :func:`ensemble_overview`.
+        judged: Scores of the ensemble, see :func:`ensemble_overview`.
     """
     part = judged["after"].parts["test"]
     return {harm: _largest(part, _truth(part, harm), _means(judged, harm)) for harm in part.scores}
 
 
-def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
+def _harm_figures(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
     part, after = judged["after"].parts["test"], judged["after"]
     texts = part.texts
     truth, models = _truth(part, harm), _means(judged, harm)
@@ -92,10 +92,12 @@ def _means(judged: Mapping[str, Judged], harm: str) -> dict[str, Array]:
 
 
 def reliability(truth: NDArray[np.int64], scores: Array, chosen: NDArray[np.bool_]) -> dict[str, list[float]]:
-    """Return the mean score and share of unsafe texts for tenths of the texts by score; empty without both labels.
+    """Return the mean score and the share of unsafe texts in ten quantile bins of the scores.
+
+    The lists are empty unless both labels occur.
 
     Args:
-        truth: Label of each text, (N,): 1 for unsafe, 0 for safe, -1 for not judged.
+        truth: Label of each text, (N,): 1 for unsafe, 0 for safe, -1 for unlabelled.
         scores: Score of each text, (N,), in [0, 1].
         chosen: Mask of the texts to include, (N,).
     """
@@ -132,7 +134,7 @@ def _largest(part: Predicted, truth: NDArray[np.int64], models: Mapping[str, Arr
 
 
 def _json(values: Any) -> Any:
-    """Return numbers as lists, with None for nan."""
+    """Convert arrays to nested lists of rounded numbers, with None for NaN."""
     if np.ndim(values):
         return [_json(value) for value in values]
     return None if np.isnan(values) else round(float(values), 4)

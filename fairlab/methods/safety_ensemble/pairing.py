@@ -1,7 +1,7 @@
 """Logistic regression with a penalty on the variance of its logits within counterfactual sets.
 
 Source: Garg et al. 2019, "Counterfactual Fairness in Text Classification through Robustness", section 4 (counterfactual
-logit pairing), with the variance of a set instead of the distance of pairs.
+logit pairing), with the variance within a set instead of the distance between two texts.
 Shape letters: N texts, F source scores, S counterfactual sets.
 """
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 RIDGE = 1e-4  # penalty on each coefficient, in units of the mean loss
-WIDTH = 0.5  # of the kernel: exp(-WIDTH * the mean squared difference of two texts' standardised scores)
-FittedKernel = tuple[list[tuple[str, Any]], Array]  # steps of a pipeline, and their values of the training texts
+WIDTH = 0.5  # of the kernel exp(-WIDTH * mean squared difference of two texts' standardised scores)
+FittedKernel = tuple[list[tuple[str, Any]], Array]  # pipeline steps, and the kernel values of the training texts
 LANDMARKS = 200  # number of training texts that the kernel compares a text with
 
 
@@ -30,7 +30,7 @@ def paired_logistic(
     evenly: bool = False,
     kernel: FittedKernel | None = None,
 ) -> Any:
-    r"""Fit a scikit-learn pipeline that minimises the loss and the variance of logits within sets.
+    r"""Fit a logistic-regression pipeline that minimises the loss plus the variance of logits within sets.
 
     .. math:: \frac1S \sum_i s_i\, \ell(y_i, w^\top x_i) + w^\top(\lambda C + \mathrm{RIDGE}\, I) w
 
@@ -40,14 +40,14 @@ def paired_logistic(
     term, the problem is an ordinary ridge regression in other coordinates, whose solution is transformed back.
 
     Args:
-        features: Source scores, (N, F); nan for a missing score.
+        features: Source scores, (N, F); NaN for a missing score.
         truth: True label of each text, (N,), 0 or 1.
         sets: Number of each text's set, (N,).
         weights: Weight of each text, (N,).
         penalty: Weight of the variance, at least 0.
         state: Seed of the kernel's landmarks.
-        evenly: Whether all directions get the mean of their penalties, for equal shrinkage that ignores sets.
-        kernel: Kernel of the same features and state, fitted before; None fits one.
+        evenly: Whether every direction gets the mean penalty, so that shrinkage does not depend on sets.
+        kernel: Kernel that was already fitted to the same features and state; None fits a new one.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
@@ -65,14 +65,14 @@ def paired_logistic(
 
 
 def fitted_kernel(features: Array, state: int) -> FittedKernel:
-    """Fit the steps of a pipeline that give the kernel values of the ranks of scores.
+    """Fit the pipeline steps that map source scores to kernel values of their ranks.
 
     Args:
-        features: Source scores, (N, F); nan for a missing score.
+        features: Source scores, (N, F); NaN for a missing score.
         state: Seed of the kernel's landmarks.
 
     Returns:
-        The named steps, and the kernel values of the features.
+        The named pipeline steps, and the kernel values of the features.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.kernel_approximation import Nystroem
@@ -93,7 +93,9 @@ def fitted_kernel(features: Array, state: int) -> FittedKernel:
 
 
 def covariance_within(values: Array, sets: NDArray[np.int64]) -> Array:
-    """Return the mean covariance within the sets of two or more texts, (F, F), or 0 if there is no such set.
+    """Return the mean covariance (F, F) within sets of two or more texts.
+
+    It is 0 if there is no such set.
 
     Example:
         >>> covariance_within(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1])).round(6).tolist()

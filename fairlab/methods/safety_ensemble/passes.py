@@ -1,4 +1,4 @@
-"""Models of one harm in one division of the texts: the two passes, and controls that isolate the effect of each part.
+"""Models for one harm in one division of the texts: two training passes, and controls for the effect of each part.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4, figure 2.
 Shape letters: N texts, F source scores, S counterfactual sets.
@@ -34,7 +34,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class Part:
-    """Training, validation and test texts in one fold of one repeat, as masks (N,)."""
+    """Masks (N,) of the training, validation and test texts in one fold of one repeat."""
 
     train: Mask
     validation: Mask
@@ -43,11 +43,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Examples:
-    """Texts of one harm as numbers.
+    """Numerical data about the texts, for one harm.
 
     Attributes:
         views: Source scores of the texts.
-        truth: True label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
+        truth: True label, (N,), 0 (safe), 1 (unsafe) or -1 (unlabelled).
         seed: Whether a text is a seed (instead of a version), (N,).
         slices: Index of a text's subgroup, (N,), -1 for no subgroup.
         subgroups: Number of subgroups.
@@ -64,14 +64,14 @@ class Examples:
 
 @dataclass(frozen=True)
 class Trainer:
-    """Settings and fitting of the models of a harm.
+    """Trainer of the models for a harm.
 
     Attributes:
         kind: Kind of model, one of :data:`KINDS`; in the debiased model, the kind that complements the kernel logistic
             regression.
         trees: Number of trees of the forest, or of rounds of boosting.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
-        pairing: Weights of the variance penalty of the rivals; each weight makes one model.
+        pairing: Weights of the variance penalty in the rivals; each weight gives one model.
         rivals: Further rivals: ``blind`` and ``average``.
         view: View that the debiased model receives: the text itself, or the average over reference groups.
     """
@@ -85,25 +85,29 @@ class Trainer:
 
     @property
     def views(self) -> tuple[str, ...]:
-        """Return the views that some model receives."""
+        """Return the names of the views that the models receive."""
         return (*self.rivals, self.view)
 
     def fitted(
         self, features: Array, truth: NDArray[np.int64], weights: Array, state: int, *, leaf: int, sets: int | None
     ) -> Any:
-        """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
+        """Fit and return a model of the trainer's kind.
+
+        ``leaf`` counts texts or, if ``sets`` is given, sets.
+        """
         # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        # One at a time: a forest has threads of its own, which change the filters of warnings of the whole process.
+        # Fit one model at a time, because a forest's threads change the warning filters of the whole process.
         with FORESTS:
             fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
         return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees are the same
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
-        """Return the unfitted model; given ``sets``, each tree draws that number of texts, on average one per set.
+        """Return the unfitted model.
 
-        scikit-learn draws the texts of a tree by their weights and weights each by the number of its draws. A share of
-        the draws is thus a number of sets, regardless of how many versions they have.
+        If ``sets`` is given, each tree draws that number of texts, on average one per set. scikit-learn draws the texts
+        of a tree by their weights, and weights each text by the number of its draws. The minimum share of draws in a
+        leaf is therefore a number of sets, regardless of how many versions a set has.
         """
         from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
         from sklearn.impute import SimpleImputer
@@ -127,11 +131,13 @@ class Trainer:
 
 
 class FoldModels:
-    """All models of one harm in one fold, calibrated on the validation seeds; each part is fitted once.
+    """All models for one harm in one fold, calibrated on the validation seeds.
+
+    Each part of the models is fitted only once.
 
     Args:
         trainer: Trainer of the models.
-        examples: Texts as numbers.
+        examples: Numerical data about the texts.
         part: Masks of the training and held-out texts.
         state: Seed of the models.
     """
@@ -153,14 +159,14 @@ class FoldModels:
     @cached_property
     def baseline(self) -> Shown:
         """Return the model that is trained only on the seeds."""
-        return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
+        return self._calibrate([self._fit_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting, view: str = TEXT) -> Shown:
-        """Return the reweighted forest of seeds and versions, combined with the regression that penalises variance."""
-        return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)], view)
+        """Return the reweighted forest, combined with the regression that penalises variance within sets."""
+        return self._calibrate([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)], view)
 
     def sampled(self, strength: Strength) -> Reweighted:
-        """Return the result of reweighting by the baseline's sliced averages on the validation texts."""
+        """Reweight the training examples by the baseline's sliced averages on the validation texts."""
         examples, held = self.examples, self.part.validation
         scores, _ = self.baseline.scores(self.held)
         slices, truth = examples.slices[held][self.judged], examples.truth[held][self.judged]
@@ -183,13 +189,13 @@ class FoldModels:
 
         ``smooth`` learns only from the seeds, with the leaf size and the amount of shrinkage of the debiased model.
         ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
-        baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone with the
-        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over a text's
-        rewrites to the reference groups. ``unaveraged`` is the debiased model without its average, if it has one. All
-        others receive the text itself.
+        baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone, with a
+        penalty weight of 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean
+        over a text's rewrites to the reference groups. ``unaveraged`` is the debiased model without its average, if it
+        has one. All others receive the text itself.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
-        smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
+        smooth = [self._fit_seeds(views.text, setting.leaf, sets=seeds)]
         undebiased = list(self.baseline.model.pipelines)
         if setting.penalty is not None:
             of_seeds = self.examples.seed[self.all].astype(np.float64)
@@ -198,20 +204,20 @@ class FoldModels:
         found = {
             UNWEIGHTED: self.debiased(replace(setting, strength=NOTHING)),
             FOREST: self.debiased(replace(setting, penalty=None)),
-            UNDEBIASED: self._calibrated(undebiased),
+            UNDEBIASED: self._calibrate(undebiased),
         }
-        found[SMOOTH] = self._calibrated(smooth)
-        found |= {f"{PAIRED} {weight:g}": self._calibrated(self._kernel(weight)) for weight in self.trainer.pairing}
+        found[SMOOTH] = self._calibrate(smooth)
+        found |= {f"{PAIRED} {weight:g}": self._calibrate(self._kernel(weight)) for weight in self.trainer.pairing}
         if self.trainer.view == AVERAGE:
             found[ALONE] = self.debiased(setting)
         if AVERAGE in self.trainer.views:
-            found[AVERAGE] = self._calibrated(self.baseline.model.pipelines, AVERAGE)
+            found[AVERAGE] = self._calibrate(self.baseline.model.pipelines, AVERAGE)
         if BLIND in self.trainer.rivals:
             assert views.blind is not None
-            found[BLIND] = self._calibrated([self._of_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
+            found[BLIND] = self._calibrate([self._fit_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
         return found
 
-    def _of_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
+    def _fit_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
         rows, truth = features[self.seeds], self.examples.truth[self.seeds]
         return self.trainer.fitted(rows, truth, np.ones(len(rows)), self.state, leaf=leaf, sets=sets)
 
@@ -240,8 +246,8 @@ class FoldModels:
     def _kernel_of_all(self) -> FittedKernel:
         return fitted_kernel(self.examples.views.text[self.all], self.state % 2**31)
 
-    def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
-        """Return the model, calibrated on the validation seeds."""
+    def _calibrate(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
+        """Calibrate a model on the validation seeds."""
         held = self.part.validation
         chosen = self.judged & self.examples.seed[held]
         found = self.held.logits(pipelines, view)[chosen]
@@ -249,7 +255,7 @@ class FoldModels:
 
 
 def set_shares(sets: NDArray[np.int64]) -> Array:
-    """Return each text's share of its set, (N,): one divided by the number of the set's texts.
+    """Return each text's share of its set, (N,): one divided by the number of texts in the set.
 
     Example:
         >>> set_shares(np.array([7, 7, 3])).tolist()

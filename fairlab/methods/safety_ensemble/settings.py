@@ -1,4 +1,4 @@
-"""Settings of a debiased model that validation can choose between."""
+"""Settings of a debiased model, one of which is chosen by validation scores."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Setting:
-    """Setting of a debiased model.
+    """One setting of the debiased model.
 
     Attributes:
-        leaf: Minimum number of seeds in a leaf of its forest, at least 1; all versions of a seed count as one.
+        leaf: Minimum number of seeds in a leaf of the forest, at least 1; all versions of a seed count as one.
         penalty: Weight, at least 0, of the variance of logits within sets in the kernel logistic regression, whose
             logits are averaged with the forest's; None for the forest alone.
         strength: Lambdas and betas of reweighting.
@@ -43,15 +43,15 @@ def combinations(
     penalty: float | Sequence[float | None] | None,
     strength: Mapping[str, float | Sequence[float]],
 ) -> dict[str, Setting]:
-    """Return all combinations of single values and lists of values, named by the values in which they differ.
+    """Return the settings for all combinations of the listed values, named by the values that vary.
 
     Example:
         >>> still = {"lambda_safe": 0, "lambda_unsafe": 0, "beta_safe": 1, "beta_unsafe": 1}
         >>> list(combinations(20, [None, 1], still))
         ['penalty null', 'penalty 1']
     """
-    lists: dict[str, list[Any]] = {"leaf": _listed(leaf), "penalty": _listed(penalty)}
-    lists |= {name: _listed(one) for name, one in strength.items()}
+    lists: dict[str, list[Any]] = {"leaf": _as_list(leaf), "penalty": _as_list(penalty)}
+    lists |= {name: _as_list(one) for name, one in strength.items()}
     varied = [name for name, values in lists.items() if len(values) > 1]
     found = {}
     for values in product(*lists.values()):
@@ -61,7 +61,7 @@ def combinations(
     return found
 
 
-def _listed(value: T | Sequence[T]) -> list[T]:
+def _as_list(value: T | Sequence[T]) -> list[T]:
     """Return a list unchanged, or a single value as a list of one.
 
     Raises:

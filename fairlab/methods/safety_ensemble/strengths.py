@@ -1,11 +1,11 @@
-"""Choice of the strength of reweighting by its cost in performance and its gain in fairness."""
+"""Choice of a setting of the debiased model by its loss of performance and its gain in fairness."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MOST_LOST = 3.0  # largest loss of AU-PRC, in per cent of the baseline's, that a choice may cost
+MOST_LOST = 3.0  # maximum AU-PRC loss of the chosen setting, in per cent of the baseline's AU-PRC
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Candidate:
-    """Return the candidate of the front with the lowest ACV within the allowed loss of AU-PRC.
+    """Return the candidate with the lowest ACV within the allowed loss of AU-PRC, from the Pareto front.
 
     If all lose more, return the candidate with the smallest loss.
 

@@ -1,4 +1,4 @@
-"""Thresholds of scores: the lowest one that meets a target on validation texts and so finds the most harm."""
+"""Score thresholds: the lowest that meets a target on validation texts, and thus detects the most harmful texts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ThresholdTarget:
 
     Attributes:
         of: Kind of target: ``precision`` for a minimum, or ``false_positive_rate`` for a maximum.
-        value: Share, above 0 and below 1.
+        value: Required precision or false-positive rate, above 0 and below 1.
 
     Raises:
-        FairlabError: The target is unknown, or the value is not such a share.
+        FairlabError: The target is unknown, or the value is out of range.
     """
 
     of: str
@@ -51,7 +51,7 @@ def read_target(given: Mapping[str, float] | None) -> ThresholdTarget | None:
 
 
 def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm: str) -> float:
-    """Return the lowest score that, as the threshold for unsafe texts, meets a target.
+    """Return the lowest score that meets a target when used as the threshold for unsafe texts.
 
     Args:
         scores: Scores of validation texts, (N,).

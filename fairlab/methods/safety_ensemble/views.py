@@ -1,4 +1,4 @@
-"""Views of a text that a model can receive: the text itself, without identities, or rewritten to reference groups.
+"""Views of a text that a model can receive: unchanged, without identities, or rewritten to reference groups.
 
 Shape letters: N texts, F source scores, K rewritten texts in total, U of them distinct.
 """
@@ -30,9 +30,9 @@ class Views:
     Attributes:
         text: Scores of the texts, (N, F).
         blind: Scores of the texts with identity words in neutral forms, (N, F); None if no model uses them.
-        turned: Scores of the texts turned to reference groups, (U, F), each row once; None if no model uses them.
-        row: Row of each turned text, (K,).
-        owner: Index of the text that each turned text belongs to, (K,).
+        turned: Scores of the rewrites to reference groups, (U, F), without duplicate rows; None if no model uses them.
+        row: Row of each rewrite's scores in ``turned``, (K,).
+        owner: Index of the text that each rewrite belongs to, (K,).
         evaluated: Log odds computed so far, by view.
     """
 
@@ -48,7 +48,7 @@ class Views:
         return replace(self, evaluated={})
 
     def only(self, chosen: NDArray[np.bool_]) -> Views:
-        """Return the views of some of the texts."""
+        """Return the views of the chosen texts."""
         blind = None if self.blind is None else self.blind[chosen]
         if self.turned is None or self.row is None or self.owner is None:
             return Views(self.text[chosen], blind)
@@ -58,7 +58,7 @@ class Views:
         return Views(self.text[chosen], blind, self.turned[rows], row, owner)
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
-        """Return mean log odds (N,) of fitted pipelines for one view, averaged over the versions of rewritten texts."""
+        """Return the mean log odds (N,) of fitted pipelines for one view, averaged over each text's rewrites."""
         scores = {BLIND: self.blind, AVERAGE: self.turned}.get(view, self.text)
         assert scores is not None
         found = self.evaluated.setdefault(view, Evaluated(scores)).logits(pipelines)
@@ -89,15 +89,15 @@ def seen(
     identities: Sequence[str] = (SUBGROUPS,),
     measured: NDArray[np.bool_] | None = None,
 ) -> Views:
-    """Return the views of texts that the models need.
+    """Compute the views of texts that the models need.
 
     Args:
         sources: Sources of the scores.
-        texts: Texts to view, N in number.
+        texts: N texts to score.
         views: Names of the views that are needed in addition to the text itself.
         identities: Names of the lexicons of identities.
-        measured: Mask of the texts that models are measured on, (N,); no average of the others is needed, so they are
-            not turned. None stands for all.
+        measured: Mask (N,) of the texts on which models are measured; only these are rewritten to reference groups.
+            None means all texts.
     """
     blind = None
     if BLIND in views:
@@ -105,6 +105,6 @@ def seen(
         blind = sources.score([words.blinded(text) for text in texts])
     if AVERAGE in views:
         text, turned, owner = turned_scores(sources, texts, References(identities), measured)
-        rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts of a template become one
+        rows, row = np.unique(turned, axis=0, return_inverse=True)  # rewrites of the same template are identical
         return Views(text, blind, rows, row, owner)
     return Views(sources.score(texts), blind)

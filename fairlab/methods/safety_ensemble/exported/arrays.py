@@ -1,8 +1,8 @@
-"""Fitted models as plain arrays, which score without scikit-learn.
+"""Fitted models as plain arrays, which can score texts without scikit-learn.
 
-The import of scikit-learn takes longer than all other steps together.
+Importing scikit-learn takes longer than all other steps of scoring together.
 
-A safetensors file holds the models of a harm: arrays under the names ``NUMBER.KIND.FIELD``.
+A safetensors file holds the models for one harm, as arrays with the names ``NUMBER.KIND.FIELD``.
 Shape letters: N texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.
 """
 
@@ -26,15 +26,17 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class ForestArrays:
-    """Random forest with medians for missing scores; its probabilities equal scikit-learn's bit for bit.
+    """Random forest that replaces missing scores by medians.
+
+    Its probabilities equal scikit-learn's bit for bit.
 
     Attributes:
         medians: Median of each score, (F,).
         roots: First node of each tree, (T,).
-        feature: Score that a node compares, (M,).
-        threshold: Greatest score, as float32, that leads to a node's first child, (M,).
-        children: Indices of a node's two children, (M, 2), greater than its own index; a leaf is its own child.
-        value: Share of the harm in a node, (M,).
+        feature: Index of the source score that each node compares, (M,).
+        threshold: Largest score, as float32, that leads to each node's first child, (M,).
+        children: Indices of each node's two children, (M, 2), greater than the node's index; a leaf is its own child.
+        value: Share of harmful texts in each node, (M,).
     """
 
     medians: Array
@@ -58,9 +60,9 @@ class ForestArrays:
 
     @classmethod
     def of(cls, pipeline: Any) -> ForestArrays:
-        """Return the arrays of a pipeline of medians and a forest."""
+        """Convert a fitted pipeline of a median imputer and a random forest."""
         trees = [one.tree_ for one in pipeline[-1].estimators_]
-        nodes = _joined(
+        nodes = _join_trees(
             [
                 (tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 1])
                 for tree in trees
@@ -69,11 +71,11 @@ class ForestArrays:
         return cls(medians=pipeline[0].statistics_, **nodes)
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (N,) of source scores (N, F)."""
-        return np.asarray(sum(self.leaves(_filled(features, self.medians).astype(np.float32))) / len(self.roots))
+        """Return the probabilities of harm (N,) for source scores (N, F)."""
+        return np.asarray(sum(self.leaves(_fill_missing(features, self.medians).astype(np.float32))) / len(self.roots))
 
     def leaves(self, scores_NF: Array) -> Array:
-        """Return the values (T, N) of the leaves that scores without gaps lead to."""
+        """Return the values (T, N) of the leaves that are reached by scores without missing values."""
         text_N = np.arange(len(scores_NF))
         node_TN = np.repeat(self.roots[:, None], len(scores_NF), axis=1)
         while True:
@@ -86,7 +88,10 @@ class ForestArrays:
 
 @dataclass(frozen=True)
 class BoostingArrays(ForestArrays):
-    """Boosted trees; their thresholds are compared as float64, and values are added to ``start``, the log odds, ()."""
+    """Boosted trees, whose values are added to the initial log odds ``start``, a scalar array.
+
+    Thresholds are compared as float64.
+    """
 
     start: Array
 
@@ -97,7 +102,7 @@ class BoostingArrays(ForestArrays):
 
     @classmethod
     def of(cls, pipeline: Any) -> BoostingArrays:
-        """Return the arrays of a pipeline of medians and boosted trees."""
+        """Convert a fitted pipeline of a median imputer and boosted trees."""
         model = pipeline[-1]
         names = ("left", "right", "feature_idx", "num_threshold", "value")
         nodes = [one.nodes for (one,) in model._predictors]
@@ -110,20 +115,20 @@ class BoostingArrays(ForestArrays):
             left, right = (np.where(is_inner, side.astype(np.int64), -1) for side in (left, right))
             trees.append((left, right, feature, threshold, value))
         start = np.array(np.ravel(model._baseline_prediction)[0])
-        return cls(medians=pipeline[0].statistics_, start=start, **_joined(trees))
+        return cls(medians=pipeline[0].statistics_, start=start, **_join_trees(trees))
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (N,) of source scores (N, F)."""
-        values_TN = self.leaves(_filled(features, self.medians))
+        """Return the probabilities of harm (N,) for source scores (N, F)."""
+        values_TN = self.leaves(_fill_missing(features, self.medians))
         return sigmoid(self.start + values_TN.sum(axis=0))
 
 
-def _joined(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
-    """Return the nodes of all trees in one sequence, with each leaf as its own child.
+def _join_trees(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
+    """Concatenate the nodes of all trees, and make each leaf its own child.
 
     Args:
-        trees: For each tree, the first and second child of its nodes (-1 for a leaf), the score that they compare, the
-            threshold and the value.
+        trees: For each tree, five arrays with a value per node: first child and second child (-1 for a leaf), index of
+            the compared score, threshold, and value.
     """
     sizes = [len(tree[0]) for tree in trees]
     roots = np.cumsum([0, *sizes[:-1]])
@@ -166,17 +171,17 @@ class LogisticArrays:
 
     @classmethod
     def of(cls, pipeline: Any) -> LogisticArrays:
-        """Return the arrays of a pipeline of (optionally) medians, standardisation and a logistic regression.
+        """Convert a fitted pipeline of an optional median imputer, standardisation and a logistic regression.
 
-        Without medians, a missing score counts as the mean.
+        Without an imputer, missing scores are replaced by the mean.
         """
         *missing, scale, model = (step for _, step in pipeline.steps)
         medians = missing[0].statistics_ if missing else scale.mean_
         return cls(medians, scale.mean_, scale.scale_, model.coef_[0], np.array(model.intercept_[0]))
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (N,) of source scores (N, F)."""
-        standardised_NF = (_filled(features, self.medians) - self.means) / self.scales
+        """Return the probabilities of harm (N,) for source scores (N, F)."""
+        standardised_NF = (_fill_missing(features, self.medians) - self.means) / self.scales
         return sigmoid(standardised_NF @ self.slopes + self.intercept)
 
 
@@ -227,7 +232,7 @@ class RegressionArrays:
 
     @classmethod
     def of(cls, pipeline: Any) -> RegressionArrays:
-        """Return the arrays of a pipeline fitted by :func:`fairlab.methods.safety_ensemble.pairing.paired_logistic`."""
+        """Convert a pipeline fitted by :func:`fairlab.methods.safety_ensemble.pairing.paired_logistic`."""
         steps = pipeline.named_steps
         return cls(
             medians=steps["missing"].statistics_,
@@ -243,8 +248,8 @@ class RegressionArrays:
         )
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (N,) of source scores (N, F)."""
-        scores_NF = _filled(features, self.medians)
+        """Return the probabilities of harm (N,) for source scores (N, F)."""
+        scores_NF = _fill_missing(features, self.medians)
         ranks_NF = np.stack([self._rank(*both) for both in zip(scores_NF.T, self.quantiles.T, strict=True)], axis=1)
         standardised_NF = (ranks_NF - self.means) / self.scales
         # |x - y|^2 in the same three parts as in scikit-learn.
@@ -255,7 +260,10 @@ class RegressionArrays:
         return sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
 
     def _rank(self, scores_N: Array, quantiles_Q: Array) -> Array:
-        """Return ranks (N,) of one score, midway between the lowest and the highest if quantiles are equal."""
+        """Return the ranks (N,) of the values of one score.
+
+        A value that equals several quantiles gets the mean of their lowest and highest rank.
+        """
         highest = np.interp(scores_N, quantiles_Q, self.ranks)
         lowest = -np.interp(-scores_N, -quantiles_Q[::-1], -self.ranks[::-1])
         found = 0.5 * (highest + lowest)
@@ -271,7 +279,7 @@ KINDS: dict[str, type[Fitted]] = {
     "logistic": LogisticArrays,
     "regression": RegressionArrays,
 }
-# Steps of the fitted pipelines, by their class names.
+# Kind of model by the class names of a fitted pipeline's steps.
 STEPS = {
     "SimpleImputer RandomForestClassifier": "forest",
     "SimpleImputer HistGradientBoostingClassifier": "boosting",
@@ -282,10 +290,10 @@ STEPS = {
 
 
 def write_arrays(pipelines: Sequence[Any], file: Path) -> None:
-    """Write fitted pipelines as arrays.
+    """Write fitted pipelines to a file of arrays.
 
     Raises:
-        FairlabError: A pipeline is of a kind without an array form.
+        FairlabError: A pipeline cannot be stored as arrays.
     """
     held: dict[str, Array] = {}
     for number, pipeline in enumerate(pipelines):
@@ -298,10 +306,10 @@ def write_arrays(pipelines: Sequence[Any], file: Path) -> None:
 
 
 def read_arrays(file: Path) -> list[Fitted]:
-    """Return the models of a file, in order.
+    """Load the models stored in a file, in order.
 
     Raises:
-        FairlabError: The file is damaged, or contains anything but arrays of such models.
+        FairlabError: The file is damaged, or contains anything other than arrays of safety-ensemble models.
     """
     from safetensors.numpy import load_file
 
@@ -318,6 +326,6 @@ def read_arrays(file: Path) -> list[Fitted]:
             raise FairlabError(f"{file} does not contain a fitted model ({error}); do not use it") from error
 
 
-def _filled(features: NDArray[np.float64], medians: Array) -> Array:
-    """Return source scores with missing ones replaced by medians."""
+def _fill_missing(features: NDArray[np.float64], medians: Array) -> Array:
+    """Replace missing source scores by medians."""
     return np.where(np.isnan(features), medians, features)

@@ -1,4 +1,4 @@
-"""Output columns of a text: its score per harm, its labels by thresholds, and, on request, the underlying values.
+"""Output columns of a scored text: score and label per harm and, on request, source scores and variances.
 
 Shape letters: N texts, F source scores, M texts and their versions together.
 """
@@ -17,7 +17,7 @@ from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import Identities
 
 LABEL, VARIANCE = "{}_label", "{}_variance"
-SOURCES, MISSING = "sources", "missing"  # columns for source scores, and for sources without a score of the text
+SOURCES, MISSING = "sources", "missing"  # columns for source scores, and for sources that did not score the text
 DIGITS = 6
 
 
@@ -28,12 +28,12 @@ class Columns:
         ensemble: Ensemble that scores the texts.
         sources: Sources of the ensemble.
         source_scores: Whether the scores of the sources are included, under ``sources``.
-        versions: Whether versions of every text for other subgroups are made by word lists and scored too. The column
-            ``hate_variance`` is then the variance of the scores of the text and its versions, or None if it has no
-            versions.
+        versions: Whether word lists rewrite every text to other subgroups, and these versions are scored too. Columns
+            such as ``hate_variance`` then hold the variance of the scores of a text and its versions, or None if it has
+            no versions.
 
     Raises:
-        FairlabError: The sources are not those that the ensemble was trained on.
+        FairlabError: The sources differ from the sources that the ensemble was trained on.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Columns:
         self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
 
     def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the output columns of each of the N texts."""
+        """Return the output columns of each text."""
         # The matrices are so small that threads would wait for each other much longer than they work.
         with self.libraries.limit(limits=1, user_api="blas"):
-            return self._said(texts)
+            return self._rows(texts)
 
-    def _said(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+    def _rows(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         sets = [[text, *(self.identities.versions(text) if self.identities else ())] for text in texts]
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))
@@ -78,7 +78,7 @@ class Columns:
         received_KF: NDArray[np.float64],
         owner_K: NDArray[np.int64] | None,
     ) -> dict[str, NDArray[np.float64]]:
-        """Return scores (M,) by harm; texts without a score from any source are not scored and get nan."""
+        """Return the scores (M,) for each harm, which are NaN for texts without any source score."""
         known_M = ~np.all(np.isnan(features_MF), axis=1)
         found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
         if owner_K is None:

@@ -31,12 +31,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Models loaded from an export.
+    """Ensemble of models, loaded from an export folder.
 
     Attributes:
-        models: Calibrated model of each harm.
+        models: Calibrated model for each harm.
         description: Features, versions of the sources and hashes, as stored next to the models.
-        references: Rewriter to the groups that scores are averaged over; None to score only the texts themselves.
+        references: Rewriter to the reference groups over which scores are averaged; None to score only the original
+            texts.
     """
 
     models: Mapping[str, Any]
@@ -45,28 +46,31 @@ class Ensemble:
 
     @property
     def identities(self) -> list[str]:
-        """Return the lexicons that made the versions in training; for older exports, which name none, ``subgroups``."""
+        """Return the names of the lexicons that made the versions of the training texts.
+
+        Older exports name no lexicons; the versions of their training texts were made with ``subgroups``.
+        """
         return list(self.description.get("identities", [SUBGROUPS]))
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Return the minimum score of a text labelled unsafe, for the harms with a threshold."""
+        """Return the minimum score of texts labelled unsafe, for each harm that has a threshold."""
         return {harm: entry["threshold"] for harm, entry in self.description["harms"].items() if "threshold" in entry}
 
     def score(self, sources: Sources, texts: list[str]) -> dict[str, Array]:
-        """Return scores (N,) of texts by harm.
+        """Return the scores (N,) of texts for each harm.
 
         Raises:
-            FairlabError: The sources are not those the ensemble was trained on.
+            FairlabError: The sources differ from the sources that the ensemble was trained on.
         """
         self.refuse_others(sources)
         _, features, owner = self.features(sources, texts)
         return self.of_features(features, owner)
 
     def features(self, sources: Sources, texts: Sequence[str]) -> tuple[Array, Array, NDArray[np.int64] | None]:
-        """Return source scores (N, F) of texts, scores (K, F) for the models, and the indices of their texts (K,).
+        """Return source scores of texts (N, F), inputs of the models (K, F), and the text index of each input (K,).
 
-        The indices are None if the models receive the original texts.
+        Without reference groups, the inputs are the source scores of the texts, and the indices are None.
         """
         if self.references is None:
             found = sources.score(texts)
@@ -74,12 +78,12 @@ class Ensemble:
         return turned_scores(sources, texts, self.references)
 
     def of_features(self, features: Array, owner: NDArray[np.int64] | None = None) -> dict[str, Array]:
-        """Return scores (N,) by harm from source scores (N, F), or (K, F) with their texts' indices (K,)."""
+        """Return the scores (N,) for each harm from source scores (N, F), or (K, F) with text indices (K,)."""
         found = self.models.items()
         return {harm: model.score(features, owner) if len(features) else np.empty(0) for harm, model in found}
 
     def refuse_others(self, sources: Sources) -> None:
-        """Raise if the sources or their versions differ from those the ensemble was trained on.
+        """Raise if the sources or their versions differ from the ones that the ensemble was trained on.
 
         Raises:
             FairlabError: A source or a version differs.
@@ -100,9 +104,9 @@ def save_ensemble(
     identities: Sequence[str] = (SUBGROUPS,),
     average: bool = False,
 ) -> Path:
-    """Write a file of arrays for each harm, then the description, with any chosen thresholds.
+    """Write a file of arrays for each harm, and the description with any chosen thresholds.
 
-    User-defined lexicons are copied, so that versions of new texts have the same words. If scores are averaged over
+    User-defined lexicons are copied, so that new texts are rewritten with the same words. If scores are averaged over
     reference groups, the description contains a hash of their words.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,7 +130,7 @@ def save_ensemble(
 
 
 def copied_lexicons(identities: Sequence[str], folder: Path) -> list[str]:
-    """Copy user-defined lexicon files to the folder of an ensemble, and return all lexicons' names in the folder."""
+    """Copy user-defined lexicon files to an ensemble's folder, and return all lexicons' names in the folder."""
     found = []
     for name in identities:
         if is_file_of_words(name):
@@ -151,7 +155,7 @@ def load_ensemble(folder: Path) -> Ensemble:
     description = read_description(folder)
     models = {}
     for harm, entry in description["harms"].items():
-        file = _as_exported(folder / entry["file"], entry.get("sha256"))
+        file = _check_hash(folder / entry["file"], entry.get("sha256"))
         fitted = read_arrays(file)
         if not fitted or {len(one.medians) for one in fitted} != {len(description["features"])}:
             raise FairlabError(
@@ -162,10 +166,10 @@ def load_ensemble(folder: Path) -> Ensemble:
 
 
 def _references(folder: Path, description: Mapping[str, Any]) -> References | None:
-    """Return the rewriter that an export requires.
+    """Return the rewriter to reference groups that an export requires, or None.
 
     Raises:
-        FairlabError: The rewriter's words differ from those of the export.
+        FairlabError: The rewriter's words differ from the words at export.
     """
     if (expected := description.get("references")) is None:
         return None
@@ -178,7 +182,7 @@ def _references(folder: Path, description: Mapping[str, Any]) -> References | No
     return found
 
 
-def _as_exported(file: Path, expected: object) -> Path:
+def _check_hash(file: Path, expected: object) -> Path:
     """Return a file after checking its hash against the description."""
     if not inside(file.parent, file.name, str(file.parent)).is_file() or sha256(file) != expected:
         raise FairlabError(f"{file} is not the file that was exported; export the ensemble again")

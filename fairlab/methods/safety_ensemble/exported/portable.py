@@ -1,8 +1,9 @@
-"""Files of sources next to an exported ensemble, so that its folder can be moved to another machine.
+"""Files that sources need, stored with an exported ensemble so that its folder can be moved to another machine.
 
-``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. For a user-defined
-source, the hash of its code is stored. Large files, and files with texts that must not be redistributed (scores made
-elsewhere, weights of classifiers), are not copied. A user who moves the folder must copy them or give their location.
+``sources.yaml`` refers to these files as ``sources/NAME``, relative to the folder. Word lists are copied to the folder.
+For a user-defined source, the hash of its code is stored. Large files, and files with texts that must not be
+redistributed (scores made elsewhere, weights of classifiers), are not copied. A user who moves the folder must copy
+such files or give their locations.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def write_sources(nodes: Nodes, folder: Path) -> None:
-    """Write the settings of sources next to an ensemble, with paths below its folder.
+    """Write the settings of sources to an ensemble's folder, with paths relative to the folder.
 
     Args:
-        nodes: Settings by name of the source, with ``_target_``.
+        nodes: Settings of each source, including ``_target_``, by its name.
         folder: Folder of the ensemble.
     """
-    moved = {name: _moved(name, node, folder) for name, node in nodes.items()}
+    moved = {name: _move_paths(name, node, folder) for name, node in nodes.items()}
     write_whole(folder / SOURCES, yaml.safe_dump(moved, sort_keys=False))
 
 
-def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _move_paths(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the settings of a source with its paths replaced."""
     source, found = source_class(str(node[TARGET])), dict(node)
     if code := code_sha256(source):
         found[CODE] = code
     for key in source.paths:
         path = Path(str(node.get(key)))
-        if node.get(key) is None or str(path) in source.built_in or not path.exists():  # also a name on the hub
+        if node.get(key) is None or str(path) in source.built_in or not path.exists():  # includes names on the hub
             continue
         place = Path(BESIDE) / name / path.resolve().name
         found[key] = place.as_posix()

@@ -1,4 +1,4 @@
-"""Scoring of any number of rows in parts; finished parts are kept, so that no row is scored twice.
+"""Resumable scoring of any number of rows in parts, which are kept so that no row is scored twice.
 
 A part is a run of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
 output. ``NNNNN.jsonl`` holds the scores of a part's rows; ``NNNNN.json``, written last, marks the part as finished and
@@ -32,14 +32,14 @@ FACTS = "facts.json"
 
 @dataclass(frozen=True)
 class Finished:
-    """Finished part of an output.
+    """Finished part of an output file.
 
     Attributes:
         number: Number of the part.
-        of: Hash of its rows.
-        rows: Number of its rows.
-        bad: Number of its rows that could not be read.
-        missing: Number of its rows without a score from some source.
+        of: Hash of the part's rows.
+        rows: Number of rows in the part.
+        bad: Number of rows that could not be read.
+        missing: Number of rows that at least one source did not score.
     """
 
     number: int
@@ -64,7 +64,7 @@ COUNTS = [field.name for field in fields(Finished)]
 
 
 class Parts:
-    """Parts of one output.
+    """Parts in which an output file is computed.
 
     Args:
         output: File for the scores.
@@ -88,13 +88,13 @@ class Parts:
             FairlabError: Rows differ from the rows of a finished part, the scores were begun with other settings,
                 another process is working on them, a row lacks a column to keep, or scoring failed.
         """
-        with self._held(), no_space_is_one_sentence(self.output):
+        with self._lock(), no_space_is_one_sentence(self.output):
             finished: dict[int, Finished] = {}
-            missing = self._missing(rows, finished)
+            missing = self._missing_parts(rows, finished)
             for task, scores in score_batches(missing, _texts, load, num_proc=num_proc):
                 finished[task.number] = self._write(task, scores)
             if (self.folder / f"{len(finished):05}.json").exists():
-                raise self._changed(f"there are only {sum(one.rows for one in finished.values()):,} rows left")
+                raise self._changed_error(f"there are only {sum(one.rows for one in finished.values()):,} rows left")
             gather(self.output, [self._file(number) for number in range(len(finished))])
         shutil.rmtree(self.folder, ignore_errors=True)
         return [finished[number] for number in range(len(finished))]
@@ -106,8 +106,8 @@ class Parts:
         return left
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Lock the folder for this process; remove it on exit if it has no finished part."""
+    def _lock(self) -> Iterator[None]:
+        """Lock the folder for this process, and remove it on exit if no part is finished."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.folder.is_symlink():
             raise FairlabError(f"{self.folder} is a link; remove it, because scores are written under that name")
@@ -119,20 +119,20 @@ class Parts:
                 try:
                     yield
                 finally:
-                    if not self._begun():
+                    if not self._any_finished():
                         shutil.rmtree(self.folder, ignore_errors=True)
         except Timeout as error:
             raise FairlabError(
                 f"another process is writing {self.output}; wait until it is done, or give another output"
             ) from error
 
-    def _begun(self) -> bool:
+    def _any_finished(self) -> bool:
         """Return whether any part is finished."""
         return any(self.folder.glob("[0-9]*.json"))
 
     def _refuse_other_facts(self) -> None:
         file = self.folder / FACTS
-        if not self._begun():
+        if not self._any_finished():
             write_whole(file, json.dumps(self.facts, indent=1) + "\n")
         if others := changed_facts(file, self.facts):
             raise FairlabError(
@@ -140,26 +140,26 @@ class Parts:
                 "remove that folder to start over"
             )
 
-    def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
-        """Yield the parts that have not been scored, and add the others to ``finished``."""
+    def _missing_parts(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
+        """Yield the parts that have not been scored, and add the scored parts to ``finished``."""
         for task in cut(rows, self.folder, self.part_rows):
-            before = self._finished(task.number)
+            before = self._load_finished(task.number)
             if before is None:
                 yield task
                 continue
             if before.of != _hash(task):
-                raise self._changed(f"from {task.items[0].place} on there are other rows")
+                raise self._changed_error(f"from {task.items[0].place} on there are other rows")
             finished[task.number] = before
             self.went_on += 1
 
-    def _changed(self, how: str) -> FairlabError:
+    def _changed_error(self, how: str) -> FairlabError:
         return FairlabError(
             f"the input has changed since its scores were started ({how}); give another output, or remove "
             f"{self.folder} to start over"
         )
 
-    def _finished(self, number: int) -> Finished | None:
-        """Return an earlier run's finished part, or None if its file has changed since it was written."""
+    def _load_finished(self, number: int) -> Finished | None:
+        """Return a part that an earlier run finished, or None if it is missing or its file has changed."""
         found = self._part(number).read()
         return None if found is None else Finished(**{name: found[name] for name in COUNTS})
 

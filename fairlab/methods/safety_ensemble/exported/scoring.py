@@ -10,7 +10,7 @@ from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_poo
 from fairlab.types import FairlabError
 
 T = TypeVar("T")
-Scores = dict[str, Any]  # values of one text: its score by harm, and further values on request
+Scores = dict[str, Any]  # values of one text: score per harm and, on request, further values
 Scorer = Callable[[list[str]], list[Scores]]
 _scorer: Scorer | None = None
 
@@ -21,10 +21,10 @@ def score_batches(
     """Yield every batch with the scores of its texts, in order.
 
     Args:
-        batches: Any number of batches, each small enough for memory; a few are held at a time.
+        batches: Any number of batches, of which only a few are in memory at a time.
         texts: Function from a batch to its texts.
-        load: Picklable function that makes the scorer of a list of texts; each process calls it once.
-        num_proc: Number of processes; 1 for this process only.
+        load: Picklable function that makes the scorer; each process calls it once.
+        num_proc: Number of processes; 1 scores in the current process.
 
     Raises:
         FairlabError: ``num_proc`` is below 1, or a process was killed from outside.
@@ -44,7 +44,10 @@ def score_batches(
 
 
 def _start(load: Callable[[], Scorer]) -> None:
-    """Set up a process with one thread, to avoid competition for cores, which ends with its parent process."""
+    """Set up a worker process with one thread, so that workers do not compete for cores.
+
+    The worker ends with its parent process.
+    """
     from threadpoolctl import threadpool_limits
 
     global _scorer

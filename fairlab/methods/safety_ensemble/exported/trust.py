@@ -1,8 +1,8 @@
-"""Trust checks for exported ensembles: their description, and the sources that may be built.
+"""Trust checks for exported ensembles: checks of the description, and of the sources that a folder may name.
 
-A folder may name only built-in sources of fairlab, which declare their own settings. A custom source, an address, the
-name of a key variable and a name on the hub are accepted only from the command, never from a folder. Otherwise a folder
-could run code, or send a key to its author.
+A folder may name only built-in sources of fairlab, which declare their own settings. Custom sources, server addresses,
+names of environment variables that hold keys, and names on the hub are accepted only from the command line. Otherwise a
+folder could run code, or send a key to its author.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ from fairlab.types import FairlabError, Share
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
-ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, now and in older exports
+ARRAYS, FORMER = ".safetensors", ".skops"  # file extensions of fitted models, in current and in older exports
 CODE = "_sha256_"  # key of the hash of a user-defined source's code
 IDENTITIES = "identities"  # key of the lexicons in the description, and folder of user-defined lexicons
 BUILT_IN = re.compile("[a-z_]+")  # name of a lexicon that comes with fairlab
-BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
+BESIDE = "sources"  # folder for the sources' files in an exported ensemble
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """Read the description of an ensemble: features, versions of the sources, and a file and a line for each harm.
+    """Read and check the description of an ensemble.
+
+    The description contains the features, the versions of the sources and, for each harm, the model's file and
+    calibration line.
 
     Raises:
         FairlabError: The description is missing, or one of its values has the wrong type.
@@ -69,7 +72,7 @@ def is_file_of_words(name: str) -> bool:
 
 
 def _check_identities(folder: Path, content: dict[str, Any]) -> None:
-    """Resolve the lexicons that a description names: fairlab's own, and files next to the description.
+    """Check the lexicons that a description names, and resolve the paths of lexicon files in its folder.
 
     Raises:
         FairlabError: A name has the wrong form, or a file is missing or outside of the folder.
@@ -92,11 +95,11 @@ def _check_identities(folder: Path, content: dict[str, Any]) -> None:
 
 
 def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the settings of an ensemble's sources by name, with ``_target_``.
+    """Return the settings of an ensemble's sources, including ``_target_``, by the sources' names.
 
     Args:
         folder: Folder of the ensemble.
-        given: Settings by name of the source, from the command; they take precedence over the folder's.
+        given: Settings from the command line, by the sources' names; they take precedence over the folder's settings.
 
     Raises:
         FairlabError: A source is not part of fairlab and the command names no class for it, a setting does not exist,
@@ -112,7 +115,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one source's settings after checking them."""
+    """Check one source's settings, and return them."""
     source = _class(file, name, node, given)
     _refuse_changed_code(file, name, source, node.get(CODE))
     settings = {key: value for key, value in node.items() if key not in (TARGET, CODE)}
@@ -129,7 +132,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
             f"{file}: {name} contacts a server, whose address and key a folder cannot set; give both: {both} (or "
             "null for none)"
         )
-    settings |= _located(file, name, source, {key: value for key, value in settings.items() if key not in given})
+    settings |= _locate(file, name, source, {key: value for key, value in settings.items() if key not in given})
     hub, found = source.hub, settings.get(source.hub or "")
     if hub and hub not in given and not (found in source.built_in or Path(str(found)).is_dir()):
         raise FairlabError(
@@ -140,7 +143,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
 
 
 def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[Source]:
-    """Return the class given for a source in the command, or else fairlab's class given in the folder."""
+    """Return a source's class, named by the command or, by default, a built-in class named by the folder."""
     if TARGET in given:
         if not isinstance(node, dict):
             raise FairlabError(f"{file}: {name} lists no settings; export the ensemble again")
@@ -156,7 +159,7 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
 
 
 def code_sha256(source: type[Source]) -> str | None:
-    """Return the SHA-256 of the code file of a user-defined source, or None for a source of fairlab."""
+    """Return the SHA-256 of the code file of a user-defined source, or None for a built-in source."""
     if built_in_source(f"{source.__module__}.{source.__qualname__}"):
         return None
     return sha256(Path(inspect.getfile(source)))
@@ -175,8 +178,8 @@ def _refuse_changed_code(file: Path, name: str, source: type[Source], expected: 
         )
 
 
-def _located(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the paths among a source's settings, resolved from the current location.
+def _locate(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the paths in a source's settings, resolved relative to the ensemble's folder.
 
     Raises:
         FairlabError: A file does not exist, or a path leads out of the folder.

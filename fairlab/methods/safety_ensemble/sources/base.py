@@ -1,4 +1,4 @@
-"""Base class of source classifiers, which compute named scores of texts by any means.
+"""Base class of source classifiers, which compute named scores for texts.
 
 Shape letters: N texts, F scores of a source.
 """
@@ -23,17 +23,17 @@ class Source(ABC):
 
     Attributes:
         title: Readable name of the source.
-        limits: One or two sentences on the limits of its scores.
-        citation: BibTeX entry of its publication, or a sentence that credits the authors.
+        limits: One or two sentences about the limitations of the scores.
+        citation: BibTeX entry of the publication, or a sentence that credits the authors.
         paths: Settings that name files or folders.
         copied: Settings among ``paths`` whose files are small and are copied into an exported ensemble.
         hub: Setting that names a folder or a model on the hub; None if there is no such setting.
         built_in: Values of ``paths`` and ``hub`` that name files or models included in fairlab.
         secret: Settings, such as an address, that are never read from an exported ensemble, because the folder's author
             could have a key sent to that address. They must come from the command.
-        asks_of_turned: Whether rewrites to reference groups are scored too when scores are averaged over them. A source
-            whose scores cost money, or that has only scores of certain texts, keeps the score of the original text.
-        own_limit: Whether the source limits its own time per request, as one that queries a server does.
+        asks_of_turned: Whether the source scores rewrites to reference groups. If not, the score of the original text
+            is used, for example because scores cost money or exist only for certain texts.
+        own_limit: Whether the source sets its own time limit per request, as sources that query a server do.
         name: Name of the source, unique within an ensemble.
         version: Version of the weights, or of the scores' provider; scores of two versions are never mixed.
         outputs: Names of the F scores.
@@ -60,9 +60,12 @@ class Source(ABC):
         return {name for name, one in inspect.signature(cls).parameters.items() if one.kind in kinds}
 
     def covers(self, texts: Sequence[str]) -> bool:
-        """Return whether any text may have a score; False only if it is certain that none has one."""
+        """Return whether the source may have a score for any of the texts.
+
+        False means that it certainly has none.
+        """
         return True
 
     @abstractmethod
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, F), with a row of nan for a text without scores."""
+        """Return the scores (N, F) of the texts, with a row of NaN for texts without scores."""

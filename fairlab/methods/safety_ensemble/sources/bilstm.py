@@ -1,7 +1,8 @@
-"""Toxicity by the bidirectional LSTMs with weights from the packages tox-block and toxic-comment-classifier.
+"""Toxicity scores from bidirectional LSTMs with the weights of tox-block and toxic-comment-classifier.
 
-The packages need TensorFlow. Here their installed files are read (``pip install --no-deps``), but their code is not
-run. The network is rebuilt in numpy. The pickled vocabulary is read with an unpickler that supports dictionaries only.
+Both packages need TensorFlow, so only their installed files are read (``pip install --no-deps``) and their code is not
+run. The network is reimplemented in NumPy. The pickled vocabulary is read with an unpickler that supports dictionaries
+only.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-class
 
 
 class BiLSTM(Source):
-    """Source of six toxicity probabilities by one of the two networks.
+    """Source of six toxicity probabilities from one of the two networks.
 
     Args:
         package: Name of the package, ``tox_block`` or ``toxic_classifier``.
@@ -61,8 +62,10 @@ class BiLSTM(Source):
         FairlabError: The package's files differ from the expected ones, or cannot be read because h5py is missing.
     """
 
-    title = "toxicity by a bidirectional LSTM"
-    limits = "A small network of 20,000 English words, trained on comments of Wikipedia; longer texts are cut."
+    title = "toxicity according to a bidirectional LSTM"
+    limits = (
+        "A small network for 20,000 English words, trained on Wikipedia comments; only the end of long texts is read."
+    )
     citation = """@misc{jigsaw2018toxic,
   title = {Toxic Comment Classification Challenge},
   author = {{Jigsaw} and {Conversation AI}},
@@ -76,7 +79,7 @@ class BiLSTM(Source):
         if package not in PACKAGES:
             raise FairlabError(f"no BiLSTM is known in the package '{package}'; there are: {', '.join(PACKAGES)}")
         need_extra("safety", f"the source {package}", "h5py")
-        root = Path(folder) / package if folder is not None else _installed(package)
+        root = Path(folder) / package if folder is not None else _find_package(package)
         weights, vocabulary, names = PACKAGES[package]
         for file in (root / weights, root / vocabulary):
             if not file.is_file():
@@ -87,7 +90,7 @@ class BiLSTM(Source):
         self.network = read_network(root / weights, names)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, 6) in [0, 1]."""
+        """Return the six scores of each text, (N, 6), in [0, 1]."""
         ids = [self._ids(text) for text in texts]
         order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
         scores = np.empty((len(ids), len(OUTPUTS)))
@@ -98,15 +101,18 @@ class BiLSTM(Source):
         return scores
 
     def _ids(self, text: str) -> list[int]:
-        """Return the ids of the last 100 known words; Keras pads them with leading zeros up to 100."""
+        """Return the ids of the last 100 known words in a text.
+
+        Keras pads shorter texts with leading zeros.
+        """
         found = (self.words.get(word) for word in FILTERED.sub(" ", text.lower()).split(" "))
         return [number for number in found if number is not None][-LENGTH:]
 
 
 def read_network(file: Path, names: Mapping[str, str]) -> Network:
-    """Load the network with a file's weights.
+    """Load the network from a file of weights.
 
-    tox-block was trained with a piecewise linear gate; the sigmoid used instead is close to it.
+    tox-block was trained with a piecewise linear gate; this network approximates it by a sigmoid.
     """
     import h5py
 
@@ -127,14 +133,17 @@ def read_network(file: Path, names: Mapping[str, str]) -> Network:
 
 
 class _Stub:
-    """Stub for every class except dictionaries; it accepts state and runs no code."""
+    """Stub for every class except dictionaries, which accepts state and runs no code."""
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__ = state if isinstance(state, dict) else {}
 
 
 def _dict(*_: Any) -> dict[Any, Any]:
-    """Return a plain dictionary instead of an ordered or default one; filling it is several times as fast."""
+    """Return a plain dictionary instead of an ordered or default dictionary.
+
+    Filling a plain dictionary is several times as fast.
+    """
     return {}
 
 
@@ -161,7 +170,7 @@ def _vocabulary(file: Path) -> dict[str, int]:
     return dict(content.word_index)
 
 
-def _installed(package: str) -> Path:
+def _find_package(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise DataUnavailable(

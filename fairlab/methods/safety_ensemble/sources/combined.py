@@ -26,19 +26,19 @@ BATCH = 2_000  # number of texts sent to a source at a time, after which the cac
 class Sources:
     """Combination of several sources, which joins all scores of each text.
 
-    A text is scored once, however often it occurs, and a cached text is not scored again. Texts are cut at
+    A text is scored once, however often it occurs, and a cached text is not scored again. Texts are truncated to
     :data:`LONGEST` characters. If a source fails on a text, the score is missing. If it fails on all texts of a batch,
     or on more than a few, an error is raised.
 
     Args:
         sources: At least one source, all with different names.
-        cache: File of scores by content; None disables the cache.
+        cache: File that caches the scores of texts; None disables the cache.
 
     Attributes:
         features: Names of all scores, ``source.output``.
         seconds: Maximum time that a source may take for a text; if it is slower, the score is missing.
         missing: Number of missing scores of each source so far.
-        cut: Number of texts cut so far.
+        cut: Number of texts truncated so far.
 
     Raises:
         FairlabError: There are no sources, or two have the same name; in ``score``, if a source fails on too many texts
@@ -58,11 +58,11 @@ class Sources:
         self.cut = 0
 
     def score(self, texts: Sequence[str], *, turned: bool = False) -> Array:
-        """Return scores (N, sum of F), with nan if a source has no score of a text.
+        """Return the scores of all sources, (N, sum of F), with NaN for missing scores.
 
         Args:
-            texts: Texts, N in number.
-            turned: Whether these are rewrites to reference groups, which some sources do not score.
+            texts: N texts to score.
+            turned: Whether the texts are rewrites to reference groups, which some sources do not score.
         """
         shortened = [text[:LONGEST] for text in texts]
         distinct = list(dict.fromkeys(shortened))
@@ -71,7 +71,7 @@ class Sources:
         columns = [
             np.full((len(distinct), len(source.outputs)), np.nan)
             if turned and not getattr(source, "asks_of_turned", True)
-            else self._of(source, distinct)
+            else self._score_source(source, distinct)
             for source in self.sources
         ]
         if not turned:
@@ -80,7 +80,7 @@ class Sources:
                 self.missing[source.name] += int(np.isnan(found).any(axis=1).sum())
         return np.concatenate(columns, axis=1)[rows] if distinct else np.empty((0, len(self.features)))
 
-    def _of(self, source: Source, texts: list[str]) -> Array:
+    def _score_source(self, source: Source, texts: list[str]) -> Array:
         scores = np.full((len(texts), len(source.outputs)), np.nan)
         held = self.cache.read(source, texts) if self.cache else {}
         for k, row in held.items():
@@ -88,23 +88,23 @@ class Sources:
         asked = [k for k in range(len(texts)) if k not in held]
         for start in range(0, len(asked), BATCH):
             part = asked[start : start + BATCH]
-            scores[part] = self._asked(source, [texts[k] for k in part])
+            scores[part] = self._score_batch(source, [texts[k] for k in part])
             if self.cache:
                 self.cache.write(source, [texts[k] for k in part], scores[part])
         return scores
 
-    def _asked(self, source: Source, texts: list[str]) -> Array:
-        """Return the scores of a batch, with nan for a few texts that the source fails on or takes too long for."""
+    def _score_batch(self, source: Source, texts: list[str]) -> Array:
+        """Score a batch, with NaN for texts on which the source fails or takes too long."""
         failed: list[Exception] = []
         scores = np.full((len(texts), len(source.outputs)), np.nan)
         short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
         for places in ([short] if short else []) + [[k] for k, text in enumerate(texts) if len(text) > SHORT]:
-            scores[places] = self._tried(source, [texts[k] for k in places], failed)
+            scores[places] = self._try_score(source, [texts[k] for k in places], failed)
         if failed and len(failed) == len(texts):
-            raise _gave_up(source, texts, failed[0])
+            raise _failure(source, texts, failed[0])
         return scores
 
-    def _tried(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
+    def _try_score(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
         try:
             with nullcontext() if getattr(source, "own_limit", False) else time_limit(self.seconds * len(texts)):
                 scores = np.asarray(source.score(texts), dtype=np.float64)
@@ -114,16 +114,16 @@ class Sources:
             if isinstance(error, TooSlow) and source.name not in self._warm:
                 self._warm.add(source.name)
                 source.score(["a text"])  # the delay may be due to loading the weights instead of a text
-                return self._tried(source, texts, failed)
+                return self._try_score(source, texts, failed)
             if len(texts) == 1 and isinstance(error, TooSlow):
                 return np.full((1, len(source.outputs)), np.nan)
             if len(texts) == 1:
                 failed.append(error)
                 return np.full((1, len(source.outputs)), np.nan)
             if len(failed) >= MOST_FAILED:
-                raise _gave_up(source, texts, error) from error
+                raise _failure(source, texts, error) from error
             half = len(texts) // 2
-            return np.concatenate([self._tried(source, part, failed) for part in (texts[:half], texts[half:])])
+            return np.concatenate([self._try_score(source, part, failed) for part in (texts[:half], texts[half:])])
         if scores.shape != (len(texts), len(source.outputs)):
             raise FairlabError(
                 f"the source {source.name} gave scores of shape {scores.shape} for {len(texts)} texts and "
@@ -132,7 +132,7 @@ class Sources:
         return scores
 
     def facts(self) -> dict[str, object]:
-        """Return versions and outputs of the sources, and a hash of them."""
+        """Return the versions and outputs of the sources, and a hash of both."""
         versions = {source.name: source.version for source in self.sources}
         return {
             "sources": versions,
@@ -141,7 +141,7 @@ class Sources:
         }
 
 
-def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError:
+def _failure(source: Source, texts: list[str], error: Exception) -> FairlabError:
     return FairlabError(
         f"the source {source.name} failed on {len(texts)} texts ({type(error).__name__}: "
         f"{' '.join(str(error).split())[:200]}); the scores so far are in the cache; fix the source or "

@@ -1,4 +1,4 @@
-"""All outputs of Detoxify's checkpoints, on a GPU if there is one.
+"""Source of all outputs of a Detoxify checkpoint, computed on a GPU if available.
 
 Source: Hanu and Unitary team 2020, "Detoxify".
 """
@@ -25,19 +25,20 @@ MOST_OUTPUTS = 1_000
 
 
 class Detoxify(Source):
-    """Source of all outputs of a Detoxify checkpoint: six or seven labels, and the identity mentions it was trained on.
+    """Source of all outputs of a Detoxify checkpoint: six or seven toxicity labels, and identity mentions.
 
     Args:
         checkpoint: Path of the ``.ckpt`` file of the project's releases.
-        config: Folder of the encoder's configuration and tokenizer; None loads the ones named by the file from the hub.
+        config: Folder of the encoder's configuration and tokenizer; None loads them from the hub, by the name in the
+            checkpoint.
 
     Raises:
         DataUnavailable: The file or the configuration is not available.
         FairlabError: The file is not a Detoxify checkpoint.
     """
 
-    title = "toxicity by a Detoxify checkpoint"
-    limits = "Trained on comments of Wikipedia and Civil Comments in English; mentions of some groups raise its scores."
+    title = "toxicity according to a Detoxify checkpoint"
+    limits = "Trained on English comments from Wikipedia and Civil Comments; mentions of some groups raise its scores."
     citation = """@misc{hanu2020detoxify,
   title = {Detoxify},
   author = {Hanu, Laura and {Unitary team}},
@@ -85,5 +86,5 @@ class Detoxify(Source):
         self.version = sha256(file)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, L) in [0, 1]."""
+        """Return the scores of L labels for each text, (N, L), in [0, 1]."""
         return scored(self.model, self.tokenizer, texts, several=True)

@@ -1,4 +1,4 @@
-"""Chat model as a source, which judges a text by a policy, as a guard model or through a prompt.
+"""Chat models as sources, which judge texts by a policy: guard models, or any chat model with a prompt.
 
 Sources: Inan et al. 2023, "Llama Guard: LLM-based Input-Output Safeguard for Human-AI Conversations"; Zeng et al. 2024,
 "ShieldGemma: Generative AI Content Moderation Based on Gemma", whose prompt asks one question per policy.
@@ -33,7 +33,7 @@ CATEGORY = re.compile(r"\bS(1[0-4]|[1-9])\b")
 HAZARDS = 14  # categories of Llama Guard 3 and 4, S1 to S14
 CONCURRENCY = 4
 REPLY_TOKENS = 24
-SHOWN = 60  # maximum characters shown of a reply in an error
+SHOWN = 60  # maximum number of a reply's characters in an error message
 ASKED = {"logprobs": True, "top_logprobs": 20}
 PROMPT = """\
 A text is judged by one policy. The policy: {definition}
@@ -72,7 +72,7 @@ word alone."""
 
 
 class FirstTokens(Server):
-    """Server whose replies contain the text and the log-probabilities at the first token that is not blank.
+    """Server whose replies hold the text and the log-probabilities of candidates for the first non-blank token.
 
     A reply is JSON, ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A truncated reply
     counts as an answer too, because only its beginning matters.
@@ -101,9 +101,9 @@ class Judge(Source):
         template: Form of the question: ``policy``, a prompt for any chat model; ``llama_guard``, only the text, because
             the server's chat template contains the policy; ``shieldgemma``; or ``refusal``, which asks whether a reply
             refuses its request, for texts that contain both.
-        harms: Harms of table 1 to ask for; ignored with ``llama_guard`` and ``refusal``.
+        harms: Names of the harms to ask about; ignored with ``llama_guard`` and ``refusal``.
         api_key_env: Environment variable that holds the key; None sends no key.
-        ledger: File of the answers.
+        ledger: File that stores the answers.
         name: Name of the source, unique within an ensemble.
 
     Raises:
@@ -111,9 +111,11 @@ class Judge(Source):
             batch of texts is a judgement.
     """
 
-    title = "judgement of a chat model by a policy"
-    limits = "The server's owner may change the model behind its name, and sees every text; prompts influence it."
-    citation = "The authors of the model, as its own card names them."
+    title = "policy judgement by a chat model"
+    limits = (
+        "The server's owner may change the model behind its name, and receives every text; prompts affect the scores."
+    )
+    citation = "The authors named in the model's card."
     secret = ("base_url", "api_key_env", "ledger")
     asks_of_turned = False  # every request costs money
     own_limit = True  # the client limits the time of each request
@@ -142,7 +144,7 @@ class Judge(Source):
         self.version = f"{base_url} {model} {template} {hashlib.sha256(asked.encode()).hexdigest()[:16]}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, F) in [0, 1], with nan for a text without a judgement."""
+        """Return the scores (N, F) of the texts, in [0, 1], with NaN for texts without a judgement."""
         if not texts:
             return np.empty((0, len(self.outputs)))
         requests = [request for text in texts for request in self._requests(text)]
@@ -157,7 +159,7 @@ class Judge(Source):
         return rows
 
     def _requests(self, text: str) -> list[Request]:
-        """Return the questions on a text: one per harm, or a single one with Llama Guard and for refusals."""
+        """Return the questions about a text: one per harm, or a single one with Llama Guard and for refusals."""
         if self.template == LLAMA_GUARD:
             return [_request(text)]
         if self.template == REFUSAL:
@@ -181,7 +183,9 @@ class Judge(Source):
 
 
 def probability(text: str, first: Mapping[str, float], word: str, other: str) -> float:
-    """Return the probability of the first of two answers, in [0, 1]; nan if the reply is neither.
+    """Return the probability of one of two opposite answers, in [0, 1].
+
+    The result is NaN if the reply is neither answer.
 
     Args:
         text: Text of the reply.
@@ -213,7 +217,10 @@ def _begins(token: str, word: str, other: str) -> bool:
 
 
 def first_candidates(body: Any) -> dict[str, float]:
-    """Return the log-probabilities of the candidates for the first token that is not blank; empty if there are none."""
+    """Return the log-probabilities of the candidates for the first non-blank token.
+
+    The result is empty if the response has none.
+    """
     try:
         for one in body["choices"][0]["logprobs"]["content"]:
             if one["token"].strip():

@@ -25,10 +25,10 @@ class LinearScores:
     """Named linear functions of a sentence vector.
 
     Attributes:
-        outputs: Names of the scores, F in number.
+        outputs: Names of the F scores.
         weights: Coefficients, (D, F).
-        intercepts: Values of the scores for a vector of zeros, (F,).
-        encoder: SHA-256 of the weights of the encoder whose vectors the functions were made for.
+        intercepts: Intercepts, (F,).
+        encoder: SHA-256 of the weights of the encoder that computes the vectors.
     """
 
     outputs: tuple[str, ...]
@@ -37,7 +37,7 @@ class LinearScores:
     encoder: str
 
     def scores(self, vectors_ND: Array) -> Array:
-        """Return scores (N, F) of sentence vectors."""
+        """Return the scores (N, F) for sentence vectors."""
         return np.asarray(vectors_ND @ self.weights + self.intercepts)
 
 
@@ -76,7 +76,7 @@ def read_linear(file: Path, encoder: str) -> LinearScores:
 
 
 def _names(written: str | None) -> tuple[str, ...]:
-    """Return the distinct names in a JSON list; empty for anything else."""
+    """Parse a JSON list of distinct names, or return an empty tuple for anything else."""
     try:
         found: Sequence[object] = json.loads(written or "[]")
     except ValueError:

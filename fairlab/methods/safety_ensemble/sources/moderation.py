@@ -22,7 +22,10 @@ AT_ONCE = 32  # texts in a request
 
 
 class ModerationEndpoint(Endpoint):
-    """Client of ``/moderations``; the text of an attempt holds the scores of a text's categories as JSON."""
+    """Client of ``/moderations``.
+
+    The text of an attempt holds the category scores of one input text as JSON.
+    """
 
     path = "/moderations"
     whose = "the source's "
@@ -31,7 +34,7 @@ class ModerationEndpoint(Endpoint):
         """Send the texts in one request, and return one attempt per text.
 
         Raises:
-            FairlabError: If no attempt can succeed: wrong address or key, no such model, or a reply without scores.
+            FairlabError: No attempt can succeed: the address, key or model is wrong, or a reply has no scores.
         """
         texts = [request.prompt for request in requests]
         found = await self.exchange({"model": self.name, "input": texts})
@@ -68,8 +71,8 @@ class Moderation(Source):
 
     Args:
         base_url: Address of the endpoint up to and including the version.
-        model: Name of the model on the server; together with the address it is the source's version.
-        outputs: Names of the categories to use; a category that the reply lacks is a missing score.
+        model: Name of the model on the server; the source's version consists of the address and this name.
+        outputs: Names of the categories to use; the score is missing if a reply lacks the category.
         api_key_env: Environment variable that holds the key; None sends no key.
         retries: Maximum number of retries of a request while the server is busy or unavailable.
 
@@ -103,7 +106,7 @@ class Moderation(Source):
         self.version = f"{self.endpoint.url} {model}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, F) in [0, 1], with nan for texts that the server refuses."""
+        """Return the scores (N, F) of the texts, in [0, 1], with NaN for texts that the server rejects."""
         found = run_coroutine(self._replies(texts))
         scores = [json.loads(reply.text) if reply.ok else {} for reply in found]
         rows = [[float(one.get(name, np.nan)) for name in self.outputs] for one in scores]
@@ -115,7 +118,9 @@ class Moderation(Source):
             return [reply for part in parts for reply in await self._part(part)]
 
     async def _part(self, texts: Sequence[str]) -> list[Reply]:
-        """Return the replies to a request of several texts; if it is refused, to a request for each text.
+        """Send several texts in one request, and return the replies.
+
+        If the request is rejected, each text is sent in a separate request.
 
         Raises:
             FairlabError: The last retry failed too.

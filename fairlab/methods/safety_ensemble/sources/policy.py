@@ -1,4 +1,4 @@
-"""Similarity of a text to the sentences of a content policy, and linear scores, by a sentence encoder.
+"""Similarity of texts to the sentences of a content policy, and linear scores, from a sentence encoder.
 
 Shape letters: N texts, S sentences, H harms of the sentences, D vector components, L linear scores.
 """
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 # Names of the parts that come with fairlab.
 MINILM, POLICY, LINEAR, ADAPTERS = "minilm", "policy", "linear", "adapters"
 PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
-TOKENS = 128  # maximum number of tokens read of a text
+TOKENS = 128  # maximum number of tokens per text
 AT_ONCE = 1_024  # tokens in a forward pass; more are no faster, and a server keeps the memory that they take
 
 
 class PolicySimilarity(Source):
-    """Source of a text's maximum cosine similarity, per harm, with the sentences of the harm, and of linear scores.
+    """Source of a text's maximum cosine similarity with the sentences of each harm, and of linear scores.
 
-    A text is the mean of its token vectors, scaled to unit length, as MiniLM and mpnet were published.
+    The vector of a text is the mean of its token vectors, scaled to unit length, as in the published MiniLM and mpnet.
 
     Args:
         encoder: Folder or hub name of a sentence encoder, or ``minilm``, whose weights come with the extra ``offline``.
@@ -43,14 +43,14 @@ class PolicySimilarity(Source):
         linear: Path of a file of linear scores made for the encoder; ``linear`` for MiniLM's scores included in
             fairlab; or None for only the similarities.
         adapters: Path of low-rank adapters that are merged into the encoder; ``adapters`` for MiniLM's adapters
-            included in fairlab; or None for the published encoder. Linear scores belong to an encoder with its
-            adapters.
+            included in fairlab; or None for the published encoder. Linear scores are valid only for an encoder with the
+            same adapters.
         name: Name of the source, unique within an ensemble.
 
     Raises:
         DataUnavailable: A file does not exist.
         FairlabError: The encoder is not available, the adapters or linear scores belong to another encoder, or a line
-            is not a sentence of a harm.
+            does not have the form ``HARM: SENTENCE``.
     """
 
     title = "similarity with sentences of a policy, and linear scores of the sentence vector"
@@ -119,7 +119,7 @@ def _merge(backbone: Backbone, file: Path) -> None:
 
     Raises:
         DataUnavailable: The file does not exist.
-        FairlabError: The file contains no adapters of this encoder.
+        FairlabError: The file contains no adapters for this encoder.
     """
     from fairlab.backbones.adapters import merge_adapters
 
@@ -133,11 +133,11 @@ def _merge(backbone: Backbone, file: Path) -> None:
 
 
 def read_policy(file: Path) -> dict[str, list[str]]:
-    """Read sentences by harm, in the order of the file.
+    """Read the sentences of a policy, by harm and in the order of the file.
 
     Raises:
         DataUnavailable: The file does not exist.
-        FairlabError: A line is not a sentence of a harm, or the file has no sentence.
+        FairlabError: A line does not have the form ``HARM: SENTENCE``, or the file has no sentence.
     """
     if not file.is_file():
         raise DataUnavailable(f"{file} is not a policy; give a file with HARM: SENTENCE on each line, or {POLICY}")

@@ -1,4 +1,4 @@
-"""Profanity by the weights of the package alt-profanity-check."""
+"""Profanity scores with the weights of the package alt-profanity-check."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairlab.types import need_extra
 
 
 class Profanity(Source):
-    """Source of the probability that a text is offensive, by alt-profanity-check.
+    """Source of the probability that a text is offensive, according to alt-profanity-check.
 
-    The classifier is a calibrated linear SVM on weighted words.
+    The classifier is a calibrated linear SVM on tf-idf-weighted words.
 
     The weights are read from the installed package, but its code is not run, because it would import scikit-learn.
 
@@ -24,9 +24,11 @@ class Profanity(Source):
         FairlabError: The package is not installed; in ``score``, if its files differ from the expected ones.
     """
 
-    title = "profanity by alt-profanity-check"
-    limits = "A linear model of English words: it mistakes quoted and reclaimed words for offence, and ignores context."
-    citation = "Dimitrios Mistriotis and Victor Zhou: alt-profanity-check, a package of Python."
+    title = "profanity according to alt-profanity-check"
+    limits = (
+        "A linear model of English words: quoted and reclaimed words count as offensive, because context is ignored."
+    )
+    citation = "Dimitrios Mistriotis and Victor Zhou: alt-profanity-check, a Python package."
     name = "profanity"
     outputs = ("offensive",)
 
@@ -43,5 +45,5 @@ class Profanity(Source):
         return read_classifier(Path(found.origin).parent / "data")
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, 1) in [0, 1]."""
+        """Return the probability that each text is offensive, (N, 1)."""
         return self.classifier(texts)[:, None]

@@ -1,4 +1,4 @@
-"""Classes of sources by name: built-in ones, and ones named by the user's own command."""
+"""Classes of sources by name: built-in sources, and sources that the user's command names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # mo
 def built_in_source(target: str) -> type[Source] | None:
     """Return the class of a built-in source of fairlab, or None for any other name.
 
-    Only modules of this package are imported, and the class must be a source that is defined in one of them. A name
-    from a folder thus cannot reach anything else.
+    Only modules of this package are imported, and the class must be a source that is defined in one of them. A name in
+    an ensemble's folder can therefore import nothing else.
 
     Args:
         target: Dotted name of the class.

@@ -1,4 +1,4 @@
-"""Cache of scores by the content of the text and the version of their source, in one file."""
+"""Cache of source scores in one file, keyed by the text and the version of the source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Named(Protocol):
 
 
 class ScoreCache:
-    """File of scores that several processes can read and write; it stores hashes of the texts, not the texts.
+    """Cache of scores that several processes can read and write.
+
+    It stores hashes of the texts instead of the texts.
 
     Args:
         path: Path of the file, which is created if missing; or :data:`IN_MEMORY`.
@@ -54,7 +56,7 @@ class ScoreCache:
             ) from error
 
     def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:
-        """Return the cached scores by the text's position."""
+        """Return the cached scores of texts, by the texts' positions."""
         place = {self._key(source, text): k for k, text in enumerate(texts)}
         keys = list(place)
         held: dict[int, NDArray[np.float64]] = {}

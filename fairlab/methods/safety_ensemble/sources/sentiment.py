@@ -1,4 +1,4 @@
-"""Sentiment by the rules and the word list of VADER."""
+"""Sentiment scores from VADER's rules and word list."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fairlab.types import need_extra
 
 
 class Sentiment(Source):
-    """Source of sentiment by VADER's word list and rules.
+    """Source of sentiment scores from VADER's rules and word list.
 
-    It is not a safety classifier, but texts that harm a person sound negative.
+    VADER is not a safety classifier, but texts that harm a person sound negative.
 
     Raises:
         FairlabError: The package is not installed.
     """
 
-    title = "sentiment by VADER"
-    limits = "Rules and a word list for English social media; negative words count, whatever they refer to."
+    title = "sentiment according to VADER"
+    limits = "Rules and a word list for English social media; negative words count regardless of what they refer to."
     citation = """@inproceedings{hutto2014vader,
   title = {{VADER}: A Parsimonious Rule-Based Model for Sentiment Analysis of Social Media Text},
   author = {Hutto, C. J. and Gilbert, Eric},
@@ -45,6 +45,9 @@ class Sentiment(Source):
         return SentimentIntensityAnalyzer()
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
+        """Return the scores (N, 4): shares of negative, neutral and positive words, and the compound score.
+
+        The shares are in [0, 1], and the compound score is in [-1, 1].
+        """
         found = [self.analyser.polarity_scores(text) for text in texts]
         return np.array([[one[key] for key in ("neg", "neu", "pos", "compound")] for one in found])

@@ -18,9 +18,9 @@ from fairlab.types import DataUnavailable, FairlabError
 class StoredScores(Source):
     """Source of scores that were computed elsewhere, for example by a closed API, from a table or from stored replies.
 
-    A file of JSON lines holds rows of a text and its scores, or replies of a moderation API with their texts: OpenAI's
-    ``results`` with ``category_scores``, or Perspective's ``attributeScores``. Replies may be nested in ``response``
-    or ``body``.
+    A JSON Lines file holds rows with a text and its scores, or replies of a moderation API with their texts: OpenAI's
+    ``results`` with ``category_scores``, or Perspective's ``attributeScores``. Replies may be nested in ``response`` or
+    ``body``.
 
     Args:
         path: Path of the file; every column except the text column holds one score.
@@ -35,9 +35,9 @@ class StoredScores(Source):
             two different scores for the same text.
     """
 
-    title = "scores made elsewhere"
+    title = "scores computed elsewhere"
     limits = "Only texts in the file have scores, so an ensemble with this source cannot score new texts."
-    citation = "The scores belong to the maker of the file."
+    citation = "The scores belong to the author of the file."
     paths = ("path",)
     asks_of_turned = False
 
@@ -74,11 +74,11 @@ class StoredScores(Source):
                 )
 
     def covers(self, texts: Sequence[str]) -> bool:
-        """Return whether the file holds one of the texts."""
+        """Return whether the file holds at least one of the texts."""
         return any(text[:LONGEST] in self.held for text in texts)
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, F), with nan for a text that is not in the file."""
+        """Return the scores (N, F), with NaN for texts that are not in the file."""
         unknown = [np.nan] * len(self.outputs)
         return np.array([self.held.get(text, unknown) for text in texts], dtype=np.float64)
 
@@ -93,10 +93,10 @@ def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
 
 
 def _table(file: Path, column: str) -> list[dict[str, Any]]:
-    """Return the rows of a table; empty if it has no rows.
+    """Return the rows of a table.
 
     Raises:
-        FairlabError: A reply has scores with other names than the first one.
+        FairlabError: The scores of a row have different names from the scores of the first row.
     """
     if file.suffix == ".jsonl":
         rows = [(place, reply_scores(row, column)) for place, row in read_json_lines(file)]
@@ -139,7 +139,7 @@ def _summary_score(attribute: Any) -> Any:
 
 
 def _number(value: object, place: str) -> float:
-    """Return a score, or nan for an empty cell."""
+    """Convert a cell to a score, which is NaN if the cell is empty."""
     if value is None or value == "":
         return float("nan")
     try:

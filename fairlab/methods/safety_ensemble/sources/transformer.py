@@ -1,4 +1,4 @@
-"""Text classifiers of transformers as sources, on a GPU if one is available."""
+"""Text classifiers in transformers format as sources, on a GPU if one is available."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TEXTS = 32  # texts per forward pass
 
 
 class TransformersClassifier(Source):
-    """Source of a sequence classifier's scores: a sigmoid of each output if labels can co-occur, else a softmax.
+    """Source of a sequence classifier's probabilities.
+
+    The probabilities are the sigmoid of each output if labels can co-occur, and otherwise the softmax.
 
     Args:
         name: Folder in transformers format, or hub name, of the classifier.
@@ -32,8 +34,8 @@ class TransformersClassifier(Source):
     """
 
     title = "text classifier in transformers format"
-    limits = "See its own card; the meaning of an output is defined by its training data."
-    citation = "The authors of the classifier, as its own card names them."
+    limits = "See the classifier's card; its training data defines the meaning of its outputs."
+    citation = "The authors named in the classifier's card."
     paths = ("name",)
     hub = "name"
 
@@ -62,12 +64,12 @@ class TransformersClassifier(Source):
         self.version = sha256(*files) if files else str(getattr(config, "_commit_hash", None) or name)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, L) in [0, 1]."""
+        """Return the probabilities of L labels for each text, (N, L)."""
         return scored(self.model, self.tokenizer, texts, several=self.several)
 
 
 def scored(model: Any, tokenizer: Any, texts: Sequence[str], *, several: bool) -> NDArray[np.float64]:
-    """Return probabilities (N, L), computed in batches of texts of similar length."""
+    """Return a classifier's probabilities (N, L), computed in batches of texts of similar length."""
     longest = getattr(model.config, "max_position_embeddings", 512) or 512
     limit = min(int(tokenizer.model_max_length), 512, longest)
     order = sorted(range(len(texts)), key=lambda k: len(texts[k]))

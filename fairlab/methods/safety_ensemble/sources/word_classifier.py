@@ -1,4 +1,4 @@
-"""Linear SVM on weighted words with weights from the package alt-profanity-check, in numpy.
+"""Linear SVM on tf-idf-weighted words, with the weights of the package alt-profanity-check, in NumPy.
 
 The package's files are pickles of scikit-learn's classes; they are read with stubs instead of these classes.
 Shape letters: N texts, P pairs of a text and a word in it, K calibrated classifiers, V words.
@@ -38,12 +38,12 @@ class WordClassifier:
     """Classifier that averages the calibrated probabilities of K classifiers.
 
     Attributes:
-        word: Pattern of a word.
+        word: Regular expression that matches a word.
         vocabulary: Index of each known word.
         idf: Inverse document frequency of each word, (V,).
         weights, intercepts: Parameters of the SVMs, (K, V) and (K,).
-        slopes, shifts: Parameters of the lines through their values, (K,) each; the logistic function of a line is the
-            probability.
+        slopes, shifts: Calibration of the SVMs, (K,) each; the probability is the logistic function of -(slope * margin
+            + shift).
     """
 
     word: re.Pattern[str]
@@ -55,7 +55,7 @@ class WordClassifier:
     shifts: Array
 
     def __call__(self, texts: Sequence[str]) -> Array:
-        """Return probabilities (N,) of texts."""
+        """Return the probability that each text is offensive, (N,)."""
         counts = [self._counts(text) for text in texts]
         text_P = np.repeat(np.arange(len(texts)), [len(one) for one in counts])
         word_P = np.array([word for one in counts for word, _ in one], dtype=np.int64)
@@ -70,7 +70,7 @@ class WordClassifier:
         return found / len(self.weights)
 
     def _counts(self, text: str) -> list[tuple[int, int]]:
-        """Return the indices of a text's known words and their counts, in the order of the indices."""
+        """Return the index and count of each known word in a text, sorted by index."""
         found = (self.vocabulary.get(word) for word in self.word.findall(text.lower()))
         return sorted(Counter(number for number in found if number is not None).items())
 
@@ -99,7 +99,7 @@ def read_classifier(folder: Path) -> WordClassifier:
 
 
 class _Stub:
-    """Stub for every class of scikit-learn; it accepts attributes and runs no code."""
+    """Stub for every class of scikit-learn, which accepts attributes and runs no code."""
 
 
 def _read(file: Path) -> Any:

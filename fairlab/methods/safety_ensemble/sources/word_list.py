@@ -1,4 +1,4 @@
-"""Occurrences of a list's words in a text."""
+"""Occurrences of listed words in texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class WordList(Source):
-    """Source of the share of a text's words that are in a list, and of whether any word is.
+    """Source of two scores: the share of a text's words that are listed, and whether any listed word occurs.
 
     Args:
         path: Path of a file with one term per line and comment lines that begin with ``# ``; or the name of a list that
@@ -27,9 +27,9 @@ class WordList(Source):
         FairlabError: The file has no term.
     """
 
-    title = "words of a list"
+    title = "occurrences of listed words"
     limits = "Words without context: quoting, condemning or reporting a word counts the same as using it."
-    citation = "A word list by fairlab, or one of the user's own."
+    citation = "A word list from fairlab or from the user."
     paths = ("path",)
     copied = ("path",)
     built_in = ("violence",)
@@ -49,7 +49,7 @@ class WordList(Source):
         self.version = sha256(file)
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, 2) in [0, 1]."""
+        """Return the share of listed words and whether any occurs, (N, 2), in [0, 1]."""
         counts = np.array([sum(1 for _ in self.finder.find(text)) for text in texts], dtype=np.float64)
         words = np.array([max(1, len(word_pieces(text))) for text in texts])
         return np.stack([np.minimum(counts / words, 1), counts > 0], axis=1)
