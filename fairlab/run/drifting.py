@@ -12,7 +12,7 @@ from fairlab.types import FairlabError
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the table of changes; on bad input, print one sentence and exit."""
+    """Print the table of changes, or exit with one sentence on bad input."""
     from fairlab.reporting.score_drift import drift_json, drift_table, drifts, read_scores
 
     parser = cli.Arguments(

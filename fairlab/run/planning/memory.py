@@ -1,4 +1,4 @@
-"""Memory that a device needs to train a model, by formula."""
+"""Estimated memory that a device needs to train a model."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Memory:
     """Bytes on one device, excluding the memory of the libraries.
 
     Attributes:
-        weights, gradients, optimiser: This device's share of the state.
+        weights, gradients, optimiser: This device's share of weights, gradients and optimizer state.
         activations: Values kept for the backward pass.
-        gathered: Whole weights and gradients of the parts of a sharded model that are in use at the same time; 0
-            otherwise.
+        gathered: Whole weights and gradients of the parts of a sharded model that are in use at the same time; 0 if the
+            model is not sharded.
     """
 
     weights: int
@@ -43,7 +43,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """Return the sum of all parts, which are all allocated at the end of a forward pass."""
+        """Return the sum of all parts, which are all in memory at the end of a forward pass."""
         return self.weights + self.gradients + self.optimiser + self.activations + self.gathered
 
 
