@@ -63,7 +63,7 @@ class FairlabLauncher(Launcher):
             OmegaConf.update(config, "hydra.job.id", str(number), force_add=True)
             HydraConfig.instance().set_config(
                 config
-            )  # the name of the job's folder contains the job's number, read from here
+            )  # the folder's name contains the job's number
             runs.append(sweep_run(config, overrides, sweep))
             returns.append(JobReturn(overrides=overrides, cfg=config))
         given = [*self.config.hydra.overrides.task, *self.config.hydra.overrides.hydra]
