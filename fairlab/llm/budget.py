@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairlab.types import FairlabError
 
-# Share of the usual price in a batch job, at OpenAI (https://platform.openai.com/docs/guides/batch) and similar providers.
+# Share of the usual price in a batch job at OpenAI and similar providers (https://platform.openai.com/docs/guides/batch).
 SHARE = 0.5
 
 
