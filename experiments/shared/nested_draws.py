@@ -1,4 +1,4 @@
-"""Bootstrap over runs and items."""
+"""Bootstrap that resamples both runs and items."""
 
 from __future__ import annotations
 
