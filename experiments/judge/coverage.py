@@ -108,7 +108,7 @@ def equivalence(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def seeds(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield the coverage of a mean over seeds and items, as pages give it, over seeds alone and over items alone."""
+    """Yield the coverage of a mean's interval over seeds and items, as on pages, or over only one of them."""
     rng = np.random.default_rng(4)
     for runs in (2, 3, 5, 8):
         for n in ITEMS[1:]:

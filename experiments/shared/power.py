@@ -46,19 +46,19 @@ def detectable_difference(
 
 
 def detectable_mean(deviation: float, n: int, *, level: float = 0.05, power: float = 0.8) -> float:
-    r"""Smallest mean of ``n`` paired differences that a two-sided t-test finds, as above 0, with a given power.
+    r"""Return the smallest mean of ``n`` paired differences that a two-sided t-test detects with a given power.
 
-    The power of a mean :math:`d` is that of the noncentral t-distribution of n - 1 degrees of freedom with
+    The power for a mean :math:`d` above 0 is that of the noncentral t-distribution with n - 1 degrees of freedom and
     noncentrality :math:`d \sqrt{n} / s`.
 
     Args:
-        deviation: standard deviation of a difference, at least 0.
-        n: number of differences, such as seeds, at least 3.
-        level: of significance.
-        power: chance to find a mean of that size, above ``level``.
+        deviation: Standard deviation of a difference, at least 0.
+        n: Number of differences, for example of seeds, at least 3.
+        level: Significance level.
+        power: Probability of detecting a mean of this size, above ``level``.
 
     Returns:
-        The mean, in units of the deviation.
+        Mean, in units of the deviation.
 
     Raises:
         ValueError: a value is out of its range.

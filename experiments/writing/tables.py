@@ -131,7 +131,7 @@ def gaps(odds: Mapping[str, Array]) -> str:
 
 
 def fair_texts() -> str:
-    """Return the readings of counterfactual texts without and with a prompt that asks for fairness."""
+    """Return a table of the readings on counterfactual texts, with and without a prompt that asks for fairness."""
     rows = []
     for label, name in (("no prompt", PLAIN), ("asked to be fair", FAIR)):
         rows += [[label, *row] for row in _differences(name, "counterfactual", "counterfactual@system")]
