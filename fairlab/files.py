@@ -69,8 +69,8 @@ def remove_unfinished(folder: Path) -> None:
     """Remove unfinished files of a killed process; call this only while the folder is locked.
 
     Args:
-        folder: Folder in which, including its subfolders, files named by :func:`temporary_beside` are removed. Links
-            are not followed.
+        folder: Folder to search, including its subfolders, for files named by :func:`temporary_beside`. Links are not
+            followed.
     """
     for place, folders, files in os.walk(folder):
         for name in filter(UNFINISHED.fullmatch, folders):

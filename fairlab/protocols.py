@@ -179,7 +179,7 @@ class ExpandingAugmentation(Protocol):
 
 @runtime_checkable
 class ExampleAugmentation(Protocol):
-    """Augmentation that adds labelled examples derived from an existing one."""
+    """Augmentation of labelled examples, which adds new examples derived from existing ones."""
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
         """Return the fields and the label of each example to add; empty if the example cannot be augmented."""

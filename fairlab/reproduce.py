@@ -52,7 +52,7 @@ def main(config: DictConfig) -> None:
 
 
 def reproduce(config: DictConfig) -> None:
-    """Run the missing jobs, then write the tables; a failed run is listed and the remaining runs continue.
+    """Run the missing jobs, then write the tables; if a run fails, the others continue and the failure is reported.
 
     Raises:
         FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.

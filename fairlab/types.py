@@ -57,7 +57,7 @@ class NotPushed(FairlabError):
 
 
 class ReviewNeeded(FairlabError):
-    """Interruption of a run that waits for a person to fill something in; the command line exits with 3."""
+    """Exception that interrupts a run until a person fills in a file; the command line exits with 3."""
 
 
 class CannotScore(FairlabError):

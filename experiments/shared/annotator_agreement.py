@@ -63,8 +63,8 @@ def annotator_agreement(tasks: Sequence[Sequence[str]]) -> dict[str, float]:
 
     Returns:
         ``full``, ``token``, ``bleu`` (sentence-level sacreBLEU), ``rouge1``, ``rouge2``, ``rougeL`` and ``rougeLsum``
-        (F1)
-        in percent, and ``levenshtein`` as a proportion. All but the first two are means over ordered pairs of rewrites.
+        (F1) in percent, and ``levenshtein`` as a proportion. All but the first two are means over ordered pairs of
+        rewrites.
 
     Raises:
         FairlabError: a package is not installed.

@@ -54,7 +54,7 @@ class PairOutputs:
         return _differs(self.before, self.after), _differs(self.before, self.control)
 
     def moved(self, score: bool) -> tuple[Array, Array]:
-        """Return the distance from each text's outputs to those of the rewritten text and of the control, both (P,).
+        """Return the distances of each text's outputs from the rewritten text's (P,) and from the control's (P,).
 
         For exclusive labels, the distance is half the sum of the absolute differences of the probabilities; with two
         labels, this is the change in either probability. For several labels per text, it is the mean of the absolute

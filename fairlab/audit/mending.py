@@ -66,7 +66,7 @@ class Rule:
     rows: int = 0
 
     def save(self, path: Path) -> None:
-        """Write the rule as JSON."""
+        """Write the rule to a JSON file."""
         write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
 
 

@@ -69,7 +69,7 @@ def _of_label(name: str, label: str, labels: Sequence[str]) -> Array:
 
 
 def _by_label(name: str, returned: Mapping[Any, Any], labels: Sequence[str]) -> list[Any]:
-    """Return the values of a mapping in the order of the labels."""
+    """Return the values of a mapping in the order of the labels, and raise if a label is missing or unknown."""
     known = {label_meant(label, labels): values for label, values in returned.items()}
     if absent := [label for label in labels if label not in known]:
         raise FairlabError(f"{name} returns no probability for '{absent[0]}'; return one for each label")

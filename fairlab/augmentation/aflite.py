@@ -79,7 +79,7 @@ class AFLite(Filter):
         self.encoder = encoder
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """Return the rows to keep, see :meth:`Filter.kept`."""
+        """Return the indices of the rows to keep, see :meth:`Filter.kept`."""
         labels = [item.label for item in items]
         if short := too_little(labels, [item.text for item in items]):
             raise FairlabError(f"augmentation=aflite trains classifiers: {short}; give more rows")
@@ -107,7 +107,7 @@ class AFLite(Filter):
     def _predictability(
         self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return, for each row, the proportion of classifiers not trained on the row that predict its label.
+        """Return each row's predictability: the proportion of classifiers not trained on it that predict its label.
 
         The value is 0 if all classifiers were trained on the row.
         """

@@ -1,4 +1,4 @@
-"""EDA: copies of a text with words replaced, inserted, swapped or deleted.
+"""EDA: copies of a text in which words are replaced, inserted, swapped or deleted.
 
 Source: Wei and Zou 2019, "EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification
 Tasks", section 2.

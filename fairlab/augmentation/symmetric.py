@@ -71,8 +71,8 @@ class Symmetric(Planned):
 
     An exchange reads oddly if the new name is of a different kind than spaCy says. With a language model, several
     exchanges are drawn, and the one with the smallest rise in the negative log-likelihood per token is used. The rise
-    of an exchange is the larger of those in the claim and in the evidence; if it is above ``rise``, the pair counts as
-    one without a possible exchange.
+    of an exchange is its rise in the claim or in the evidence, whichever is larger; if it is above ``rise``, the pair
+    counts as one without a possible exchange.
 
     Args:
         label: Column of the label.

@@ -175,7 +175,7 @@ class Reply:
 
     @cached_property
     def value(self) -> Any:
-        """Return the parsed JSON of an ``ok`` reply to a request with a schema."""
+        """Parse the JSON of an ``ok`` reply to a request with a schema."""
         return parse_answer(self.text)
 
     def dumps(self) -> str:

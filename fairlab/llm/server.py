@@ -96,7 +96,7 @@ class Server(Endpoint):
         return payload | self.extra
 
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
-        """Convert a response to an attempt."""
+        """Convert a successful response to an attempt."""
         if answer.status != 200:
             return self._adapt_to_refusal(answer, payload, form, seconds)
         body = answer.body

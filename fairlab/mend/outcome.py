@@ -42,11 +42,11 @@ class MendOutcome:
 
     @property
     def lines(self) -> list[str]:
-        """Return one line per method."""
+        """Return one line of text per method."""
         return [*(one.line for one in self.tried), *(f"{name}: not tried: {why}" for name, why in self.skipped.items())]
 
     def save(self) -> None:
-        """Write the answer as JSON."""
+        """Write the result to a JSON file."""
         content = {"sentence": self.sentence, "mended": self.is_mended, "tried": [asdict(one) for one in self.tried]}
         content |= {"skipped": self.skipped, "proof": None if self.proof is None else asdict(self.proof)}
         write_whole(self.folder / ANSWER, json.dumps(content, indent=1) + "\n")

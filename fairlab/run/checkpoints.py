@@ -53,7 +53,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
         self.told_to_end = False
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Handle SIGTERM, and stop immediately if the resumed run was already due to stop."""
+        """Install a handler for SIGTERM, and stop immediately if the resumed run was already due to stop."""
         # Lightning's own signal handler would make every process communicate at once, at arbitrary points.
         signal.signal(signal.SIGTERM, self._note_sigterm)
         self._stop_when_done(trainer)
@@ -179,7 +179,7 @@ def checkpoint_is_intact(path: Path) -> bool:
 
 
 def check_checkpoint(path: Path) -> None:
-    """Refuse to resume from a checkpoint that declares larger tensors than it stores.
+    """Raise if a checkpoint to resume from declares larger tensors than it stores.
 
     Raises:
         FairlabError: See :func:`fairlab.checks.tensor_archive.check_tensor_archive`.

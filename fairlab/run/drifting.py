@@ -1,4 +1,4 @@
-"""``fairlab drift EARLIER LATER``: changes between two files of scores."""
+"""``fairlab drift EARLIER LATER``: compare two files of scores."""
 
 from __future__ import annotations
 

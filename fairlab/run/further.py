@@ -77,7 +77,7 @@ def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, objec
 
 
 def method_settings(name: str, scale: str) -> dict[str, Any]:
-    """Return the settings of a method at a scale.
+    """Return the settings in a method's file at the given scale.
 
     Raises:
         FairlabError: the method's file does not exist.

@@ -66,7 +66,7 @@ class ShardWriter:
         """Wait until the current checkpoint is written.
 
         Raises:
-            Exception: The checkpoint could not be written.
+            Exception: the checkpoint could not be written.
         """
         writing, self._writing = self._writing, None
         if writing is not None:

@@ -126,7 +126,7 @@ class Moderations(ThreadingHTTPServer):
                 self.reading.pop(answers, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer the requests of a connection."""
+        """Answer all requests on a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:

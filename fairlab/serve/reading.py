@@ -33,7 +33,7 @@ class DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the available bytes.
+        """Read the available bytes into a buffer, and return their number.
 
         Raises:
             TimeoutError: no byte arrived in time.

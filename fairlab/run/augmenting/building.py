@@ -1,4 +1,4 @@
-"""Augmentations and rewriters from the configuration of fairlab.augment."""
+"""Construction of augmentations and rewriters from the configuration of ``fairlab.augment``."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Perturbing:
         self.builder = partial(build_perturbation, values)
 
     def made_by(self) -> dict[str, Any]:
-        """Return the axes and the settings of the sampling."""
+        """Return the axes and the sampling settings, for the manifest."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:

@@ -33,7 +33,7 @@ class Rounds:
         self.made_with: dict[str, Any] = {}
 
     def made_by(self) -> dict[str, Any]:
-        """Return the settings of the search."""
+        """Return the settings of the search, for the manifest."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:

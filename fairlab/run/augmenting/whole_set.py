@@ -22,7 +22,7 @@ class WholeSet:
         self.values, self.read, self.record = values, read, record
 
     def made_by(self) -> dict[str, Any]:
-        """Return the augmentation's settings."""
+        """Return the augmentation's settings, for the manifest."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:

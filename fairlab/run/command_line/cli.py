@@ -156,7 +156,7 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
-    """End a command without Hydra with one sentence on Ctrl-C or an error that the user can fix."""
+    """End a command without Hydra with one sentence if it is interrupted or an error occurs that the user can fix."""
     refuse_unwritable(sys.argv)
     try:
         yield
@@ -177,7 +177,7 @@ def stop(sentence: str, code: int = 1) -> NoReturn:
 
 
 def exit_code(error: BaseException) -> int:
-    """Return 3 if a person has to fill in a file before the command can continue, else 1."""
+    """Return the exit code: 3 if a person must fill in a file before the command can continue, else 1."""
     return 3 if isinstance(error, ReviewNeeded) else 1
 
 

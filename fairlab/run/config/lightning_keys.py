@@ -55,7 +55,7 @@ def _has(config: Any, key: str) -> bool:
 
 
 def is_lightning_key(key: str) -> bool:
-    """Return whether Lightning's trainer has an argument of this name."""
+    """Return whether Lightning's trainer has an argument with the given name."""
     import lightning
 
     return key in inspect.signature(lightning.Trainer).parameters

@@ -1,4 +1,4 @@
-"""Optimizer, learning-rate schedule and callbacks of a configuration."""
+"""Construction of the configured optimizer, learning-rate schedule and callbacks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _build_as_test(key: str, node: Mapping[str, Any], kind: type, make: Any) -> 
 
 
 def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[Any]:
-    """Build callbacks of Lightning.
+    """Build the configured Lightning callbacks.
 
     Args:
         nodes: Configuration of each callback, by its name.

@@ -37,7 +37,7 @@ Names = Name | Sequence[Name] | Mapping[str, Name]
 
 
 class Scale(TypedDict):
-    """Keys of ``scale``."""
+    """Keys of the setting ``scale``."""
 
     name: str
 

@@ -68,8 +68,8 @@ def run_missing(
 ) -> Iterator[tuple[str, str]]:
     """Run the jobs without a finished record, in parallel if the launcher allows it.
 
-    Data is made once, before the runs that train on it. A run comes after the run it starts from. If a run's readings
-    before training are reused, it comes before all other training runs.
+    Data is made once, before the runs that train on it. A run starts after the run whose model it uses. If the readings
+    before training are reused, the run that measures them comes before all other training runs.
 
     Args:
         jobs: Runs and seeds.
@@ -113,9 +113,9 @@ def run_missing(
 
 
 def takes_over(run: str, matrix: Matrix) -> bool:
-    """Return whether a run may reuse the readings before training of the matrix's run ``before``.
+    """Return whether a run can reuse the readings before training of another run, the matrix's ``before``.
 
-    An evaluation may not, nor a run that does not measure before training or has another backbone or other benchmarks.
+    Evaluations cannot reuse them, nor can runs that do not measure before training or differ in backbone or benchmarks.
     """
     if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
         return False

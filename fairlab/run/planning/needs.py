@@ -47,7 +47,7 @@ def needs_of(config: Mapping[str, Any]) -> list[Need]:
 
 
 def model_settings(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the settings of the models that a run loads."""
+    """Return the ``load_backbone`` settings of all models that a run loads."""
     return [config["backbone"]] if config.get("backbone") else list(config.get("models", []))
 
 
