@@ -47,9 +47,7 @@ def compact(folder: Path) -> None:
 
 def write_compact(folder: Path, content: dict[str, Any]) -> None:
     """Write a compressed record, with the same bytes for the same content, and remove the plain record."""
-    text = (
-        json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )  # in lines, for ``git diff``
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"  # in lines, for ``git diff``
     with replaced_when_written(folder / COMPACT) as temporary:
         temporary.write_bytes(compressed(text))
     (folder / PLAIN).unlink(missing_ok=True)

@@ -61,9 +61,7 @@ class FairlabLauncher(Launcher):
             config = self.loader.load_sweep_config(self.config, list(overrides))
             OmegaConf.update(config, "hydra.job.num", number, force_add=True)
             OmegaConf.update(config, "hydra.job.id", str(number), force_add=True)
-            HydraConfig.instance().set_config(
-                config
-            )  # the folder's name contains the job's number
+            HydraConfig.instance().set_config(config)  # the folder's name contains the job's number
             runs.append(sweep_run(config, overrides, sweep))
             returns.append(JobReturn(overrides=overrides, cfg=config))
         given = [*self.config.hydra.overrides.task, *self.config.hydra.overrides.hydra]

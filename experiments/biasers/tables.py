@@ -179,9 +179,7 @@ def changed(changes: Sequence[Values]) -> str:
     """
     of_draws = [float(one.mean()) for one in changes]
     low, high = percentile_interval(nested_draws(changes))
-    mean, low, high = (
-        round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high)
-    )  # without -0
+    mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # without -0
     p = p_over_seeds(of_draws)
     return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {'below 0.001' if p < 0.001 else f'{p:.2g}'}"
 
