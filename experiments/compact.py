@@ -63,7 +63,10 @@ def thinned(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rounded(value: Any) -> Any:
-    """Round all floats in plain containers to :data:`DIGITS` significant digits; integers are unchanged."""
+    """Round all floats in plain containers to :data:`DIGITS` significant digits.
+
+    Integers are unchanged.
+    """
     match value:
         case dict():
             return {key: rounded(item) for key, item in value.items()}

@@ -50,7 +50,9 @@ def right(run: Path, seeds: list[int], task: str, split: str) -> Samples:
 
 
 def compared(later: Samples, earlier: Samples, place: tuple[str, str, str], phase: str) -> Comparison:
-    """Return the mean difference over seeds and items; both are resampled, with the same items for all seeds.
+    """Return the mean difference over seeds and items.
+
+    Both are resampled, with the same items for all seeds.
 
     Args:
         later: Samples of one model.
@@ -76,7 +78,7 @@ def arguments_of(description: str | None) -> argparse.ArgumentParser:
 
 
 def p_over_seeds(values: list[float]) -> float:
-    """Return the two-sided p-value of the paired t-test over seeds; 1 for a single seed."""
+    """Return the two-sided p-value of the paired t-test over seeds, or 1 for a single seed."""
     from scipy.stats import ttest_1samp
 
     return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0

@@ -52,7 +52,10 @@ def significant(reading: Reading) -> str:
 
 
 def ideal(reading: Reading) -> str:
-    """Format the ideal value of a reading; empty if there is none."""
+    """Format the ideal value of a reading.
+
+    The result is empty if there is none.
+    """
     return "" if reading.ideal is None else f"{reading.ideal:.4g}"
 
 

@@ -26,7 +26,10 @@ def main(config: DictConfig) -> None:
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Stream the input through the augmentation into the run folder; shards of earlier attempts are reused."""
+    """Stream the input through the augmentation into the run folder.
+
+    Shards of earlier attempts are reused.
+    """
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")
     refuse_unplanned(values, name, cli.choices("augmentation"))
     augment_rows(values, str(name), record)

@@ -39,7 +39,9 @@ def _distributed() -> Any:
 
 
 def device(wanted: str | None = None) -> str:
-    """Return the device of this process: a GPU if there is one, otherwise the CPU; processes share GPUs evenly.
+    """Return the device of this process: a GPU if there is one, otherwise the CPU.
+
+    Processes share GPUs evenly.
 
     Args:
         wanted: Device to use instead, in torch's notation, such as ``cpu`` or ``cuda:1``.
@@ -140,7 +142,10 @@ class BatchShare:
         return mean if ranks() == 1 else mean * self.fraction.to(mean.dtype) * ranks()
 
     def mean(self, mean: Tensor) -> Tensor:
-        """Return the mean over the whole batch without a gradient; it is the same in every process."""
+        """Return the mean over the whole batch without a gradient.
+
+        It is the same in every process.
+        """
         if ranks() == 1:
             return mean.detach()
         part = mean.detach().double() * self.fraction  # the same type in all processes, including one without items

@@ -48,7 +48,10 @@ def main(config: DictConfig) -> None:
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Measure every model or every dataset with every benchmark; each result is added to ``record`` immediately."""
+    """Measure every model or every dataset with every benchmark.
+
+    Each result is added to ``record`` immediately.
+    """
     config = lowered(config)
     pushed = model_to_push(config)
     refuse_push(config.get("push"))
@@ -174,7 +177,10 @@ def measure_named(
 
 
 def notes_of_training(model: Path) -> list[Note]:
-    """Return the notes on a model's training if it is the folder of a run; empty for other models."""
+    """Return the notes on a model's training if it is the folder of a run.
+
+    The result is empty for other models.
+    """
     from fairlab.reporting.tables.marks import training_notes
 
     return training_notes(Record.load(model)) if holds_run(model) else []

@@ -66,7 +66,9 @@ def temporary_beside(path: Path) -> Path:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove unfinished files of a killed process; call this only while the folder is locked.
+    """Remove unfinished files of a killed process.
+
+    Call this only while the folder is locked.
 
     Args:
         folder: Folder to search, including its subfolders, for files named by :func:`temporary_beside`. Links are not
@@ -166,7 +168,9 @@ def gather(path: Path, files: Sequence[Path]) -> None:
 
 
 def check_folder(folder: Path, root: Path | None = None) -> None:
-    """Raise if a folder contains links to files outside it; call this before opening or writing any file in it.
+    """Raise if a folder contains links to files outside it.
+
+    Call this before opening or writing any file in it.
 
     Args:
         folder: Folder that may have been written by someone else.
@@ -265,7 +269,10 @@ def sha256(*paths: Path) -> str:
 
 
 def record_file(folder: Path) -> Path:
-    """Return the path of a folder's record, plain or compressed; the path of a plain record if there is none."""
+    """Return the path of a folder's record, plain or compressed.
+
+    If there is no record, return the path that a plain record would have.
+    """
     plain, compact = folder / PLAIN, folder / COMPACT
     return compact if compact.exists() and not plain.exists() else plain
 
@@ -306,5 +313,8 @@ def read_record(file: Path) -> str:
 
 
 def compressed(text: str) -> bytes:
-    """Compress the text of a record; the same text always gives the same bytes."""
+    """Compress the text of a record.
+
+    The same text always gives the same bytes.
+    """
     return lzma.compress(text.encode("utf-8"), preset=6 | lzma.PRESET_EXTREME)

@@ -129,7 +129,7 @@ class TrainingData(Protocol):
         return
 
     def fingerprints(self) -> Fingerprints | None:
-        """Return hashes of the training texts, used to find overlap with benchmarks; None if they are unknown."""
+        """Return hashes of the training texts, used to find overlap with benchmarks, or None if they are unknown."""
         return None
 
     def axes(self) -> frozenset[str]:
@@ -142,7 +142,10 @@ class GroupAugmentation(Protocol):
     """Augmentation of counterfactual groups."""
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the groups to train on instead of the given ones; groups may be omitted."""
+        """Return the groups to train on instead of the given ones.
+
+        Groups may be omitted.
+        """
 
 
 @runtime_checkable
@@ -290,7 +293,9 @@ class Measurement(Protocol):
         return cls.description if cls.description.name == name else None
 
     def texts(self) -> list[ItemTexts]:
-        """Return the items with their texts, per part of the benchmark; empty if there are no texts to show.
+        """Return the items with their texts, per part of the benchmark.
+
+        The result is empty if there are no texts to show.
 
         Raises:
             FairlabError: the texts cannot be read.

@@ -116,7 +116,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Measurement that could not be taken, with the reason; no other measurement replaces it."""
+    """Measurement that could not be taken, with the reason.
+
+    No other measurement replaces it.
+    """
 
     benchmark: str
     subset: str
@@ -145,7 +148,10 @@ class Note:
     mark: str = ""
 
     def marks(self, reading: Reading) -> bool:
-        """Return whether the note's mark applies to a reading; a note on training applies to every benchmark."""
+        """Return whether the note's mark applies to a reading.
+
+        A note on training applies to every benchmark.
+        """
         about = self.benchmark in (reading.benchmark, TRAINING) and self.subset in ("", reading.subset)
         return bool(self.mark) and about and self.phase in ("", reading.phase)
 
@@ -216,12 +222,18 @@ class Record:
 
     @property
     def phases(self) -> list[str]:
-        """Return the phases in which models were measured, in order; the phase of the data is not included."""
+        """Return the phases in which models were measured, in order.
+
+        The phase of the data is not included.
+        """
         return list(dict.fromkeys(reading.phase for reading in self.readings if reading.phase != DATA))
 
     @property
     def name(self) -> str:
-        """Return the name that the user gave to the run (``name=``); empty if there is none."""
+        """Return the name that the user gave to the run (``name=``).
+
+        The result is empty if there is none.
+        """
         given = self.config.get("name")
         return str(given) if isinstance(given, str | int) else ""
 
@@ -246,7 +258,9 @@ class Record:
 
     @classmethod
     def load(cls, folder: Path) -> Record:
-        """Load the record of a run; records of older versions lack newer fields.
+        """Load the record of a run.
+
+        Records of older versions lack newer fields.
 
         Raises:
             FairlabError: the record is damaged, was written by a newer version of fairlab, or its folder links to files

@@ -52,7 +52,9 @@ def main(config: DictConfig) -> None:
 
 
 def reproduce(config: DictConfig) -> None:
-    """Run the missing jobs, then write the tables; if a run fails, the others continue and the failure is reported.
+    """Run the missing jobs, then write the tables.
+
+    If a run fails, the others continue and the failure is reported.
 
     Raises:
         FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.
@@ -114,7 +116,10 @@ def matrix_file(paper: str) -> Path:
 
 
 def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path) -> str:
-    """Return the plan of a paper's runs and their training data; all seeds of a run share one entry."""
+    """Return the plan of a paper's runs and their training data.
+
+    All seeds of a run share one entry.
+    """
     from fairlab.run.planned import planned
     from fairlab.run.planning.plan import RunPlan, plan_text
     from fairlab.run.planning.sizes import ModelSize
@@ -198,7 +203,10 @@ def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> No
 
 
 def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, output: Path) -> None:
-    """Write a table as Markdown, LaTeX, HTML and JSON; the JSON file has one entry per cell."""
+    """Write a table as Markdown, LaTeX, HTML and JSON.
+
+    The JSON file has one entry per cell.
+    """
     name = f"table_{table.id}"
     ours = f"ours at {matrix.scale} scale, seeds {', '.join(map(str, matrix.seeds))}; * moved beyond chance in each"
     printed = f" Printed: {table.setting};" if table.published else ""

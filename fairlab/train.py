@@ -52,7 +52,10 @@ def main(config: DictConfig) -> None:
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Measure, train, measure again, export and report; each result is added to ``record`` immediately."""
+    """Measure, train, measure again, export and report.
+
+    Each result is added to ``record`` immediately.
+    """
     config = lowered(config)
     with stage(record, LOADING):
         training = Training(config)

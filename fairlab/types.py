@@ -39,9 +39,10 @@ Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 
 
 class FairlabError(Exception):
-    """Error for bad input or a run that cannot continue; its message gives the fault and the remedy in one sentence.
+    """Error for bad input or a run that cannot continue.
 
-    The command line prints only the message and exits with 1; any other exception is a bug and shows a traceback.
+    Its message gives the fault and the remedy in one sentence. The command line prints only the message and exits with
+    1; any other exception is a bug and shows a traceback.
     """
 
     def __str__(self) -> str:  # a wrong value in it may have any length
@@ -57,7 +58,10 @@ class NotPushed(FairlabError):
 
 
 class ReviewNeeded(FairlabError):
-    """Exception that interrupts a run until a person fills in a file; the command line exits with 3."""
+    """Exception that interrupts a run until a person fills in a file.
+
+    The command line exits with 3.
+    """
 
 
 class CannotScore(FairlabError):

@@ -52,7 +52,10 @@ class FairlabLauncher(Launcher):
         self.config = config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Run the jobs; a failed job is returned as failed and does not stop the others."""
+        """Run the jobs.
+
+        A failed job is returned as failed and does not stop the others.
+        """
         from fairlab.run.launch.sweeps import launch
 
         sweep = Path(self.config.hydra.sweep.dir)

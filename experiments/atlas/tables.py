@@ -135,7 +135,10 @@ def measured(records: list[Record], phase: str) -> str:
 
 
 def off_its_ideal(reading: Reading) -> str:
-    """Return whether the interval excludes the ideal value; empty if values cannot be on both sides of it."""
+    """Return whether the interval excludes the ideal value.
+
+    The result is empty if values cannot be on both sides of it.
+    """
     if reading.ideal is None or reading.quantity not in TWO_SIDED:
         return ""
     return "no" if reading.low <= reading.ideal <= reading.high else "**yes**"

@@ -32,7 +32,10 @@ def digest(text: str) -> bytes:
 
 
 def audited_items(name: str, seed: int) -> pandas.DataFrame:
-    """Audit all parts, and return the items; persons and target attributes are drawn with a seed."""
+    """Audit all parts, and return the items.
+
+    Persons and target attributes are drawn with a seed.
+    """
     train, measured, settings = SETS[name]()
     rows = pandas.concat([train, measured])
     part = rows["text"].map(lambda text: digest(text)[0] % PARTS)

@@ -51,7 +51,10 @@ def simulated(rng: np.random.Generator, bias: float, noise: float, *, listed: bo
 
 
 def coverage(rng: np.random.Generator, k: int) -> bool:
-    """Return whether the interval for a biased classifier contains the planted excess; odd ``k`` have unlisted cues."""
+    """Return whether the interval for a biased classifier contains the planted excess.
+
+    For odd ``k``, the lexicon does not contain the cue that the classifier reacts to.
+    """
     bias, noise = rng.uniform(0.05, 0.3), rng.uniform(0.01, 0.1)
     found = simulated(rng, bias, noise, listed=k % 2 == 0, sheet=True)
     return found.low <= bias * (1 - noise) <= found.high

@@ -126,7 +126,10 @@ def read_flips() -> str:
 
 
 def _as_woman_and_man(row: dict[str, str], labels: Sequence[str]) -> str:
-    """Return the labels predicted for a text about a woman and about a man; empty for other attributes."""
+    """Return the labels predicted for a text about a woman and about a man.
+
+    The result is empty for other attributes.
+    """
     way = row["id"].partition(" ")[2]
     said = [labels[int(float(row[side]))] for side in ("before", "after")]
     return " / ".join({"woman to man": said, "man to woman": said[::-1]}.get(way, []))

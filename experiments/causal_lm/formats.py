@@ -62,7 +62,11 @@ def by_transformers(dtype: str, texts: Sequence[str]) -> tuple[dict[str, Any], l
 
 
 def by_llama(program: str, ids: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Score the token ids with llama.cpp and the original weights file; return values like by transformers."""
+    """Score the token ids with llama.cpp and the original weights file.
+
+    Returns:
+        Number of tokens, seconds and log-likelihoods, as from :func:`by_transformers`.
+    """
     model = fetchable("qwen")
     (file,) = model.files
     with tempfile.TemporaryFile("w+") as lines:

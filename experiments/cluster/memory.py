@@ -49,7 +49,7 @@ PLACES: dict[str, tuple[int, dict[str, Any]]] = {  # gigabytes per device, and s
 
 
 def measure() -> dict[str, dict[str, float | None]]:
-    """Estimate the bytes of device memory by run and machine; None if the run is not possible."""
+    """Estimate the bytes of device memory by run and machine, or None if the run is not possible."""
     found: dict[str, dict[str, float | None]] = {}
     for name, overrides in RUNS.items():
         config = plain_config(composed("train", [*overrides, "scale=paper"], {}))

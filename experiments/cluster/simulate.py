@@ -123,7 +123,10 @@ def reproduce(paper: str, folder: Path, launcher: str, more: list[str]) -> Itera
 
 
 def stop_a_run(folder: Path) -> None:
-    """Start the run that tests interruption, and stop it once it has a checkpoint; ``reproduce`` later resumes it."""
+    """Start the run that tests interruption, and stop it once it has a checkpoint.
+
+    ``reproduce`` later resumes it.
+    """
     matrix = read_matrix(folder / f"experiments/{TRIALS}/matrix.yaml", SCALE)
     output = Path(f"outputs/reproduce/{TRIALS}/{SCALE}")
     place = folder / folder_of(STOPPED, SEED, output)

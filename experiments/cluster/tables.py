@@ -42,7 +42,7 @@ def outcomes() -> str:
 
 
 def seconds(count: float) -> str:
-    """Format a number of seconds without decimals; empty for 0, which means that none were measured."""
+    """Format a number of seconds without decimals, or return an empty text for 0."""
     return f"{count:.0f}" if count else ""
 
 
@@ -58,7 +58,10 @@ def trials() -> str:
 
 
 def apart(losses: list[float], others: list[float]) -> str:
-    """Return the largest relative difference between losses; empty if the runs did not start with the same loss."""
+    """Return the largest relative difference between losses.
+
+    The result is empty if the runs did not start with the same loss.
+    """
     if not others or abs(losses[0] - others[0]) > 1e-3 * abs(others[0]):
         return ""
     return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, others, strict=False)):.1g}"

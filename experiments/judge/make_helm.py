@@ -16,7 +16,10 @@ from helm.benchmark.scenarios.scenario import (
 
 
 class MadeSums(Scenario):
-    """Scenario with eight sums; the model repeats the last word of the prompt, which is right for every other sum."""
+    """Scenario with eight sums.
+
+    The model repeats the last word of the prompt, which is right for every other sum.
+    """
 
     name = "made_sums"
     description = "made sums"

@@ -56,7 +56,9 @@ def levenshtein_share(one: str, other: str) -> float:
 
 
 def annotator_agreement(tasks: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the mean agreement between the rewrites of each text; texts with one rewrite are excluded.
+    """Return the mean agreement between the rewrites of each text.
+
+    Texts with one rewrite are excluded.
 
     Args:
         tasks: For each text, the rewrites of all annotators who rewrote it.

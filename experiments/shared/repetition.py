@@ -27,7 +27,9 @@ def repeated_whole(texts: Sequence[str], others: Iterable[str]) -> NDArray[np.fl
 
 
 def repeated_share(texts: Sequence[str], others: Iterable[str], length: int) -> NDArray[np.float64]:
-    """Return the proportion of each text's word n-grams that occur in one of the others, (N,); 0 for a shorter text.
+    """Return the proportion of each text's word n-grams that occur in one of the others (N,).
+
+    The proportion is 0 for a text with fewer than ``length`` words.
 
     Args:
         texts: Texts to measure.

@@ -133,7 +133,10 @@ def _detectable(reading: Reading, values: dict[tuple[str, str], float]) -> float
 
 
 def _ends(gap: Reading, values: dict[tuple[str, str], float]) -> str:
-    """Return the groups with the lowest and highest accuracy as text; empty for a gap in another rate."""
+    """Return the groups with the lowest and highest accuracy as text.
+
+    The result is empty for a gap in another rate.
+    """
     quantity = gap.quantity.removesuffix(GAP)
     start = f"{gap.subset}_"
     rates = {

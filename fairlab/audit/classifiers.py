@@ -119,7 +119,10 @@ def _loaded(name: str) -> AnyClassifier:
 
 
 def _transformer(backbone: Any, name: str) -> AnyClassifier:
-    """Wrap a transformers classifier; its configuration determines whether softmax or sigmoid is applied."""
+    """Wrap a transformers classifier.
+
+    Its configuration determines whether softmax or sigmoid is applied.
+    """
     from scipy.special import expit, softmax
 
     from fairlab.backbones.classification import Classifier

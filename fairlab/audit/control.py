@@ -71,7 +71,10 @@ def _change_words(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
 
 
 def _other_name(word: str, parts: Sequence[str], key: str) -> str:
-    """Return another first name of the same gender and race; empty if the word may not be a first name."""
+    """Return another first name of the same gender and race.
+
+    The result is empty if the word may not be a first name.
+    """
     known = find_name(word) if word[:1].isupper() else None
     if known is None or known.other_sense or known.gender == "both":
         return ""

@@ -150,7 +150,7 @@ def labelled(
 
 
 def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
-    """Return the group of each row; empty for an empty cell."""
+    """Return the group of each row, or an empty text for an empty cell."""
     values = _values(name, rows, column)
     return ["" if value is None or is_missing(value) else as_written(value) for value in values]
 
@@ -203,7 +203,10 @@ def _of_one_column(
 
 
 def _as_lists(values: list[Any]) -> list[Any]:
-    """Parse cells that contain lists as text, as in CSV files; cells of any other kind are returned unchanged."""
+    """Parse cells that contain lists as text, as in CSV files.
+
+    Cells of any other kind are returned unchanged.
+    """
     if not all(isinstance(value, str) and value.startswith("[") and value.endswith("]") for value in values):
         return values
     try:

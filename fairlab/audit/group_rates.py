@@ -79,7 +79,10 @@ class Members:
 
 
 def members_of(groups: Sequence[str]) -> Members:
-    """Return the groups with at least 20 rows, sorted by name; a row with an empty name has no group."""
+    """Return the groups with at least 20 rows, sorted by name.
+
+    A row with an empty name has no group.
+    """
     counts = Counter(name for name in groups if name)
     names = sorted(name for name, count in counts.items() if count >= SMALLEST)
     given = np.asarray(groups, dtype=object)
@@ -187,7 +190,10 @@ def equality_p(of_label: Binary, members: Members, name: str) -> float | None:
 
 
 def _aucs(of_label: Binary, members: Members) -> list[Rate]:
-    """Return the AUCs of every group and their gaps; bootstrap draws are approximated linearly in the row weights."""
+    """Return the AUCs of every group and their gaps.
+
+    Bootstrap draws are approximated linearly in the row weights.
+    """
     truth = of_label.truth == 1
     selections: dict[str, Callable[[NDArray[np.bool_]], tuple[NDArray[np.bool_], NDArray[np.bool_]]]] = {
         "subgroup_auc": lambda member: (truth & member, ~truth & member),

@@ -192,7 +192,10 @@ class Audit(Benchmark):
 
 
 def _differs(first: Array, second: Array) -> NDArray[np.bool_]:
-    """Return whether two predictions for each text differ (P,); with several labels, whether any label differs."""
+    """Return whether two predictions for each text differ (P,).
+
+    With several labels per text, one differing label is enough.
+    """
     different = first != second
     return different if different.ndim == 1 else different.any(axis=1)
 

@@ -23,9 +23,9 @@ EVEN = 0.5  # probability from which a label is predicted
 
 
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
-    """Return the model's probabilities (N, L) or scores (N, 1); each distinct text is classified once.
+    """Return the model's probabilities (N, L) or scores (N, 1).
 
-    A single probability per text is that of the second of two labels.
+    Each distinct text is classified once. A single probability per text is that of the second of two labels.
 
     Raises:
         FairlabError: The model fails on a text, or does not return probabilities.

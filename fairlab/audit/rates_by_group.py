@@ -74,7 +74,10 @@ def _listed(small: Mapping[str, int]) -> str:
 
 
 def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:
-    """Yield the name and the binary predictions of each label; of two exclusive labels, only the second."""
+    """Yield the name and the binary predictions of each label.
+
+    For two exclusive labels, only the second is yielded.
+    """
     for place, name in enumerate(data.labels):
         if data.kind == "several":
             yield name, Binary(data.truth[:, place], labels[:, place], outputs[:, place])
@@ -111,7 +114,10 @@ def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[
 
 
 def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence[str]) -> Iterator[Quantity]:
-    """Yield the smallest detectable gap of each test; it follows from the group sizes and has no interval."""
+    """Yield the smallest detectable gap of each test.
+
+    It follows from the group sizes and has no interval.
+    """
     for name in names:
         value = 100 * detectable_gap(of_label, members, name)
         if math.isfinite(value):

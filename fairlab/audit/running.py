@@ -130,7 +130,10 @@ def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) 
 
 
 def _with_printed_interval(record: Record, reading: Reading) -> Reading:
-    """Return a reading with the interval printed in the report; unchanged if it has too few items for an interval."""
+    """Return a reading with the interval printed in the report.
+
+    A reading with too few items for an interval is unchanged.
+    """
     low, high = corrected_interval(record, reading)
     return reading if math.isnan(low) else replace(reading, low=low, high=high)
 

@@ -124,7 +124,10 @@ class BenignPrompts(RowAugmentation):
         )
 
     def _versions(self, row: Row, key: str, one: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return a row with the prompt for every subgroup; the rows of a category form a set with the same key."""
+        """Return a row with the prompt for every subgroup.
+
+        The rows of a category form a set with the same key.
+        """
         return [
             {
                 "id": f"{key}-{category}-{name}",

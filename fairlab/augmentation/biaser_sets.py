@@ -1,4 +1,6 @@
-"""Request of a set of biasers from a language model; the paper used 20 ethnicities from ChatGPT.
+"""Request of a set of biasers from a language model.
+
+The paper used 20 ethnicities from ChatGPT.
 
 Source: Mondal and Lipizzi 2024, section 4.
 """

@@ -74,7 +74,11 @@ class CrossAug:
 
 
 def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
-    """Replace the claim's differing span in the evidence by the contradiction's; return None if not possible."""
+    """Replace the claim's differing span in the evidence by the contradiction's.
+
+    Returns:
+        Changed evidence, or None if the spans are too long or the evidence does not contain the claim's exactly once.
+    """
     one, other = ([match.span() for match in TOKEN.finditer(text)] for text in (claim, contradiction))
     words = [[text[start:end] for start, end in spans] for text, spans in ((claim, one), (contradiction, other))]
     before = _common_prefix(*words)

@@ -89,7 +89,10 @@ class EDA:
         return near_words(self.encoder)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Return copies of an example; empty if its last text has no letters."""
+        """Return copies of an example.
+
+        The result is empty if its last text has no letters.
+        """
         words = cleaned(fields[-1])
         if not words:
             return []
@@ -113,7 +116,10 @@ class EDA:
         return found
 
     def inserted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Insert synonyms of random words at random positions; at most ten words are tried per insertion."""
+        """Insert synonyms of random words at random positions.
+
+        At most ten words are tried per insertion.
+        """
         found = list(words)
         for _ in range(self._count(words)):
             tried = (self.synonyms(draw.choice(list(words))) for _ in range(TRIES))

@@ -63,7 +63,10 @@ class Filter(Planned):
 
 
 def stays(row: Row, times: int = 1) -> Made:
-    """Return a row unchanged, ``times`` times; the second and later copies have numbered ids."""
+    """Return a row unchanged, ``times`` times.
+
+    The second and later copies have numbered ids.
+    """
     one = {"id": row.id, **row.named, **row.extra}
     again = ({**one, "id": f"{row.id}-{number}", "source_id": row.id} for number in range(2, times + 1))
     return Made(rows=(one, *again))

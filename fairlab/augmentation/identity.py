@@ -119,7 +119,10 @@ class Identity(RowAugmentation):
         return {other: self._with_articles(one.text) for other, one in made.items() if one.text}, reasons
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return every row followed by its versions, in order; versions copy all other columns of the row."""
+        """Return every row followed by its versions, in order.
+
+        Versions copy all other columns of the row.
+        """
         versions: list[tuple[int, Version]] = []
         counts = [Counter[str]() for _ in rows]
         faults: dict[int, str] = {}

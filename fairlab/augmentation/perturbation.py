@@ -165,7 +165,10 @@ class Perturbation(RowAugmentationOnAxes):
         return Rewritten(parts, text=made)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return every row, rewritten if possible, in order; the row's ``extra`` contains its choice."""
+        """Return every row, rewritten if possible, in order.
+
+        The row's ``extra`` contains its choice.
+        """
         chosen = {k: Selection(**row.extra[CHOICE]) for k, row in enumerate(rows) if row.extra.get(CHOICE)}
         made = self.rewrite([rows[k].fields for k in chosen], list(chosen.values())) if chosen else []
         rewritten = dict(zip(chosen, made, strict=True))
@@ -208,7 +211,9 @@ class Perturbation(RowAugmentationOnAxes):
 
 
 class Choosing:
-    """First half of the augmentation, which draws the choices; its output rows are the choices, without any texts.
+    """First half of the augmentation, which draws the choices.
+
+    Its output rows are the choices, without any texts.
 
     Args:
         perturbation: Augmentation that draws the choices.

@@ -16,9 +16,9 @@ PERSONS = ("one", "everybody")
 
 
 class PerturbedText:
-    """Augmentation of plain text that perturbs one word per text; the word and its target are drawn uniformly.
+    """Augmentation of plain text that perturbs one word per text.
 
-    Texts without a perturbable word are kept unchanged.
+    The word and its target are drawn uniformly. Texts without a perturbable word are kept unchanged.
 
     Args:
         axes: Names of lexicons such as ``gender``.
@@ -56,7 +56,10 @@ class PerturbedText:
         return self.all_texts([text])[0]
 
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return each perturbed text as the only element of a list; texts with listed words are parsed in one batch."""
+        """Return each perturbed text as the only element of a list.
+
+        Texts with listed words are parsed in one batch.
+        """
         made = [[text] for text in texts]
         held = [index for index, text in enumerate(texts) if self.words.may_hold(text)]
         listed = [texts[index] for index in held]

@@ -104,7 +104,9 @@ class PromptSearch:
         return any(self.polarity.counts(text).values())
 
     def __call__(self, texts: Sequence[str], folder: Path) -> list[dict[str, Any]]:
-        """Run the rounds and return them; finished rounds of an earlier run are read from ``folder``.
+        """Run the rounds and return them.
+
+        Finished rounds of an earlier run are read from ``folder``.
 
         Args:
             texts: Texts to search on.
@@ -159,7 +161,10 @@ class PromptSearch:
         }
 
     def _findings(self, made: Sequence[tuple[str, Versions]]) -> list[str]:
-        """Return the verifiers' objections to each group; empty if no verifier objects."""
+        """Return the verifiers' objections to each group.
+
+        The result is empty if no verifier objects.
+        """
         rows = [Row("", text, {}, "", 0) for text, _ in made]
         found = [one.check(rows, [versions.versions for _, versions in made]) for one in self.verifiers]
         return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
@@ -217,7 +222,10 @@ class Wrong:
 
 
 def _at_terminal(wrong: Wrong) -> dict[str, str]:
-    """Ask the user to type every version; an empty input keeps the model's version."""
+    """Ask the user to type every version.
+
+    An empty input keeps the model's version.
+    """
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
     print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version again, or press Enter to keep it.")

@@ -186,7 +186,9 @@ class Razor(Planned):
         return {name: values["augmentation"][name] for name in MADE_BY}
 
     def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
-        """Run the search, and return the documents and the rounds; finished rounds are read from ``folder``.
+        """Run the search, and return the documents and the rounds.
+
+        Finished rounds are read from ``folder``.
 
         Args:
             items: Dataset to rewrite.
@@ -255,7 +257,10 @@ class Razor(Planned):
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
 
     def selected(self, gamma: NDArray[np.floating], labels: NDArray[np.integer], tried: set[int]) -> list[int]:
-        """Return the indices of the documents for the next round, by descending score; ties keep their order."""
+        """Return the indices of the documents for the next round, by descending score.
+
+        Ties keep their order.
+        """
         order = [int(place) for place in np.argsort(-gamma, kind="stable") if int(place) not in tried]
         if self.compat == "paper":
             return order[: self.k]

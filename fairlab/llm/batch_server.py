@@ -33,10 +33,10 @@ FILES_OF_ANSWERS = ("output_file_id", "error_file_id")
 
 
 class BatchServer(Server):
-    """Client that sends several requests as one batch job; a single request is sent directly.
+    """Client that sends several requests as one batch job.
 
-    The identifier of a job is stored in the ledger until its answers are recorded. After a killed run, the next one
-    therefore finds the jobs and collects their answers instead of paying for new ones.
+    A single request is sent directly. The identifier of a job is stored in the ledger until its answers are recorded.
+    After a killed run, the next one therefore finds the jobs and collects their answers instead of paying for new ones.
 
     Args:
         base_url, model: Address of the server, and name of the model on it.
@@ -119,7 +119,10 @@ class BatchServer(Server):
             yield part
 
     async def _submit_job(self, lines: Mapping[str, str]) -> RecordedJob:
-        """Upload the lines of a job and create it; the ledger stores the file's identifier first, then the job's."""
+        """Upload the lines of a job and create it.
+
+        The ledger stores the file's identifier first, then the job's.
+        """
         content = "".join(lines.values()).encode()
         form = {"files": {"file": ("requests.jsonl", content, "application/jsonl")}, "data": {"purpose": "batch"}}
         uploaded = await self._object("POST", "/files", **form)
@@ -193,7 +196,10 @@ class BatchServer(Server):
             await asyncio.sleep(POLL)
 
     def _attempt(self, request: Request, line: Any, status: str) -> Attempt:
-        """Convert a line of a job's answers to an attempt; a request without an answer is not charged."""
+        """Convert a line of a job's answers to an attempt.
+
+        A request without an answer is not charged.
+        """
         response = line.get("response") if isinstance(line, dict) else None
         error = line.get("error") if isinstance(line, dict) else None
         if isinstance(response, dict) and isinstance(code := response.get("status_code"), int):
@@ -237,7 +243,9 @@ class BatchServer(Server):
         lost: type[FairlabError] = FairlabError,
         **content: Any,
     ) -> Answer:
-        """Send an HTTP request and return the response; requests lost by the network or the server are retried.
+        """Send an HTTP request and return the response.
+
+        Requests lost by the network or the server are retried.
 
         Raises:
             FairlabError: If every retry was lost (an error of the class ``lost``), or if the response is too long.
@@ -291,7 +299,10 @@ def _faults(job: Mapping[str, Any]) -> str:
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the lines of an answer file with the identifiers of their requests; damaged lines are skipped."""
+    """Yield the lines of an answer file with the identifiers of their requests.
+
+    Damaged lines are skipped.
+    """
     for line in content.splitlines():
         try:
             found = json.loads(line)

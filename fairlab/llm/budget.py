@@ -61,7 +61,10 @@ class Spent:
 
 @dataclass(frozen=True)
 class Budget:
-    """Upper limits on the total spending recorded in a ledger, over all runs and processes; None means no limit."""
+    """Upper limits on the total spending recorded in a ledger, over all runs and processes.
+
+    A limit of None means no limit.
+    """
 
     calls: int | None = None
     tokens: int | None = None

@@ -129,7 +129,9 @@ class LLM:
             )
 
     def ask(self, requests: Sequence[Request], *, stage: str) -> list[Reply]:
-        """Return a reply to each request, in order; equal requests are sent once.
+        """Return a reply to each request, in order.
+
+        Equal requests are sent once.
 
         Args:
             requests: Any number of requests.
@@ -175,7 +177,9 @@ class LLM:
         return replies
 
     def ask_again(self, request: Request, *, stage: str) -> Attempt:
-        """Send a request even if it is in the ledger, and return the attempt; only its cost is recorded.
+        """Send a request even if it is in the ledger, and return the attempt.
+
+        Only its cost is recorded.
 
         Raises:
             FairlabError: If the server cannot be used at all.
@@ -270,7 +274,10 @@ class LLM:
         return answers
 
     def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[PendingCall]:
-        """Take calls from the queue for a batch; calls that another process is making go to the end of it."""
+        """Take calls from the queue for a batch.
+
+        Calls that another process is making go to the end of it.
+        """
         assert self.model is not None
         batch: list[PendingCall] = []
         for _ in range(len(queue)):
@@ -286,7 +293,10 @@ class LLM:
         return batch
 
     async def _answer(self, batch: list[PendingCall], stage: str, answers: dict[str, Reply]) -> None:
-        """Complete a batch of calls; an error that the user can fix stops all workers after their current calls."""
+        """Complete a batch of calls.
+
+        An error that the user can fix stops all workers after their current calls.
+        """
         try:
             async for item in settled(batch, lambda pending: self._attempt(pending, stage), lambda: self.reached):
                 answers[item.key] = self._finish_call(item)
@@ -344,7 +354,9 @@ class LLM:
         return Spent(len(requests), prompts, replies, 0.0, dollars)
 
     def _finish_call(self, item: PendingCall) -> Reply:
-        """Return the final reply of a call; answers are recorded, failures are recorded for a replay.
+        """Return the final reply of a call.
+
+        Answers are recorded, failures are recorded for a replay.
 
         Raises:
             FairlabError: If the server is unreachable or has stopped answering, so that any other call would fail too.

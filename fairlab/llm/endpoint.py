@@ -210,7 +210,9 @@ class Endpoint:
             return Answer(response.status_code, response.headers.get("retry-after"), bytes(content))
 
     def listed(self) -> list[str]:
-        """Return the names of the models that the server lists; empty if it provides no list.
+        """Return the names of the models that the server lists.
+
+        The result is empty if it provides no list.
 
         Raises:
             FairlabError: If the server cannot be reached, rejects the key, or has another interface.
@@ -338,7 +340,10 @@ def token_count(usage: Any, name: str, estimate: int) -> int:
 
 
 def _error_text(body: Any) -> str:
-    """Return the message of an OpenAI-style error; servers differ in its nesting depth."""
+    """Return the message of an OpenAI-style error.
+
+    Servers differ in its nesting depth.
+    """
     while isinstance(body, list) and body:
         body = body[0]
     for name in ("error", "message", "detail"):
@@ -348,7 +353,7 @@ def _error_text(body: Any) -> str:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Return the seconds to wait from a Retry-After header, a number or a date; None if it is neither."""
+    """Return the seconds to wait from a Retry-After header, a number or a date, or None if it is neither."""
     if value is None:
         return None
     try:

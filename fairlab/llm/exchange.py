@@ -28,7 +28,10 @@ LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a 
 
 
 class StillAtWork(FairlabError):
-    """Error that ends a run while the server is still processing its calls; the next run collects the answers."""
+    """Error that ends a run while the server is still processing its calls.
+
+    The next run collects the answers.
+    """
 
 
 class ExchangeOutcome(StrEnum):
@@ -83,7 +86,9 @@ class Request:
     log_probabilities: bool = False
 
     def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
-        """Return the request as JSON that is identical for equal requests; its hash is the address in the ledger.
+        """Return the request as JSON that is identical for equal requests.
+
+        Its hash is the address in the ledger.
 
         Args:
             model: Name of the model.
@@ -203,7 +208,9 @@ class Reply:
 
 
 def without_reasoning(text: str) -> str:
-    """Remove the reasoning at the start of a reply; its opening tag may be in the prompt instead.
+    """Remove the reasoning at the start of a reply.
+
+    Its opening tag may be in the prompt instead.
 
     Example:
         >>> without_reasoning("<think>Two? No, three.</think>  Three.")

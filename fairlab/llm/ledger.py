@@ -102,7 +102,10 @@ class Ledger:
         return database
 
     def _make(self) -> None:
-        """Create the complete file if it is missing; if several processes try, only one creates it."""
+        """Create the complete file if it is missing.
+
+        If several processes try, only one creates it.
+        """
         if self.path.exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +160,10 @@ class Ledger:
         return next(filter(None, (self._read(table, key) for table in reversed(self._tables()))), None)
 
     def _tables(self) -> list[str]:
-        """Return the names of the tables with replies; a ledger of an earlier version may have no table of failures."""
+        """Return the names of the tables with replies.
+
+        A ledger of an earlier version may have no table of failures.
+        """
         query = "SELECT name FROM sqlite_master WHERE name IN ('answers', 'failures') ORDER BY name"
         with self._one_sentence():
             return [name for (name,) in self.database.execute(query)]
@@ -276,7 +282,10 @@ class Ledger:
             return [name for (name,) in self.database.execute(f"{names} ORDER BY 1") if name is not None]
 
     def close(self) -> None:
-        """Close the file; the last process that closes it removes the write-ahead log."""
+        """Close the file.
+
+        The last process that closes it removes the write-ahead log.
+        """
         self.database.close()
 
 

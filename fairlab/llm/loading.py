@@ -127,7 +127,10 @@ def load_local(
     budget: Mapping[str, float | None],
     ledger: str,
 ) -> LLM:
-    """Load a causal transformers model in this process; the arguments are those of :class:`fairlab.llm.local.Local`."""
+    """Load a causal transformers model in this process.
+
+    The arguments are those of :class:`fairlab.llm.local.Local`.
+    """
     from fairlab.llm.local import Local
 
     local = Local(

@@ -116,7 +116,10 @@ class Local:
         return tokenizer, model.eval().to(torch.device(device))
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Generate a reply to each request in one batch; a prompt that leaves no tokens for a reply is rejected."""
+        """Generate a reply to each request in one batch.
+
+        A prompt that leaves no tokens for a reply is rejected.
+        """
         assert self._loaded is not None
         tokenizer, model = self._loaded
         limit = getattr(model.config, "max_position_embeddings", None) or math.inf
@@ -216,7 +219,9 @@ class SeededSampling:
             self.steps.append(self.last.gather(1, input_ids[:, -1:])[:, 0])
 
     def log_probabilities(self, generated: Tensor) -> list[list[float]]:
-        """Return the log-probability of each generated token, per row; empty lists if no request asked for them.
+        """Return the log-probability of each generated token, per row.
+
+        The rows are empty if no request asked for log-probabilities.
 
         Args:
             generated: Tokens (rows, tokens) of the prompts and the replies.

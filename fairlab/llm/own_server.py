@@ -63,7 +63,9 @@ class OwnServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def ensure(self) -> None:
-        """Start the server if it is not running, and wait until it is ready; a server that died is restarted once.
+        """Start the server if it is not running, and wait until it is ready.
+
+        A server that died is restarted once.
 
         Raises:
             FairlabError: If there is not enough memory, the port is taken, or the server does not become ready or has
@@ -135,7 +137,10 @@ class OwnServer:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Close the keeper's standard input, which ends the server; do nothing in a fork of the process that started it."""
+    """Close the keeper's standard input, which ends the server.
+
+    Only the process that started the server does this, not a fork of it.
+    """
     if os.getpid() != owner or process.stdin is None:
         return
     process.stdin.close()

@@ -223,7 +223,7 @@ class RemoteScorer:
 
     @cached_property
     def start(self) -> str | None:
-        """Return the text to put before a text as its start token; None if the server adds a start token itself.
+        """Return the text to put before a text as its start token, or None if the server adds a start token itself.
 
         Raises:
             CannotScore: If the server does not answer, or gives each token the log-probability of another one, as
@@ -290,7 +290,10 @@ class RemoteScorer:
         return [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, self.start or "")]
 
     def _tokens_with_start(self, texts: Sequence[str], start: str) -> list[PromptTokens]:
-        """Return the tokens of each text after the start token; none for an empty text without a start token."""
+        """Return the tokens of each text after the start token.
+
+        An empty text without a start token has no tokens.
+        """
         asked = [start + text for text in texts]
         distinct = list(dict.fromkeys(filter(None, asked)))
         found = dict(zip(distinct, self._tokens(distinct), strict=True))

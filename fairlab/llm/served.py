@@ -108,5 +108,8 @@ class ServedModel:
 def _own_server(
     program: ServingProgram, weights: Path, memory: int | None, port: int | None, context: int, slots: int
 ) -> OwnServer:
-    """Return the server for the given arguments; callers in this process with equal arguments share it."""
+    """Return the server for the given arguments.
+
+    Callers in this process with equal arguments share it.
+    """
     return OwnServer(program, weights, memory, port, context, slots)

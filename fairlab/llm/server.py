@@ -142,7 +142,10 @@ class Server(Endpoint):
         )
 
     def _warn_of_other_model(self, body: Any) -> None:
-        """Warn once if the response names another model; this is allowed, because names may be aliases."""
+        """Warn once if the response names another model.
+
+        This is allowed, because names may be aliases.
+        """
         if not self.named and (other := self.other_model(body)):
             log.warning("%s answers as %s; answers are recorded under %s", self.url, other, self.name)
         self.named = True
@@ -186,7 +189,11 @@ class Server(Endpoint):
         return False
 
     def _switches_form(self, form: str, status: int, said: str) -> bool:
-        """Switch to another form of the schema if the server rejects this one; return whether to send again."""
+        """Switch to another form of the schema if the server rejects this one.
+
+        Returns:
+            Whether to send the request again immediately.
+        """
         if form != self.forms[0]:  # changed by another request in the meantime
             return True
         if self.form_known:

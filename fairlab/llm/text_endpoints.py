@@ -34,7 +34,10 @@ def text_request(text: str) -> Request:
 
 
 class Embeddings(Endpoint):
-    """Client of ``/embeddings``; the text of an attempt contains the vector, see :func:`read_vector`."""
+    """Client of ``/embeddings``.
+
+    The text of an attempt contains the vector, see :func:`read_vector`.
+    """
 
     path = "/embeddings"
     batch_size = AT_ONCE
@@ -177,7 +180,9 @@ def _tokens(answer: Answer, form: str) -> PromptTokens | None:
 
 
 def _number(value: Any) -> float:
-    """Convert a server's value to a log-probability; a placeholder for minus infinity is replaced.
+    """Convert a server's value to a log-probability.
+
+    A placeholder for minus infinity is replaced.
 
     Raises:
         ValueError: If the value is not a log-probability.

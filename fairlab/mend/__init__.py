@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the settings in a command by name; the first word is the model if it contains no ``=``.
+    """Return the settings in a command by name.
+
+    The first word is the model if it contains no ``=``.
 
     Raises:
         FairlabError: There is no model, or another word contains no ``=``.

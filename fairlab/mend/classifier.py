@@ -154,7 +154,10 @@ def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
 
 
 def _audited(models: dict[str, AnyClassifier], rows: Rows, settings: Settings, folder: Path) -> Record:
-    """Audit models, write the report to a folder, and return the record; a finished audit is reused."""
+    """Audit models, write the report to a folder, and return the record.
+
+    A finished audit is reused.
+    """
     if kept := kept_part(folder):
         return kept
     shown = {name: value for name, value in vars(settings).items() if name != "fit"}

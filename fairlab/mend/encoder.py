@@ -225,7 +225,10 @@ def _confirmation_evaluation(wish: Wish) -> Evaluation:
 
 
 def _evaluate_part(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
-    """Run an evaluation that compares models with the first one, and return the record; a finished one is reused."""
+    """Run an evaluation that compares models with the first one, and return the record.
+
+    A finished evaluation is reused.
+    """
     if kept := kept_part(folder):
         return kept
     chosen, values = asked[0], {"model": dict(models), **asked[1]}

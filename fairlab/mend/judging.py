@@ -152,7 +152,10 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
 
 
 def _broken(record: Record, label: str, original: str) -> str:
-    """Return why a model fails the behaviour check if the original passes it; empty otherwise."""
+    """Return why a model fails the behaviour check if the original passes it.
+
+    The result is empty otherwise.
+    """
     reasons = {} if original in (failed := failed_models(record)) else failed
     return "; ".join(reasons.get(label, []))
 

@@ -87,7 +87,10 @@ def concluded(
 
 
 def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
-    """Return a sentence about models that fail the behaviour check, with a leading space; empty if there are none."""
+    """Return a sentence about models that fail the behaviour check, with a leading space.
+
+    The result is empty if there are none.
+    """
     failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
     said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."
     return said if failed else ""

@@ -30,7 +30,9 @@ BEGUN = "begun.json"  # file with the facts that a run of fairlab mend was start
 
 @contextmanager
 def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
-    """Lock the folder of a new or resumed run; if the run fails before it finishes a step, remove the folder.
+    """Lock the folder of a new or resumed run.
+
+    If the run fails before it finishes a step, remove the folder.
 
     Args:
         folder: Folder of the run.
@@ -71,7 +73,10 @@ def finished_part(folder: Path) -> Record | None:
 
 
 def kept_part(folder: Path) -> Record | None:
-    """Return the record of a finished step; otherwise remove the files of a killed process and return None."""
+    """Return the record of a finished step.
+
+    If the step is not finished, remove the files of a killed process and return None.
+    """
     found = finished_part(folder)
     if found is None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,7 @@
-"""Settings that change how a device runs the model during training; they are undone when training ends."""
+"""Settings that change how a device runs the model during training.
+
+They are undone when training ends.
+"""
 
 from __future__ import annotations
 

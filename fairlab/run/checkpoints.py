@@ -76,7 +76,10 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
             self._between_steps(trainer)
 
     def _between_steps(self, trainer: lightning.Trainer) -> None:
-        """Save ``last.ckpt`` when due, or if any process received SIGTERM; in that case, end all processes."""
+        """Save ``last.ckpt`` when due.
+
+        If any process received SIGTERM, save it immediately and end all processes.
+        """
         # a checkpoint does not contain accumulated gradients
         if batches_done(trainer) % trainer.accumulate_grad_batches:
             return
@@ -168,7 +171,7 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def checkpoint_is_intact(path: Path) -> bool:
-    """Return whether a checkpoint is complete and matches its checksums; it is a zip file or a folder of shards."""
+    """Return whether a checkpoint, a zip file or a folder of shards, is complete and matches its checksums."""
     if path.is_dir():
         return shards_are_intact(path)
     try:

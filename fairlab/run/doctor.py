@@ -60,7 +60,10 @@ def devices_here() -> list[str]:
 
 
 def declared() -> list[str]:
-    """Return the requirements in the installed package's metadata; empty if fairlab is not installed as a package."""
+    """Return the requirements in the installed package's metadata.
+
+    The result is empty if fairlab is not installed as a package.
+    """
     try:
         return requires("fairlab") or []
     except PackageNotFoundError:

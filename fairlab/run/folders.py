@@ -48,7 +48,9 @@ class SweepFile(SweepNeeds, total=False):
 
 
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
-    """Return the folder that a run writes to; it is the ``hydra.run.dir`` of every entry point.
+    """Return the folder that a run writes to.
+
+    It is the ``hydra.run.dir`` of every entry point.
 
     Args:
         experiment: Name of the experiment, and of the folder between ``outputs`` and the run.
@@ -68,7 +70,9 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
 
 
 def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
-    """Return the folder of a sweep; it is the ``hydra.sweep.dir`` of the entry points.
+    """Return the folder of a sweep.
+
+    It is the ``hydra.sweep.dir`` of the entry points.
 
     Args:
         name: Name of the folder between ``multirun`` and the sweep.
@@ -163,7 +167,10 @@ def newest_unfinished(folder: Path) -> Path:
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """Return a run's resolved configuration as plain containers, without its launcher; missing values are ``???``."""
+    """Return a run's resolved configuration as plain containers, without its launcher.
+
+    Missing values are ``???``.
+    """
     if "hydra" in config:
         config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     values: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)  # type: ignore[assignment]

@@ -64,11 +64,17 @@ class History(Callback):
 
     @property
     def rows(self) -> list[Row]:
-        """Return all rows so far, thinned as in :func:`read_history`; empty if this process does not write them."""
+        """Return all rows so far, thinned as in :func:`read_history`.
+
+        The result is empty if this process does not write them.
+        """
         return read_history(self.file)
 
     def on_train_batch_start(self, *_: Any) -> None:
-        """Start the clock if it is not running; :meth:`read` stops it."""
+        """Start the clock if it is not running.
+
+        :meth:`read` stops it.
+        """
         if self._started is None:
             self._started = time.perf_counter()
 
@@ -153,10 +159,10 @@ class History(Callback):
             self._append("".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def _append(self, content: bytes) -> None:
-        """Append to the file; the first call truncates it to the rows of the checkpoint that the run resumes from.
+        """Append to the file.
 
-        No hook of Lightning can do this earlier: sharded checkpoints restore the length late, and a run may resume
-        after its last step.
+        The first call truncates it to the rows of the checkpoint that the run resumes from. No hook of Lightning can do
+        this earlier: sharded checkpoints restore the length late, and a run may resume after its last step.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -173,7 +179,10 @@ class History(Callback):
         return {"bytes": self._bytes, "last": self.last, "trained": self._trained}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the values from the checkpoint; runs of version 0.1.0 start a new history."""
+        """Restore the values from the checkpoint.
+
+        Runs of version 0.1.0 start a new history.
+        """
         self._bytes, self.last = state_dict.get("bytes", 0), state_dict.get("last", {})
         self._trained = state_dict.get("trained", {})
 

@@ -221,7 +221,10 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
 
 
 def has_results(record: Record) -> bool:
-    """Return whether a run has results; only a run that failed while loading has none and may be overwritten."""
+    """Return whether a run has results.
+
+    Only a run that failed while loading has none and may be overwritten.
+    """
     done = record.readings or record.history or stages_of(record).keys() - {LOADING}
     return record.status != "failed" or bool(done)
 

@@ -121,7 +121,10 @@ class Trace(Callback):
             self._profiler.start()
 
     def on_train_batch_end(self, *_: Any) -> None:
-        """Count a batch; the profiler starts and stops the trace when due."""
+        """Count a batch.
+
+        The profiler starts and stops the trace when due.
+        """
         if self._profiler is not None:
             self._profiler.step()
 

@@ -25,7 +25,9 @@ DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", 
 
 
 def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | None) -> list[Any]:
-    """Build the loggers of a run; they write to its folder and receive its configuration without secrets.
+    """Build the loggers of a run.
+
+    They write to its folder and receive its configuration without secrets.
 
     Args:
         nodes: Configuration of each logger, by its name.
@@ -58,7 +60,10 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
 
 
 def _without_errors(logger: Any) -> Callable[..., None]:
-    """Wrap a logger's ``log_metrics`` so that errors do not stop training; only the first one is reported."""
+    """Wrap a logger's ``log_metrics`` so that errors do not stop training.
+
+    Only the first one is reported.
+    """
     log_metrics = logger.log_metrics
     failed: list[Exception] = []
 
@@ -162,9 +167,10 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
 
 
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
-    """Send the final readings to the loggers and close them; Weights & Biases also receives tables and the model.
+    """Send the final readings to the loggers and close them.
 
-    Errors are printed and otherwise ignored, because the run is already finished.
+    Weights & Biases also receives tables and the model. Errors are printed and otherwise ignored, because the run is
+    already finished.
     """
     for logger in loggers:
         try:

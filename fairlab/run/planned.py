@@ -28,7 +28,9 @@ SHORT = 50_000_000  # maximum size in bytes of the data that is read for a plan
 
 
 def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
-    """Print the plan of the command, or exit with one sentence if the run would be refused; no file is written.
+    """Print the plan of the command, or exit with one sentence if the run would be refused.
+
+    No file is written.
 
     Args:
         entry: Name of the entry point.
@@ -88,7 +90,9 @@ def planned(
     times: int = 1,
     made: dict[str, ModelSize] | None = None,
 ) -> RunPlan:
-    """Return the plan of a command; ``problem`` is set if its configuration is not valid.
+    """Return the plan of a command.
+
+    ``problem`` is set if its configuration is not valid.
 
     Args:
         entry: Name of the entry point.
@@ -108,7 +112,10 @@ def planned(
 
 
 def settings_to_plan(entry: str, composition: DictConfig) -> dict[str, Any]:
-    """Convert a composed configuration to plain containers; an evaluation's also contain the settings of its models."""
+    """Convert a composed configuration to plain containers.
+
+    For an evaluation, the settings of its models are added.
+    """
     values = plain_config(composition)
     return values | {"models": models_of(values)} if entry == "evaluate" else values
 
@@ -137,7 +144,10 @@ def _settings_of(name: str) -> dict[str, Any]:
 
 
 def embedders_of(config: dict[str, Any]) -> list[str]:
-    """Return the names of the models that embed an evaluation's datasets; empty if it measures models."""
+    """Return the names of the models that embed an evaluation's datasets.
+
+    The result is empty if it measures models.
+    """
     named = [str(node.get("vectors") or "") for node in (config["benchmark"] or {}).values()]
     return [name for name in named if name and not name.startswith("spacy:")] if config["dataset"] is not None else []
 

@@ -49,7 +49,9 @@ def refuse_push(name: str | None) -> None:
 
 
 def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
-    """Push files to the hub as one commit, together with their card; the repository is created if missing.
+    """Push files to the hub as one commit, together with their card.
+
+    The repository is created if missing.
 
     Args:
         folder: Folder of the files; relative paths in it are the names in the repository.

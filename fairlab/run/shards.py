@@ -138,7 +138,10 @@ def _own_error() -> Iterator[None]:
 
 
 def shards_are_intact(folder: Path) -> bool:
-    """Return whether every file of a sharded checkpoint matches its checksum; each process checks some of the files."""
+    """Return whether every file of a sharded checkpoint matches its checksum.
+
+    Each process checks some of the files.
+    """
     try:
         sums = read_json(folder / CHECKSUMS)
         names = sorted([STATE, *(path.name for path in folder.glob("*.safetensors"))])

@@ -131,7 +131,10 @@ class SourceClassifiers:
 
 
 def announce_backbone(config: DictConfig) -> None:
-    """Print the scale, the backbone and the model that it stands for; print nothing if a value is missing."""
+    """Print the scale, the backbone and the model that it stands for.
+
+    If the scale or the backbone is not set, nothing is printed.
+    """
     scale, name = (OmegaConf.select(config, key) for key in ("scale.name", "backbone.name"))
     if not scale or not name:
         return
@@ -148,7 +151,7 @@ def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:
 
 
 def decoder_is_tied(encoder: Any) -> bool | None:
-    """Return whether the output layer shares its weights with the input embeddings; None without an output layer."""
+    """Return whether the output layer shares its weights with the input embeddings, or None without an output layer."""
     output = encoder.model.get_output_embeddings()
     if output is None:
         return None

@@ -107,7 +107,11 @@ class Moderations(ThreadingHTTPServer):
         self.shutdown_request(request)
 
     def _close_slowest(self) -> bool:
-        """Close the connection that has waited longest for its client, if long enough; return whether it was closed."""
+        """Close the connection that has waited longest for its client.
+
+        Returns:
+            Whether a connection has waited long enough and was closed.
+        """
         with self.idle:
             slowest = min(self.reading.items(), key=lambda one: one[1], default=None)
             if slowest is None or time.monotonic() - slowest[1] < min(PATIENCE, self.bounds.seconds / 2):
@@ -133,11 +137,17 @@ class Moderations(ThreadingHTTPServer):
             self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log an error of a connection, such as a disconnected client, at debug level; the server continues."""
+        """Log an error of a connection, such as a disconnected client, at debug level.
+
+        The server continues.
+        """
         log.debug("a connection ended early", exc_info=True)
 
     def end(self) -> None:
-        """Answer the requests that have been read, and close the server; call this after serving has stopped."""
+        """Answer the requests that have been read, and close the server.
+
+        Call this after serving has stopped.
+        """
         self.line.end(self.bounds.seconds)
         with self.idle:
             self.idle.wait_for(lambda: not self.answering, self.bounds.seconds)
@@ -289,7 +299,10 @@ class Answers(BaseHTTPRequestHandler):
         self._pass_over()
 
     def _pass_over(self) -> None:
-        """Discard incoming bytes briefly; otherwise a client that is still sending would not see the answer."""
+        """Discard incoming bytes for a short time.
+
+        Otherwise, a client that is still sending would not see the answer.
+        """
         self.reader.deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
         self.reader.silence = 0.2
         try:

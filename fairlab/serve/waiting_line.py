@@ -61,10 +61,11 @@ class Piece:
 
 
 class WaitingLine:
-    """Queue for the texts of many requests; small requests are scored before the remainder of large ones.
+    """Queue for the texts of many requests.
 
-    Pieces that wait at the same time are scored together, which is cheaper than scoring them in turn. If that fails,
-    each piece is scored alone, so that an error affects only its own request.
+    Small requests are scored before the remainder of large ones. Pieces that wait at the same time are scored together,
+    which is cheaper than scoring them in turn. If that fails, each piece is scored alone, so that an error affects only
+    its own request.
 
     Args:
         scorer: Function from a list of texts to their scores, called by only one thread.
@@ -124,7 +125,10 @@ class WaitingLine:
             self._score(together)
 
     def _next(self) -> list[Piece]:
-        """Wait for pieces and return the ones to score together; empty after the end."""
+        """Wait for pieces and return the ones to score together.
+
+        The result is empty after the end.
+        """
         with self.change:
             while True:
                 while self.pieces and self.pieces[0].request.answer.done():  # the client has gone
@@ -163,12 +167,18 @@ class WaitingLine:
 
 
 def cost_of(text: str) -> float:
-    """Estimate the cost of scoring a text; it is quadratic in the length, as in some third-party code."""
+    """Estimate the cost of scoring a text.
+
+    It is quadratic in the length, as in some third-party code.
+    """
     return 100.0 + len(text) + len(text) ** 2 / 1_000
 
 
 def pieces_of(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts with a total cost of at most :data:`MOST_COST`; a more expensive text is alone."""
+    """Yield consecutive texts with a total cost of at most :data:`MOST_COST`.
+
+    A text that costs more is yielded alone.
+    """
     piece, cost = list[str](), 0.0
     for text in texts:
         if piece and cost + cost_of(text) > MOST_COST:

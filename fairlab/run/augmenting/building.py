@@ -41,7 +41,9 @@ def build_llm(config: Mapping[str, Any]) -> Any:
 
 
 def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str, str]] | None = None) -> Any:
-    """Build a row augmentation; each worker process calls this for itself.
+    """Build a row augmentation.
+
+    Each worker process calls this for itself.
 
     Args:
         config: Configuration of ``fairlab.augment``, as plain containers.
@@ -63,9 +65,10 @@ def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) ->
 
 
 def build_perturbation(config: Mapping[str, Any]) -> Any:
-    """Build the configured perturbation with its rewriter; each worker process calls this for itself.
+    """Build the configured perturbation with its rewriter.
 
-    A rewriter that takes a lexicon is built once per axis, any other rewriter once.
+    Each worker process calls this for itself. A rewriter that takes a lexicon is built once per axis, any other
+    rewriter once.
     """
     from fairlab.rewriting.word_rewriters import ByAxis
 

@@ -87,7 +87,9 @@ class Rounds:
 
 
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
-    """Return a check that rewrites keep their label; with several checks, a rewrite must pass all of them.
+    """Return a check that rewrites keep their label.
+
+    With several checks, a rewrite must pass all of them.
 
     Args:
         names: Name of a check, folder of a classifier, or a list of these. None selects ``llm`` if there is a language
@@ -159,7 +161,7 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
 
 
 def _notes_without_probe(items: Sequence[Any]) -> list[str]:
-    """Return a note that no probe was trained, with the reason; empty if the texts are enough for a probe."""
+    """Return a note with the reason why no probe was trained; the list is empty if a probe was trained."""
     from fairlab.metrics.surface_probe import too_little
 
     short = too_little([item.label for item in items], [item.text for item in items])

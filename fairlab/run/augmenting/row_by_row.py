@@ -40,7 +40,10 @@ class RowByRow:
         return self.read(), self.builder
 
     def _search_prompt(self) -> list[dict[str, str]]:
-        """Return the examples found by prompt search; its rounds are stored in the folder ``search`` of the run."""
+        """Return the examples found by prompt search.
+
+        The search stores its rounds in the folder ``search`` of the run.
+        """
         from fairlab.augmentation.prompt_search import search_history
 
         values, record = self.values, self.record

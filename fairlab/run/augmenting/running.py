@@ -32,7 +32,9 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
-    """Stream the input through the augmentation into the record's folder; shards of earlier attempts are reused.
+    """Stream the input through the augmentation into the record's folder.
+
+    Shards of earlier attempts are reused.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -102,7 +104,10 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 
 
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    """Return the hash of each lexicon or prompt file given by the user; the keys are the file names in messages."""
+    """Return the hash of each lexicon or prompt file given by the user.
+
+    The keys are the file names in messages.
+    """
     named = files_in_settings([values["axis"], values["rewriter"]])
     return {f"file {path}": {"sha256": sha256(path)} for path in named}
 
@@ -224,7 +229,10 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise if no row can be read, with the reason for the first one; reading stops at the first readable row."""
+    """Raise if no row can be read, with the reason for the first one.
+
+    Reading stops at the first readable row.
+    """
     from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
@@ -265,7 +273,10 @@ def _rate_notes(manifest: Manifest) -> list[Note]:
 
 
 def ledger_totals(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the totals of the language model's ledger, per stage and over all runs; empty without a language model."""
+    """Return the totals of the language model's ledger, per stage and over all runs.
+
+    The result is empty without a language model.
+    """
     llm = build_llm(values)
     if llm is None:
         return {}

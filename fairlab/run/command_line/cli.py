@@ -1,4 +1,7 @@
-"""Execution of entry points; errors that the user can fix end them with a one-sentence message."""
+"""Execution of entry points.
+
+Errors that the user can fix end them with a one-sentence message.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where H
 
 
 class Terminated(KeyboardInterrupt):
-    """Exception for SIGTERM, which a scheduler sends before it reclaims the machine; handled like Ctrl-C."""
+    """Exception for SIGTERM, which a scheduler sends before it reclaims the machine.
+
+    It is handled like Ctrl-C.
+    """
 
 
 _traceback_wanted = False  # value in the environment when an entry point starts
@@ -56,9 +62,10 @@ def conf_dir() -> str:
 
 
 def run(main: Callable[[], Any], config_name: str) -> None:
-    """Call a Hydra entry point; on an error that the user can fix, print one sentence and exit with 1.
+    """Call a Hydra entry point.
 
-    With ``HYDRA_FULL_ERROR=1`` in the environment, every error is shown with its traceback; bugs always are.
+    On an error that the user can fix, print one sentence and exit with 1. With ``HYDRA_FULL_ERROR=1`` in the
+    environment, every error is shown with its traceback; bugs always are.
 
     Args:
         main: Entry point, decorated by Hydra.
@@ -112,7 +119,10 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
 
 
 class Arguments(argparse.ArgumentParser):
-    """Argument parser for commands without Hydra; wrong arguments raise an error with a one-sentence message."""
+    """Argument parser for commands without Hydra.
+
+    Wrong arguments raise an error with a one-sentence message.
+    """
 
     def error(self, message: str) -> NoReturn:
         """Raise an error for a wrong argument, instead of printing the usage and exiting with 2."""
@@ -228,7 +238,10 @@ def _is_of_system(error: OSError) -> bool:
 
 
 def asks_for_plan(arguments: Sequence[str]) -> bool:
-    """Return whether a command contains ``dry_run=true``; if the setting is repeated, the last value counts."""
+    """Return whether a command contains ``dry_run=true``.
+
+    If the setting is repeated, the last value counts.
+    """
     values = [one.partition("dry_run=")[2] for one in arguments if re.match(r"\+*dry_run=", one)]
     return bool(values) and values[-1].casefold() in ("true", "1", "yes", "on")
 

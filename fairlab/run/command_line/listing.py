@@ -74,7 +74,7 @@ def listed(arguments: Sequence[str]) -> list[str]:
 
 
 def plural(group: str) -> str:
-    """Return the plural of a group's name, such as ``benchmarks``; some names have no plural form."""
+    """Return the plural of a group's name, such as ``benchmarks``, or the name itself if it has no plural."""
     return group if group in ("data", "debiasing", "training", "debug") else f"{group}s".replace("chs", "ches")
 
 
@@ -151,7 +151,7 @@ def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
 
 
 def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return the title, needs and question in the ``description`` of a benchmark's class; empty if it has none."""
+    """Return the title, needs and question in the ``description`` of a benchmark's class, or an empty text."""
     for one in node.body:
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "description":
             call = one.value
@@ -163,7 +163,7 @@ def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return the value of ``title`` in the body of a class; empty if it is not set."""
+    """Return the value of ``title`` in the body of a class, or an empty text if it is not set."""
     for one in node.body:
         if (
             isinstance(one, ast.Assign)

@@ -115,7 +115,7 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
 
 
 def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    """Return the name and hash of a model's weights for the record; for a served model, the hash of its address.
+    """Return facts about a model for the record: the name and hash of its weights, or the address of a served model.
 
     Raises:
         FairlabError: the weights are unavailable.

@@ -87,7 +87,9 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
 
 
 def own_settings(settings: Any) -> dict[str, Any]:
-    """Return a copy of settings given from Python, whose keys are dotted; empty for None.
+    """Return a copy of settings given from Python, whose keys are dotted.
+
+    The result is empty for None.
 
     Raises:
         FairlabError: the settings are not a mapping with text keys.

@@ -43,7 +43,10 @@ class Scale(TypedDict):
 
 
 class Steps(TypedDict):
-    """Keys of ``trainer`` that fairlab defines or restricts; all others are arguments of Lightning's trainer."""
+    """Keys of ``trainer`` that fairlab defines or restricts.
+
+    All others are arguments of Lightning's trainer.
+    """
 
     checkpoint_every: Count
     matmul_precision: Literal["highest", "high", "medium"]
@@ -219,7 +222,10 @@ def _given_here() -> Sequence[str]:
 
 
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Raise if the command adds a key that is not read; files may have such keys, to which other values refer."""
+    """Raise if the command adds a key that is not read.
+
+    Files may have such keys, to which other values refer.
+    """
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
         raise FairlabError(

@@ -1,4 +1,7 @@
-"""Commands run as separate processes, on this machine, by submitit or by Ray; a failure does not stop the others."""
+"""Commands run as separate processes, on this machine, by submitit or by Ray.
+
+A failure does not stop the others.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,11 @@ class Job:
         return self.place.parent / "logs" / f"{self.folder.name}.txt"
 
     def __call__(self, **environment: str) -> str:
-        """Run the command, or resume an earlier attempt; return the reason for a failure, or an empty text."""
+        """Run the command, or resume an earlier attempt.
+
+        Returns:
+            Reason for a failure, or an empty text.
+        """
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
         for folder in (self.place, self.log.parent):
@@ -88,7 +95,10 @@ class Job:
         return last[0].removeprefix("fairlab: ") if code else ""
 
     def checkpoint(self) -> Any:
-        """Checkpoint and requeue the run; submitit calls this on preemption and before the time limit."""
+        """Checkpoint and requeue the run.
+
+        The package submitit calls this on preemption and before the time limit.
+        """
         from submitit.helpers import DelayedSubmission
 
         stop_runs()
@@ -157,12 +167,18 @@ def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def own_threads(threads: int | None) -> dict[str, str]:
-    """Return the environment variable that sets a job's number of threads; empty if ``threads`` is None."""
+    """Return the environment variable that sets a job's number of threads.
+
+    The result is empty if ``threads`` is None.
+    """
     return {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
 
 def stop_runs() -> None:
-    """Send SIGTERM to the runs of this process, which then save a checkpoint and end; start no further runs."""
+    """Send SIGTERM to the runs of this process, and start no further runs.
+
+    The runs then save a checkpoint and end.
+    """
     _stopping.set()
     for process in list(_running):
         process.terminate()

@@ -232,5 +232,8 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
 
 
 def makes_a_run(override: str) -> bool:
-    """Return whether an override is part of a run's identity; ``ckpt`` and ``before`` are not."""
+    """Return whether an override is part of a run's identity.
+
+    ``ckpt`` and ``before`` are not.
+    """
     return not override.startswith(("ckpt=", "before="))

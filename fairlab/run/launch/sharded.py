@@ -25,7 +25,10 @@ class Sharded(ModelParallelStrategy):
 
     @cached_property
     def writer(self) -> ShardWriter:
-        """Return the writer of sharded checkpoints; all processes must call this at the same time."""
+        """Return the writer of sharded checkpoints.
+
+        All processes must call this at the same time.
+        """
         return ShardWriter()
 
     def setup_environment(self) -> None:

@@ -16,7 +16,10 @@ from fairlab.reporting.tables.runs import read_runs
 
 
 def finished_in(folder: Path) -> list[Record]:
-    """Return the records of a sweep's finished runs, ordered by folder name; unreadable records are skipped."""
+    """Return the records of a sweep's finished runs, ordered by folder name.
+
+    Unreadable records are skipped.
+    """
     records = read_runs(folder, unread=[])  # unreadable records are named in the sweep's own report
     return [record for record in records if record.status == "finished"]
 

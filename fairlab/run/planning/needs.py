@@ -102,7 +102,10 @@ def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the hub datasets that a task is read from; none if it is read from files."""
+    """Yield the names of the hub datasets that a task is read from.
+
+    The result is empty if it is read from files.
+    """
     if data.get("path") == "hub" and "task" in data:
         from fairlab.data.published.tasks import find_task
 

@@ -166,7 +166,10 @@ def _needs(needs: Iterable[Need]) -> list[str]:
 
 
 def _runs(runs: Sequence[RunPlan]) -> list[str]:
-    """Return the lines about all runs; runs with identical requirements are merged under one of their commands."""
+    """Return the lines about all runs.
+
+    Runs with identical requirements are merged under one of their commands.
+    """
     together: dict[tuple[int, tuple[str, ...]], list[RunPlan]] = {}
     for run in runs:
         together.setdefault((run.times, tuple(_run(run))), []).append(run)

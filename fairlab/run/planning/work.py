@@ -94,7 +94,10 @@ def training_work(config: Mapping[str, Any]) -> Work:
 
 
 def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, float, str]:
-    """Return the number of items, the tokens per item and the source; local data takes precedence."""
+    """Return the number of items, the tokens per item and the source.
+
+    Local data takes precedence.
+    """
     known = _known(data)
     tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
     named = str(data.get("path") or "")
