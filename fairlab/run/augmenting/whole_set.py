@@ -28,7 +28,7 @@ class WholeSet:
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """Decide on all rows, and return the rows and a builder of the object that applies the decisions."""
         rows = [row for row in self.read() if isinstance(row, Row)]
-        return self.read(), partial(Decisions, build_augmentation(self.values).decide(rows))
+        return self.read(), partial(RowDecisions, build_augmentation(self.values).decide(rows))
 
     def provenance(self) -> dict[str, Any]:
         """Return an empty dict: there is no rewriter."""
@@ -40,7 +40,7 @@ class WholeSet:
         return [], []
 
 
-class Decisions:
+class RowDecisions:
     """Lookup of the decisions on all rows.
 
     Args:
