@@ -1,4 +1,4 @@
-"""Data for the example on the audit's page: abusive and other tweets for training, fitting thresholds and auditing.
+"""Data for the example in docs/audit.md: abusive and other tweets for training, fitting thresholds and auditing.
 
     FAIRLAB_DATA=... python -m experiments.audit.own FOLDER
 

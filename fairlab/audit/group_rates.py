@@ -135,7 +135,7 @@ def detectable_gap(of_label: Binary, members: Members, name: str) -> float:
 
 
 def _hits(of_label: Binary, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of the rows in the numerator (among those in the denominator) and in the denominator of a rate."""
+    """Return which rows are hits of a rate (its numerator), and which rows it is computed from (its denominator)."""
     truth, predicted = of_label.truth == 1, of_label.predicted == 1
     everything = np.ones(len(truth), dtype=bool)
     return {

@@ -52,7 +52,7 @@ class CrossAug:
         return negated if self.generator == RULES else load_generator(self.generator)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Return the examples to add to an example.
+        """Return the new examples made from an example.
 
         Raises:
             FairlabError: The example has no second text.

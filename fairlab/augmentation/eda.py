@@ -91,7 +91,7 @@ class EDA:
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
         """Return copies of an example.
 
-        The result is empty if its last text has no letters.
+        An example whose last text has no letters has no copies.
         """
         words = cleaned(fields[-1])
         if not words:

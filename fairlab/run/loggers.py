@@ -62,7 +62,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
 def _without_errors(logger: Any) -> Callable[..., None]:
     """Wrap a logger's ``log_metrics`` so that errors do not stop training.
 
-    Only the first one is reported.
+    Only the first error is reported.
     """
     log_metrics = logger.log_metrics
     failed: list[Exception] = []

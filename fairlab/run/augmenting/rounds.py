@@ -37,7 +37,7 @@ class Rounds:
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Run all rounds, with their files in the folder ``rounds`` of the run.
+        """Run all rounds, which store their files in the folder ``rounds`` of the run.
 
         Returns:
             Unchanged rows, and a builder of the object that writes the rewritten texts.

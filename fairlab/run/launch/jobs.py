@@ -169,7 +169,7 @@ def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, 
 def own_threads(threads: int | None) -> dict[str, str]:
     """Return the environment variable that sets a job's number of threads.
 
-    The result is empty if ``threads`` is None.
+    Without a number, no variable is returned.
     """
     return {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
