@@ -1,11 +1,11 @@
-"""Make the records of finished runs small enough to be committed.
+"""Compression of the records of finished runs, so that they are small enough to be committed.
 
     python experiments/compact.py FOLDER...
 
-Every ``record.json`` below a folder becomes ``record.json.xz``, which is read wherever a plain one is: readings,
-comparisons and history to six significant digits, all validations and rounds, the first and last 50 training steps
-and at most 50 between them, evenly spread. Other files of a run stay. ``metrics.json`` follows from the record and is
-not committed; items are committed only where a page's comparison is made from them.
+Every ``record.json`` in a folder becomes ``record.json.xz``, which is read like a plain record. Readings, comparisons
+and history are rounded to six significant digits. All validations and rounds are kept, the first and last 50 training
+steps, and at most 50 steps between them, evenly spread. Other files of a run are unchanged. ``metrics.json`` follows
+from the record and is not committed; items are committed only if a page's comparison is computed from them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairlab.files import COMPACT, PLAIN, compressed, replaced_when_written, run
 from fairlab.record import Record
 from fairlab.types import FairlabError
 
-DIGITS = 6  # significant ones
+DIGITS = 6  # number of significant digits
 SHORT = Context(prec=DIGITS)
 ENDS, BETWEEN = 50, 50  # training steps kept: at either end, and at most between
 ROUNDED = ("readings", "comparisons", "history")
@@ -46,7 +46,7 @@ def compact(folder: Path) -> None:
 
 
 def write_compact(folder: Path, content: dict[str, Any]) -> None:
-    """Write a record's content compressed, the same bytes for the same content; a plain record is removed."""
+    """Write a compressed record, with the same bytes for the same content, and remove the plain record."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"  # in lines, for ``git diff``
     with replaced_when_written(folder / COMPACT) as temporary:
         temporary.write_bytes(compressed(text))
@@ -54,7 +54,7 @@ def write_compact(folder: Path, content: dict[str, Any]) -> None:
 
 
 def thinned(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return all rows but those of training steps that are neither at the ends nor evenly spread between them."""
+    """Remove training steps from the middle of a history, so that the remaining ones are evenly spread."""
     steps = [place for place, row in enumerate(history) if any(name.startswith("train/") for name in row)]
     middle = steps[ENDS:-ENDS]
     stride = max(1, math.ceil(len(middle) / BETWEEN))
@@ -63,7 +63,10 @@ def thinned(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rounded(value: Any) -> Any:
-    """Return plain containers with floats to :data:`DIGITS` significant digits; integers stay."""
+    """Round all floats in plain containers to :data:`DIGITS` significant digits.
+
+    Integers are unchanged.
+    """
     match value:
         case dict():
             return {key: rounded(item) for key, item in value.items()}
@@ -75,10 +78,10 @@ def rounded(value: Any) -> Any:
 
 
 def shortened(value: float) -> float:
-    """Return a number to :data:`DIGITS` significant digits that rounds to fewer digits as the whole number does.
+    """Round a number to :data:`DIGITS` significant digits so that rounding it further gives the correct result.
 
-    Its last digit is 0 or 5 only if the number ends there: rounding twice would else round some numbers up that are
-    just below a half.
+    The last digit is 0 or 5 only if the number ends there. Otherwise, rounding twice would round some numbers up that
+    are just below a half.
 
     Example:
         >>> shortened(1.0574962), shortened(0.25), shortened(0.061414996)
@@ -90,7 +93,7 @@ def shortened(value: float) -> float:
 
 
 def main(folders: Sequence[str]) -> None:
-    """Compact all records below the folders."""
+    """Compress all records in the folders."""
     if not folders:
         raise SystemExit(__doc__)
     found = [run for folder in folders for run in run_folders(Path(folder))]

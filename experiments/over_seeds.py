@@ -1,4 +1,4 @@
-"""What comparisons of trained runs over their seeds share: finished seeds, kept items, differences, the record made."""
+"""Functions for comparing trained runs over seeds: finished seeds, stored items, differences, and the record."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fairlab.record import Comparison, Record
 from fairlab.run.environment import environment
 
 Array = NDArray[np.float64]
-Samples = tuple[Array, Array]  # sums over the parts of each item, (S, N), and their numbers, (N,)
+Samples = tuple[Array, Array]  # sums over the parts of each item (S, N), and numbers of parts (N,)
 
 
 def finished(*runs: Path) -> list[int]:
-    """Seeds of which every one of these runs has finished."""
+    """Return the seeds with which all of the runs have finished."""
     found = [
         {int(file.parent.name.removeprefix("seed_")) for file in run.glob("seed_*/record.json*") if _is_finished(file)}
         for run in runs
@@ -34,29 +34,31 @@ def _is_finished(file: Path) -> bool:
 
 
 def items_of(run: Path, seeds: list[int], benchmark: str) -> list[dict[str, Array]]:
-    """Return what a run's seeds kept of a benchmark."""
+    """Return the stored items of a benchmark for each seed of a run."""
     return [load_file(run / f"seed_{seed}" / "items" / "after" / f"{benchmark}.safetensors") for seed in seeds]
 
 
 def whole(values: Array) -> Samples:
-    """Values (S, N) of items that have one part each."""
+    """Return the values (S, N) of items that have one part each as samples."""
     return values, np.ones(values.shape[1])
 
 
 def right(run: Path, seeds: list[int], task: str, split: str) -> Samples:
-    """100 where a run has an example of a task's split right, 0 elsewhere."""
+    """Return samples with 100 for each example that a run predicts correctly, and 0 for the others."""
     found = items_of(run, seeds, task)
     return whole(np.stack([100.0 * (one[f"{split}_predictions"] == one[f"{split}_labels"]) for one in found]))
 
 
 def compared(later: Samples, earlier: Samples, place: tuple[str, str, str], phase: str) -> Comparison:
-    """Return the mean difference over seeds and parts; seeds and items are resampled, all seeds by the same items.
+    """Return the mean difference over seeds and items.
+
+    Both are resampled, with the same items for all seeds.
 
     Args:
-        later: of one model.
-        earlier: of the other, by the same seeds on the same items.
-        place: benchmark, subset and quantity.
-        phase: the labels of the two.
+        later: Samples of one model.
+        earlier: Samples of the other model, with the same seeds and items.
+        place: Names of the benchmark, the subset and the quantity.
+        phase: Labels of the two models.
     """
     changes, sizes = later[0] - earlier[0], later[1]
     draws = nested_draws(changes, sizes)
@@ -68,7 +70,7 @@ def compared(later: Samples, earlier: Samples, place: tuple[str, str, str], phas
 
 
 def arguments_of(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser of RUNS, the folder of the runs, and OUT, where the record is written."""
+    """Return a parser for the arguments RUNS, the folder of the runs, and OUT, the folder for the record."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("out", type=Path)
@@ -76,20 +78,20 @@ def arguments_of(description: str | None) -> argparse.ArgumentParser:
 
 
 def p_over_seeds(values: list[float]) -> float:
-    """Two-sided p-value of the paired t-test over seeds; 1 of a single seed."""
+    """Return the two-sided p-value of the paired t-test over seeds, or 1 for a single seed."""
     from scipy.stats import ttest_1samp
 
     return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
 
 
 def record_in(out: Path, *command: str) -> Record:
-    """Return a record to be filled, of this command: what stands behind ``python``, without its arguments."""
+    """Return a new record for a command, given by its words after ``python`` and without its arguments."""
     out.mkdir(parents=True, exist_ok=True)
     return Record(out, {}, shlex.join(["python", *command, *sys.argv[1:]]))
 
 
 def save(record: Record, facts: dict[str, object]) -> None:
-    """Write a filled record with these facts and where it was made, and print what it holds."""
+    """Write a record with additional facts and the environment, and print its readings and comparisons."""
     record.provenance |= environment() | facts
     record.status = "finished"
     record.save()

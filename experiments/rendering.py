@@ -1,4 +1,4 @@
-"""What the tables of several pages share."""
+"""Functions shared by the tables of several pages."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from fairlab.reproduce import finished_records, normalise
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
+    """Format a Markdown table."""
     lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
     return "\n".join(lines)
 
 
 def trials(file: Path) -> str:
-    """Return a table of tried settings from JSON lines, with one value per number of training steps."""
+    """Return a table of the tried settings in a JSON Lines file, with one value per number of training steps."""
     tried = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     (measure,) = (name for name, value in tried[0].items() if isinstance(value, dict))
     settings = [name for name in tried[0] if name != measure]
@@ -42,22 +42,25 @@ def trials(file: Path) -> str:
 
 
 def interval(reading: Reading, digits: int) -> str:
-    """Return a value with its 95 % interval."""
+    """Format a reading's value with its 95 % interval."""
     return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
 
 
 def significant(reading: Reading) -> str:
-    """Return a value with its 95 % interval, to four significant digits."""
+    """Format a reading's value with its 95 % interval, to four significant digits."""
     return f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
 
 
 def ideal(reading: Reading) -> str:
-    """Return what a reading would be of a perfect model; empty where there is no such value."""
+    """Format the ideal value of a reading.
+
+    The result is empty if there is none.
+    """
     return "" if reading.ideal is None else f"{reading.ideal:.4g}"
 
 
 def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False) -> str:
-    """Return a table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
+    """Return a table of a paper's matrix as Markdown, with methods side by side; see :func:`measured`."""
     table, rows = measured(folder, id_, runs, all_seeds=all_seeds)
     header, lines = table_lines(table, rows)
     printed = tabulate(lines, headers=header, tablefmt="github", disable_numparse=True)
@@ -67,13 +70,13 @@ def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bo
 def measured(
     folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False
 ) -> tuple[Table, list[list[Cell]]]:
-    """Return a table of a paper's matrix at quickstart scale, means over seeds, from the committed records.
+    """Return a table of a paper's matrix at quickstart scale, with means over seeds from the committed records.
 
     Args:
-        folder: of the paper, which holds its ``matrix.yaml``.
-        id_: of the table.
-        runs: where in the folder the records are, as ``RUN/seed_N/record.json``.
-        all_seeds: whether a cell needs every seed of the matrix, or only those that some run of the table has.
+        folder: Folder of the paper, which contains its ``matrix.yaml``.
+        id_: Id of the table.
+        runs: Folder of the records within ``folder``, with the structure ``RUN/seed_N/record.json``.
+        all_seeds: Whether a cell needs every seed of the matrix, or only the seeds of the table's finished runs.
     """
     matrix = read_matrix(folder / "matrix.yaml", "quickstart")
     records = finished_records(folder / runs, matrix)
@@ -85,12 +88,12 @@ def measured(
 
 
 def with_runs(table: Table, matrix: Matrix) -> Table:
-    """Return a table without the columns that no run measures at the matrix' scale."""
+    """Remove the columns that no run measures at the scale of the matrix."""
     columns = [column for column in table.columns if any(row.of(column) in matrix.runs for row in table.rows)]
     return replace(table, columns=columns)
 
 
 def seeds_run(table: Table, records: Mapping[str, Mapping[int, Record]]) -> list[int]:
-    """Seeds that at least one run of a table has a record of."""
+    """Return the seeds for which at least one run of a table has a record."""
     asked = {row.of(column) for row in table.rows for column in table.columns}
     return sorted({seed for run in asked for seed in records.get(run, {})})

@@ -2,8 +2,9 @@
 
     python experiments/tables.py
 
-A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of a page is touched. Which function makes
-it is said by ``PAGES`` in the ``tables.py`` beside its records: ``experiments/PAPER/tables.py`` or ``perf/tables.py``.
+A table is placed between ``<!-- NAME -->`` and ``<!-- /NAME -->``; the rest of a page is unchanged. The function for
+each table is given by ``PAGES`` in the ``tables.py`` next to the records: ``experiments/PAPER/tables.py`` or
+``perf/tables.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, it has its own folder there alone
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the path of a script contains only its own folder
 from experiments.agreement import tables as agreement
 from experiments.atlas import tables as atlas
 from experiments.audit import tables as audit
@@ -68,7 +69,7 @@ for module in (
 
 
 def filled(page: str) -> str:
-    """Return the text of a page with its tables made anew."""
+    """Return the text of a page with its tables replaced."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for name, table in PAGES[page].items():
         text, count = re.subn(

@@ -17,9 +17,9 @@ __all__ = ["audit", "augment", "compare", "debias", "evaluate", "load", "mend", 
 
 
 class _Package(ModuleType):
-    """Package whose functions are imported on first access, because importing torch takes seconds.
+    """Package that imports its functions on first access, because importing torch takes seconds.
 
-    Some of them share their names with entry points, such as ``fairlab/evaluate.py`` and ``fairlab/audit``. Python
+    Some functions share their names with entry points, such as ``fairlab/evaluate.py`` and ``fairlab/audit``. Python
     would overwrite the function with the module on import; this class keeps the function.
     """
 

@@ -1,4 +1,4 @@
-"""``python -m fairlab.augment``: counterfactual data from any amount of text, in shards, with a manifest."""
+"""``python -m fairlab.augment``: make counterfactual data from any amount of text, in shards with a manifest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def main(config: DictConfig) -> None:
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Stream the input through the augmentation into the run folder; parts finished by earlier runs are kept."""
+    """Stream the input through the augmentation into the run folder.
+
+    Shards of earlier attempts are reused.
+    """
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")
     refuse_unplanned(values, name, cli.choices("augmentation"))
     augment_rows(values, str(name), record)

@@ -1,7 +1,7 @@
-"""``fairlab compare RESULTS...``: results of any evaluation tool, compared item by item.
+"""``fairlab compare RESULTS...``: compare results of any evaluation tool item by item.
 
-RESULTS are files or folders of lm-evaluation-harness (with --log_samples), inspect, HELM, MTEB or Every Eval Ever, or
-tables with the columns id and score; or run folders of fairlab.
+RESULTS are files or folders of lm-evaluation-harness (with --log_samples), inspect, HELM, MTEB or Every Eval Ever,
+tables with the columns id and score, or run folders of fairlab.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the verdicts, and write them to a table if an output file is given."""
+    """Compare results, print the verdicts, and write them to a file if one is given."""
     parser = Arguments(
         prog="fairlab compare",
         description=__doc__,
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _cell(value: object) -> object:
-    """Return a value as a cell that spreadsheets do not execute."""
+    """Escape a value so that spreadsheets do not execute it."""
     return csv_cell(value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""The processes (ranks) of a run, seen from inside: splitting batches and combining results."""
+"""Functions called within a run's processes (ranks), which split batches and combine results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 def rank() -> int:
-    """Return the rank of this process, from 0."""
+    """Return the rank of this process, counted from 0."""
     return _distributed().get_rank() if is_distributed() else 0
 
 
@@ -39,13 +39,15 @@ def _distributed() -> Any:
 
 
 def device(wanted: str | None = None) -> str:
-    """Return the device of this process: a GPU if available, a different one per process if there are enough.
+    """Return the device of this process: a GPU if there is one, otherwise the CPU.
+
+    Processes share GPUs evenly.
 
     Args:
-        wanted: Device to use instead, as torch names it, such as ``cpu`` or ``cuda:1``.
+        wanted: Device to use instead, in torch's notation, such as ``cpu`` or ``cuda:1``.
 
     Raises:
-        FairlabError: If the wanted device is unknown or cannot be used here.
+        FairlabError: the wanted device is unknown or cannot be used on this machine.
     """
     import torch
 
@@ -60,7 +62,7 @@ def device(wanted: str | None = None) -> str:
 
 
 def sum_over_ranks(values: Tensor) -> Tensor:
-    """Return the sum over all processes, without a gradient."""
+    """Return the sum of the values over all processes, without a gradient."""
     found = values.detach()
     if ranks() > 1:
         found = found.clone()
@@ -69,7 +71,7 @@ def sum_over_ranks(values: Tensor) -> Tensor:
 
 
 def gather_over_ranks(value: Value) -> list[Value]:
-    """Return the values of all processes, by rank."""
+    """Return the values of all processes, in the order of their ranks."""
     if ranks() == 1:
         return [value]
     values: list[Any] = [None] * ranks()
@@ -83,12 +85,12 @@ def mean_or_zero(values: Tensor) -> Tensor:
 
 
 def own_share(items: Sequence[Value]) -> Sequence[Value]:
-    """Return the items of a whole batch that this process works on: every ``ranks()``-th, from its rank on."""
+    """Return this process's items of a whole batch: every ``ranks()``-th item, starting at its rank."""
     return items[rank() :: ranks()]
 
 
 def without_items(batch: Batch) -> Batch:
-    """Return an empty share: a batch, a data class of tensors, lists and other values, without its rows."""
+    """Return a copy of a batch without items: tensors and lists become empty, other values are kept."""
 
     def of(value: Any) -> Any:
         return value[:0] if isinstance(value, list) or hasattr(value, "new_empty") else value
@@ -97,9 +99,14 @@ def without_items(batch: Batch) -> Batch:
 
 
 def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
-    """Return the output of a module for a batch without items: empty, or 0 with zero gradients for trained weights.
+    """Return the output of a module for a batch without items.
 
-    A process without items must still take part when gradients are combined, and models reject empty batches.
+    A process without items must still take part when gradients are combined, but models reject empty batches. The
+    output therefore depends on the trained weights, with zero gradients.
+
+    Args:
+        module: Module whose weights may be trained.
+        shape: Shape of the output; without a shape, the output is 0.
     """
     # A parameter with a mesh is one of a sharded block, which is not gathered here.
     trained = (one for one in module.parameters() if one.requires_grad and not hasattr(one, "device_mesh"))
@@ -109,10 +116,10 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
 
 
 class BatchShare:
-    """Share of a batch that this process holds, so that means are over the whole batch, not means of means.
+    """Share of a batch on this process, for means over the whole batch instead of means of the processes' means.
 
     Args:
-        weight: Number of items, or tokens, of this process that a mean is over.
+        weight: Number of items or tokens on this process, by which its means are weighted.
         device: Device on which the sum over all processes is computed.
 
     Attributes:
@@ -131,11 +138,14 @@ class BatchShare:
         self.fraction = held / self.total.clamp(min=torch.finfo(torch.float64).tiny)
 
     def loss(self, mean: Tensor) -> Tensor:
-        """Return the loss to train on: its gradients, averaged over processes, equal the whole batch's."""
+        """Return the loss whose gradients, averaged over processes, equal those of the whole batch."""
         return mean if ranks() == 1 else mean * self.fraction.to(mean.dtype) * ranks()
 
     def mean(self, mean: Tensor) -> Tensor:
-        """Return the mean over the whole batch, the same in every process, without a gradient."""
+        """Return the mean over the whole batch without a gradient.
+
+        It is the same in every process.
+        """
         if ranks() == 1:
             return mean.detach()
         part = mean.detach().double() * self.fraction  # the same type in all processes, including one without items

@@ -1,4 +1,4 @@
-"""``python -m fairlab.evaluate``: measure one model, or several side by side, without training anything; or data."""
+"""``python -m fairlab.evaluate``: measure models or datasets with benchmarks, without training."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def main(config: DictConfig) -> None:
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Measure every model, or every dataset, with every benchmark; each result is added to ``record`` immediately."""
+    """Measure every model or every dataset with every benchmark.
+
+    Each result is added to ``record`` immediately.
+    """
     config = lowered(config)
     pushed = model_to_push(config)
     refuse_push(config.get("push"))
@@ -75,10 +78,10 @@ def work(config: DictConfig, record: Record) -> None:
 
 
 def rehearse_evaluation(config: DictConfig) -> None:
-    """Build the models and benchmarks that :func:`work` measures with; see ``dry_run``.
+    """Build the models and benchmarks that :func:`work` uses, without measuring; see ``dry_run``.
 
     Raises:
-        FairlabError: any error that a run would end with before it measures.
+        FairlabError: any error that would end the run before it measures.
     """
     config = lowered(config)
     model_to_push(config)
@@ -106,7 +109,7 @@ def model_to_push(config: DictConfig) -> Path | None:
     """Return the folder of the model to push, or None if ``push`` is not set.
 
     Raises:
-        FairlabError: ``model`` is not a single run.
+        FairlabError: ``model`` is not the folder of a single run with a model.
     """
     if config.get("push") is None:
         return None
@@ -117,7 +120,7 @@ def model_to_push(config: DictConfig) -> Path | None:
 
 
 def evaluate_models(config: DictConfig, record: Record) -> None:
-    """Measure every model with every benchmark, and compare the later models with the first.
+    """Measure every model with every benchmark, and compare each later model with the first.
 
     Raises:
         FairlabError: no model was given.
@@ -134,10 +137,10 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
 
 
 def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
-    """Return the configurations of the models of an evaluation by label.
+    """Return the configurations, by label, of the models that an evaluation measures.
 
     Raises:
-        FairlabError: no model was given, or there is no such model.
+        FairlabError: no model was given, or a model does not exist.
     """
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
@@ -159,12 +162,12 @@ def measure_named(
     places: Mapping[str, Path],
     record: Record,
 ) -> None:
-    """Measure models, and note for runs whether they trained and which benchmarks overlap with their training data.
+    """Measure models, with notes on training without effect and on benchmarks that overlap with training data.
 
     Args:
         benchmarks: Benchmarks to run.
         backbones: Pairs of label and model, in order; the label is empty if there is only one model.
-        places: Sources of the named models by label; the folder if the model is a run.
+        places: Path of each model by label; notes are added for paths that are folders of runs.
         record: Record of the run, as in :func:`fairlab.benchmarks.runner.measure`.
     """
     for label, place in places.items():
@@ -174,14 +177,17 @@ def measure_named(
 
 
 def notes_of_training(model: Path) -> list[Note]:
-    """Return the notes on the training of a model that is a run; empty for other models."""
+    """Return the notes on a model's training if it is the folder of a run.
+
+    The result is empty for other models.
+    """
     from fairlab.reporting.tables.marks import training_notes
 
     return training_notes(Record.load(model)) if holds_run(model) else []
 
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
-    """Measure every dataset with every data benchmark, using the embedder that the benchmark names."""
+    """Measure every dataset with every benchmark, embedding the texts as each benchmark configures."""
     benchmarks = build_benchmarks(config)
     named, inputs = datasets_to_measure(config, benchmarks)
     refuse_changed_inputs(record, inputs)
@@ -200,7 +206,7 @@ def datasets_to_measure(
     """Return the datasets of an evaluation by label, and their provenance.
 
     Raises:
-        FairlabError: a model was given as well, a benchmark measures models, or a dataset does not exist.
+        FairlabError: a model was also given, a benchmark measures models, or a dataset does not exist.
     """
     from fairlab.data.stream.manifest import dataset_facts
 
@@ -217,23 +223,23 @@ def datasets_to_measure(
 
 
 def field_of(config: DictConfig) -> str | list[str]:
-    """Return the name, or the names, of the columns with the texts."""
+    """Return the name or names of the text columns."""
     return config.field if isinstance(config.field, str) else list(config.field)
 
 
 def embedder(
     config: DictConfig, name: str, about: str, record: Record
 ) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:
-    """Return the embedding function for a dataset's texts, and its provenance: an encoder, or ``spacy:NAME``.
+    """Return the function that embeds a dataset's texts, and the provenance of the embeddings.
 
     Args:
         config: Configuration of the evaluation.
-        name: Model, or ``spacy:NAME``.
-        about: Name of the benchmark whose numbers depend on the embedding.
+        name: Name of a model, or ``spacy:NAME`` for the word vectors of a spaCy pipeline.
+        about: Name of the benchmark whose results depend on the embeddings.
         record: Record of the run.
 
     Raises:
-        FairlabError: the encoder cannot embed.
+        FairlabError: the model cannot embed.
     """
     if name.startswith("spacy:"):
         from fairlab.text.word_vectors import WordVectors
@@ -251,9 +257,9 @@ def embedder(
 
 
 def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
-    """Return models, or datasets, by label.
+    """Return models or datasets by label.
 
-    Labels are used as given; otherwise the label is the last part of the name, numbered if two names share it.
+    Labels are used as given; otherwise the label is the last part of the name, numbered if several names share it.
     """
     if isinstance(model, DictConfig):
         return {str(label): str(name) for label, name in model.items()}
@@ -268,7 +274,7 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
 
 
 def asked(config: DictConfig) -> dict[str, Any]:
-    """Return the backbone settings given in the command; the model's own settings apply to the rest."""
+    """Return the backbone settings given in the command, which override the model's own."""
     return {name: config[name] for name in SETTINGS if config[name] is not None}
 
 

@@ -1,7 +1,7 @@
-"""Atomic file writes, the file of a run's record, checks of untrusted folders, and hashes.
+"""Atomic file writes, files of records, checks of untrusted folders, and hashes.
 
-A run writes its record as ``record.json``. A compressed record, ``record.json.xz``, is read wherever a plain one is. If
-a folder has both, the plain one is used, because a continued run has written it.
+A run writes its record as ``record.json``. A compressed record, ``record.json.xz``, can be read instead. If a folder
+has both, the plain one is used, because it was written later, by a resumed run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.new", re.DOTALL)  # names of :func
 
 @contextmanager
 def no_space_is_one_sentence(path: Path) -> Iterator[None]:
-    """Turn "no space left" into a :class:`FairlabError` that names the path; other errors pass through."""
+    """Convert the error of a full disk to a :class:`FairlabError` that names the path.
+
+    All other errors are raised unchanged.
+    """
     try:
         yield
     except FairlabError:
@@ -52,10 +55,10 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance.
+    """Return a hidden, unpredictable path next to ``path``, so that no file can be planted there in advance.
 
     Raises:
-        FairlabError: ``path`` does not end in a name, like ``.`` or ``/``.
+        FairlabError: ``path`` does not end in a file name, like ``.`` or ``/``.
     """
     if not path.name:
         raise FairlabError(f"{str(path)!r} does not end in a name; give the name of the output")
@@ -63,10 +66,13 @@ def temporary_beside(path: Path) -> Path:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove unfinished files of a killed process; call this only while the folder is locked.
+    """Remove unfinished files of a killed process.
+
+    Call this only while the folder is locked.
 
     Args:
-        folder: Folder, searched with its subfolders, for the names of :func:`temporary_beside`. Links are not followed.
+        folder: Folder to search, including its subfolders, for files named by :func:`temporary_beside`. Links are not
+            followed.
     """
     for place, folders, files in os.walk(folder):
         for name in filter(UNFINISHED.fullmatch, folders):
@@ -77,13 +83,13 @@ def remove_unfinished(folder: Path) -> None:
 
 @contextmanager
 def replaced_when_written(path: Path) -> Iterator[Path]:
-    """Yield a new empty file next to ``path``; it is renamed to ``path`` at the end, or removed if writing fails.
+    """Yield a new empty file next to ``path``, which is renamed to ``path`` at the end or removed on an error.
 
     The file has an unpredictable name and is created exclusively, so that no link in an untrusted folder can redirect
     the output. A link at ``path`` itself is replaced, not followed.
 
     Raises:
-        FairlabError: ``path`` is a device, a pipe or a socket, or is in a folder of the system such as ``/dev``.
+        FairlabError: ``path`` is a device, a pipe or a socket, or is in a system folder such as ``/dev``.
     """
     _refuse_special(path)
     if not path.is_symlink() and path.is_dir():
@@ -98,7 +104,7 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
 
 
 def save_arrays(arrays: Mapping[str, Any], file: Path, metadata: dict[str, str] | None = None) -> None:
-    """Write numpy arrays as a safetensors file, whole or not at all.
+    """Write numpy arrays to a safetensors file, atomically.
 
     Every array is written in C order: safetensors stores the memory unchanged, which would scramble a transposed array.
     """
@@ -110,7 +116,7 @@ def save_arrays(arrays: Mapping[str, Any], file: Path, metadata: dict[str, str] 
 
 
 def _refuse_special(path: Path) -> None:
-    """Raise if a file at ``path`` would replace a device, a pipe or a socket, or anything in a folder of the system."""
+    """Raise if ``path`` is a device, a pipe or a socket, or is in a system folder."""
     place = Path(os.path.realpath(path.parent)) / path.name
     if place.parts[1:2] and place.parts[1] in OF_SYSTEM and not place.is_relative_to(MEMORY):
         raise FairlabError(f"{path} is in a folder reserved for the system; choose another place to write to")
@@ -120,12 +126,12 @@ def _refuse_special(path: Path) -> None:
 
 @contextmanager
 def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
-    """Yield a new empty folder next to ``folder``; it replaces ``folder`` at the end.
+    """Yield a new empty folder next to ``folder``, which replaces ``folder`` at the end.
 
-    An existing folder of the name is deleted. The new folder is removed if writing fails.
+    An existing folder with this name is deleted. The new folder is removed if writing fails.
 
     Raises:
-        FairlabError: ``folder`` is in a folder of the system such as ``/proc``.
+        FairlabError: ``folder`` is in a system folder such as ``/proc``.
     """
     _refuse_special(folder)
     temporary = temporary_beside(folder)
@@ -142,9 +148,9 @@ def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    r"""Write ``text`` to a temporary file, then rename it: a reader sees the old file or the new one.
+    r"""Write a text atomically: a reader sees either the old file or the new one.
 
-    Half a surrogate pair, which UTF-8 cannot hold, is written as in JSON (``\ud800``).
+    Half a surrogate pair, which UTF-8 cannot represent, is written as in JSON (``\ud800``).
 
     Raises:
         FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
@@ -162,14 +168,16 @@ def gather(path: Path, files: Sequence[Path]) -> None:
 
 
 def check_folder(folder: Path, root: Path | None = None) -> None:
-    """Raise if a folder links to files outside it; call this before opening or writing any file in it.
+    """Raise if a folder contains links to files outside it.
+
+    Call this before opening or writing any file in it.
 
     Args:
         folder: Folder that may have been written by someone else.
         root: Folder that links may point into; None allows only links within ``folder``.
 
     Raises:
-        FairlabError: a link points elsewhere, or the folder holds a pipe, a socket, a device or more than
+        FairlabError: a link points elsewhere, or the folder contains a pipe, a socket, a device or more than
             :data:`MOST_FILES` files.
     """
     allowed = os.path.realpath(root or folder)
@@ -195,18 +203,18 @@ def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
     """Raise unless a folder is new or empty.
 
     Args:
-        folder: Folder to write into.
-        remedy: End of the sentence, which says what to do.
+        folder: Folder to write to.
+        remedy: End of the error message, which says what to do.
 
     Raises:
-        FairlabError: Something already exists.
+        FairlabError: the folder is not empty, or the path is not a folder.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FairlabError(f"{folder} already exists; {remedy}")
 
 
 def is_below(place: str | Path, folder: str | Path) -> bool:
-    """Return whether a path, with all links followed, is inside a folder or is the folder."""
+    """Return whether a path is a folder or is inside it, after all links are resolved."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
@@ -215,11 +223,11 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
 
     Args:
         folder: Folder of the description.
-        name: Relative path from the description, of any type.
+        name: Value from the description that should be a relative path.
         named_in: Source of the name for messages, such as ``manifest.json, shards[0].data``.
 
     Raises:
-        FairlabError: the name is not a relative path below the folder, or a link leads out of it.
+        FairlabError: the name is not a relative path inside the folder, or a link leads out of it.
     """
     path = PurePosixPath(name) if isinstance(name, str) and "\\" not in name and not NO_NAME.search(name) else None
     if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
@@ -230,11 +238,11 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
 
 
 def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
-    """Return the text of a file, such as a description, up to a maximum size.
+    """Return the text of a file up to a maximum size.
 
     Raises:
-        FairlabError: the path is not a regular file (a folder, a pipe, a device), or the file cannot be read, exceeds
-            the bound, or is not UTF-8.
+        FairlabError: the path is not a regular file (but a folder, a pipe or a device), or the file cannot be read,
+            exceeds the maximum size, or is not UTF-8.
     """
     if not file.is_file():
         raise FairlabError(f"{file} is not a file; put a complete copy of it there")
@@ -261,26 +269,29 @@ def sha256(*paths: Path) -> str:
 
 
 def record_file(folder: Path) -> Path:
-    """Return the path of a folder's record; the path of a plain record if there is no record."""
+    """Return the path of a folder's record, plain or compressed.
+
+    If there is no record, return the path that a plain record would have.
+    """
     plain, compact = folder / PLAIN, folder / COMPACT
     return compact if compact.exists() and not plain.exists() else plain
 
 
 def holds_run(folder: Path) -> bool:
-    """Return whether a folder has a record in either form."""
+    """Return whether a folder has a record, plain or compressed."""
     return record_file(folder).exists()
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """Return all folders at any depth below ``folder`` that have a record, sorted by path."""
+    """Return all folders with a record, at any depth in ``folder``, sorted by path."""
     return sorted({file.parent for name in (PLAIN, COMPACT) for file in folder.rglob(name)})
 
 
 def read_record(file: Path) -> str:
-    """Return the text of a record in either form.
+    """Return the text of a record, plain or compressed.
 
     Raises:
-        ValueError: ``file`` is not a regular file, cannot be decompressed, or holds more than :data:`MOST_BYTES`.
+        ValueError: ``file`` is not a regular file, cannot be decompressed, or contains more than :data:`MOST_BYTES`.
         OSError: ``file`` cannot be read.
     """
     if not file.is_file():
@@ -302,5 +313,8 @@ def read_record(file: Path) -> str:
 
 
 def compressed(text: str) -> bytes:
-    """Return the bytes of a compressed record, the same for the same text."""
+    """Compress the text of a record.
+
+    The same text always gives the same bytes.
+    """
     return lzma.compress(text.encode("utf-8"), preset=6 | lzma.PRESET_EXTREME)

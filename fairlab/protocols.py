@@ -1,4 +1,4 @@
-"""Interfaces between the parts of fairlab: of methods, data, augmentations and benchmarks.
+"""Interfaces of methods, data, augmentations and benchmarks.
 
 A class implements an interface by deriving from it or by having its members; mypy checks both. Parts are distinguished
 only by the interfaces they implement.
@@ -29,7 +29,7 @@ class Method(Protocol):
     """Training method that changes a model.
 
     :class:`fairlab.methods.base.Trained` and ``Fitted`` implement everything that is not specific to one method. A
-    method is called with the model, the values of its yaml by name, and ``seed``.
+    method is called with the model, the values of its yaml as keywords, and ``seed``.
 
     Attributes:
         title: Name of the method in reports and model cards.
@@ -38,7 +38,7 @@ class Method(Protocol):
         epochs: Number of passes over the training data.
         validate_every: Number of training steps between two validations.
         steps: Maximum number of training steps; None trains for all epochs.
-        monitor: Validation value whose minimum selects the weights.
+        monitor: Name of the validation value by whose minimum the weights are selected.
         patience: Number of validations without a lower value after which training stops; None disables early stopping.
         measurable_before: Whether the model can be measured before training.
     """
@@ -54,16 +54,16 @@ class Method(Protocol):
     measurable_before: bool
 
     def facts(self) -> dict[str, object]:
-        """Return the facts about the trained model that the record holds in addition to its configuration."""
+        """Return the facts about the trained model that are recorded in addition to its configuration."""
 
     def measured(self, phase: str) -> Any:
-        """Return the model that benchmarks measure in a phase, ``before`` or ``after``."""
+        """Return the model to measure in a phase: ``before`` or ``after`` training."""
 
     def digest(self) -> str:
-        """Return a hash of the trained part of the model, by which a run detects whether training changed it."""
+        """Return a hash of the trained weights, which shows whether training changed them."""
 
     def finish(self, folder: Path) -> None:
-        """Do the remaining work after training; files are written to the run folder."""
+        """Complete the method after training, writing any files to the run folder."""
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the model and its card to a folder, and return the path of its weights file."""
@@ -71,18 +71,18 @@ class Method(Protocol):
 
 @runtime_checkable
 class FittedMethod(Method, Protocol):
-    """Method without training steps."""
+    """Method that is fitted without training steps."""
 
     def fit(self, data: Any) -> None:
-        """Compute the required change from the training data and apply it to the model."""
+        """Compute the change from the training data and apply it to the model."""
 
 
 @runtime_checkable
 class ChecksData(Protocol):
-    """Method that can detect unsuitable data before training."""
+    """Method that detects unsuitable data before training."""
 
     def check_data(self, data: Any) -> None:
-        """Raise if the training data does not suit the method, without training.
+        """Raise if the training data does not suit the method.
 
         Raises:
             FairlabError: the data does not suit the method.
@@ -90,10 +90,10 @@ class ChecksData(Protocol):
 
 
 class TrainingData(Protocol):
-    """Training data of a method: a LightningDataModule.
+    """Training data of a method, a LightningDataModule.
 
     :class:`fairlab.data.batch_stream.Streamed` provides the batches. The class is called with the values of its yaml,
-    and with each of ``encoder``, ``epochs``, ``seed`` and ``augmentation`` that its parameters include.
+    and with each of ``encoder``, ``epochs``, ``seed`` and ``augmentation`` that it has a parameter for.
 
     Attributes:
         applies: Interfaces of the augmentations that the data applies itself.
@@ -107,11 +107,11 @@ class TrainingData(Protocol):
 
     @property
     def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
+        """Return the number of training batches in all epochs."""
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the ``input`` of ``fairlab.augment`` that stands for this data, or None if there is no such input.
+        """Return the ``input`` for ``fairlab.augment`` if this data is to be augmented, or None if it cannot be.
 
         Args:
             settings: Configuration of the data.
@@ -119,21 +119,21 @@ class TrainingData(Protocol):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts about the data for the record: ``path``, ``sha256``, ``trained_on`` and sizes."""
+        """Return facts about the data for the record: ``path``, ``sha256``, ``trained_on`` and sizes."""
 
     def sizes(self) -> dict[str, int]:
-        """Return the numbers of items and tokens in one pass over the training items."""
+        """Return the number of items and of tokens per epoch."""
 
     def write(self, folder: Path) -> None:
         """Write the training data to the run folder if it is not stored elsewhere."""
         return
 
     def fingerprints(self) -> Fingerprints | None:
-        """Return hashes of the training texts, used to find overlap with benchmarks, or None if unknown."""
+        """Return hashes of the training texts, used to find overlap with benchmarks, or None if they are unknown."""
         return None
 
     def axes(self) -> frozenset[str]:
-        """Return the axes of people, such as ``gender``, whose versions or words are trained on; possibly empty."""
+        """Return the demographic axes, such as ``gender``, whose versions or words are in the training data."""
         return frozenset()
 
 
@@ -142,7 +142,10 @@ class GroupAugmentation(Protocol):
     """Augmentation of counterfactual groups."""
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the groups to train on instead of the given ones; some may be left out."""
+        """Return the groups to train on instead of the given ones.
+
+        Groups may be omitted.
+        """
 
 
 @runtime_checkable
@@ -158,7 +161,7 @@ class BatchedTextAugmentation(TextAugmentation, Protocol):
     """Augmentation of plain text that is faster on many texts at once."""
 
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the replacements of each text, the same as :meth:`texts` gives for each."""
+        """Return the replacements of every text; they are the same as those that :meth:`texts` returns."""
 
 
 @runtime_checkable
@@ -166,7 +169,7 @@ class DescribedAugmentation(Protocol):
     """Augmentation that describes itself, so that its output can be reused."""
 
     def described(self) -> dict[str, Any]:
-        """Return all values that decide its output for a text."""
+        """Return all values that determine the augmentation's output for a text."""
 
 
 @runtime_checkable
@@ -174,34 +177,34 @@ class ExpandingAugmentation(Protocol):
     """Augmentation that can predict which texts it will expand."""
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether the augmentation produces any output from it."""
+        """Return, for each text, whether the augmentation produces any output."""
 
 
 @runtime_checkable
 class ExampleAugmentation(Protocol):
-    """Augmentation that adds labelled examples derived from an existing one."""
+    """Augmentation of labelled examples, which adds new examples derived from existing ones."""
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Return fields and labels of the examples to add; an empty list if the example cannot be augmented."""
+        """Return the fields and the label of each example to add; empty if the example cannot be augmented."""
 
 
 @runtime_checkable
 class SubgroupAugmentation(Protocol):
-    """Augmentation of texts that mention a subgroup."""
+    """Augmentation of texts that mention a demographic subgroup."""
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """Return the text rewritten for every other subgroup of its category, by ``category:subgroup``."""
+        """Return the text rewritten for every other subgroup of the category, by ``category:subgroup``."""
 
 
 class Planned:
     """Augmentation that ``fairlab.augment`` can run.
 
     Attributes:
-        title: Name of the augmentation for people.
+        title: Name of the augmentation in texts for readers.
         limits: Limits of its output, in one or two sentences for the data card.
         citation: BibTeX entry of its publication, or a sentence that credits its authors.
         name: Name of the augmentation in its rows and in reports.
-        plan: Dotted name of the class that runs the augmentation; it implements :class:`Plan`.
+        plan: Dotted name of the class that runs the augmentation; the class implements :class:`Plan`.
         needs_rewriter: Whether the augmentation produces no output without a rewriter.
     """
 
@@ -214,9 +217,9 @@ class Planned:
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values that decide an output apart from its texts and seed, for its manifest.
+        """Return the values that determine the output, apart from the texts and the seed, for the manifest.
 
-        By default these are the lexicon of the axis and its attributes.
+        By default, these are the lexicon of the axis and its attributes.
 
         Args:
             values: Configuration of ``fairlab.augment``, as plain containers.
@@ -232,39 +235,39 @@ class Planned:
 
 
 class RowAugmentation(Planned):
-    """Augmentation of rows, one by one."""
+    """Augmentation of one row at a time."""
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the result of every row, in order."""
+        """Return the output for every row, in order."""
         raise NotImplementedError
 
 
 class Plan(Protocol):
     """Procedure by which ``fairlab.augment`` runs an augmentation.
 
-    A plan is called with the configuration as plain containers, a function that rereads the rows of the input, and the
-    record. Its methods are called in the order in which they are defined.
+    A plan is called with the configuration as plain containers, a function that reads the rows of the input again, and
+    the record. Its methods are called in the order in which they are defined.
     """
 
     def made_by(self) -> dict[str, Any]:
-        """Return the values that decide the output apart from its texts and seed, for its manifest.
+        """Return the values that determine the output, apart from the texts and the seed, for the manifest.
 
         Raises:
             FairlabError: a setting does not suit the augmentation.
         """
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
-        """Do all work that precedes the writing of rows; return the rows and a builder of the augmentation for workers.
+        """Do all work before rows are written, and return the rows and a builder of the augmentation for workers.
 
         Returns:
-            Rows and builder, or None if only the preceding work was requested.
+            Rows and builder, or None if no rows are to be written.
         """
 
     def provenance(self) -> dict[str, Any]:
-        """Return the record's entry about the rewriter that was used."""
+        """Return the provenance of the rewriter for the record."""
 
     def report(self, manifest: Any, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return readings and notes for the record; ``made`` is the number of rows before ``limit`` was applied."""
+        """Return readings and notes for the record; ``made`` is the number of rows before ``limit`` is applied."""
 
 
 @runtime_checkable
@@ -272,7 +275,7 @@ class Measurement(Protocol):
     """Benchmark of models or of data, described by its class.
 
     Attributes:
-        version: Version of the benchmark's definition; it rises with every change of a value or an interval.
+        version: Version of the benchmark's definition; it is raised whenever a value or an interval changes.
         description: Description of the benchmark; an instance whose name depends on its settings has its own.
     """
 
@@ -281,16 +284,18 @@ class Measurement(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the benchmark in the keys of its readings."""
+        """Return the name of the benchmark in the keys of its readings."""
         return self.description.name
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description for readings of a name (without a protocol); None for names of other benchmarks."""
+        """Return the description for readings with a given name, without its protocol; None for other benchmarks."""
         return cls.description if cls.description.name == name else None
 
     def texts(self) -> list[ItemTexts]:
-        """Return the items with their texts, part by part; empty if there are no texts to show.
+        """Return the items with their texts, per part of the benchmark.
+
+        The result is empty if there are no texts to show.
 
         Raises:
             FairlabError: the texts cannot be read.
@@ -298,26 +303,26 @@ class Measurement(Protocol):
         return []
 
     def scores(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the values (N, V) to show for N items, from the array that is stored for them."""
+        """Return the values (N, V) to show for N items, computed from the array that is stored for them."""
         return values.reshape(len(values), -1)
 
 
 @runtime_checkable
 class Benchmark(Measurement, Protocol):
-    """Measurement of models."""
+    """Benchmark of models."""
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
         """Measure a model.
 
         Args:
             backbone: Model to measure.
-            before: ``items`` of an earlier measurement, for paired comparisons; None measures without comparisons.
+            before: ``items`` of an earlier measurement, for paired comparisons; None makes no comparisons.
         """
 
 
 @runtime_checkable
 class DataBenchmark(Measurement, Protocol):
-    """Measurement of data.
+    """Benchmark of datasets.
 
     Attributes:
         vectors: Embedder of the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None if texts are
@@ -327,52 +332,52 @@ class DataBenchmark(Measurement, Protocol):
     vectors: str | None
 
     def check_data(self, dataset: str, field: Any) -> None:
-        """Raise if the dataset certainly cannot be measured; a benchmark without such a check accepts all.
+        """Raise if the dataset clearly cannot be measured; by default, all datasets are accepted.
 
         Raises:
             FairlabError: the dataset cannot be measured.
         """
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
-        """Measure the texts of a dataset; ``folder`` stores data that does not fit into memory."""
+        """Measure the texts of a dataset; ``folder`` is for temporary data that does not fit into memory."""
 
 
 class Rewriter(Protocol):
     """Rewriter of texts; the derived interfaces define the input of each kind.
 
-    ``GroupRewriter`` gives all versions of a text, ``WordRewriter`` rewrites one selected person, ``LabelledRewriter``
-    keeps a label. All are in :mod:`fairlab.rewriting`.
+    ``GroupRewriter`` returns all versions of a text, ``WordRewriter`` rewrites one selected person, and
+    ``LabelledRewriter`` keeps a label. All are in :mod:`fairlab.rewriting`.
     """
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Columns with the origin of a row: ``rewriter``, and a seed, a model or the hash of a prompt."""
+        """Return the columns with the origin of a row: ``rewriter``, and a seed, a model or a prompt's hash."""
 
 
 class Verifier(Protocol):
-    """Check of rewrites.
+    """Check of rewritten texts.
 
     Attributes:
-        name: Short name for the kind of fault it finds, under which rejected rows are counted.
+        name: Short name of the kind of fault that the verifier finds; rejected rows are counted under it.
     """
 
     name: str
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return for each row the fault in the versions of its text, or None if they pass the check."""
+        """Return, for each row, the fault in the rewritten versions of its text, or None if there is no fault."""
 
 
 class RowAugmentationOnAxes(RowAugmentation):
-    """Augmentation of rows that works on several axes at once, ``augmentation.axes``."""
+    """Augmentation of rows along several axes at once, which are set by ``augmentation.axes``."""
 
     needs_rewriter = False
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the axes with their lexicons and the settings of word sampling.
+        """Return the axes with their lexicons, and the settings of word sampling.
 
         Raises:
-            FairlabError: ``axis`` or ``attributes`` was set as for other augmentations.
+            FairlabError: ``axis`` or ``attributes`` was set, as for other augmentations.
         """
         refuse_axis(values, "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]")
         node = values["augmentation"]
@@ -386,10 +391,10 @@ class RowAugmentationOnAxes(RowAugmentation):
 
 
 def refuse_axis(values: Mapping[str, Any], why: str) -> None:
-    """Raise if an axis or attributes were given to an augmentation that does not take them.
+    """Raise if an axis or attributes are set for an augmentation that does not take them.
 
     Raises:
-        FairlabError: an axis or attributes were given; the message begins with ``why``.
+        FairlabError: an axis or attributes are set; the message begins with ``why``.
     """
     if values["axis"] != "gender" or values["attributes"] is not None:
         raise FairlabError(f"{why}; omit axis and attributes")

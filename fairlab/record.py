@@ -1,4 +1,4 @@
-"""The result schema: readings, skipped measurements, and the record of a run."""
+"""Schema of results: readings, skipped measurements, and the record of a run."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ class Reading:
     """One measured number.
 
     Attributes:
-        benchmark, subset, quantity: Names of the benchmark, of its part and of the measured quantity; with the phase
-            they form the key in ``metrics.json``.
+        benchmark, subset, quantity: Names of the benchmark, of its part and of the measured quantity; together with the
+            phase, they form the key in ``metrics.json``.
         value: Measured number, in ``unit``.
         unit: Unit of the value, as the benchmark's authors print it.
         ideal: Value of a perfectly fair or useful model, in ``unit``; None if there is no such value.
         n: Number of items that the value is computed from.
         low, high: Bounds of the 95 % interval, in ``unit``.
-        headline: Whether the value represents its benchmark in summaries and bars.
-        p: P-value of the benchmark's own test of the value, e.g. the permutation test of an effect size; None if it has
-            no test.
-        p_holm: ``p`` adjusted for the benchmark's other tests of the kind, by Holm's method; None if there is no test.
+        headline: Whether the value represents its benchmark in summaries and bar charts.
+        p: P-value of the benchmark's own test of the value, e.g. the permutation test of an effect size; None if there
+            is no test.
+        p_holm: ``p`` adjusted for the benchmark's other tests of the same kind, by Holm's method; None if there is no
+            test.
         phase: Measured model or data: ``before``, ``after``, ``data``, or the label of a model.
         seed: Seed of the run.
-        version: Version of the benchmark's definition that gave the value; 0 in records written before versions
-            existed.
+        version: Version of the benchmark's definition under which the value was computed; 0 in records written before
+            versions existed.
         description: Description of the benchmark; None in records written before descriptions existed.
 
     Raises:
@@ -72,21 +73,21 @@ class Reading:
 
     @property
     def key(self) -> str:
-        """``<phase>/<benchmark>/<subset>/<quantity>``."""
+        """Return ``<phase>/<benchmark>/<subset>/<quantity>``."""
         return _key(self)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Difference of one reading between two models, paired item by item.
+    """Difference in one reading between two models, paired item by item.
 
     Attributes:
-        benchmark, subset, quantity, unit: Names and unit of the two readings that are compared.
+        benchmark, subset, quantity, unit: Names and unit of the two compared readings.
         difference: The later model's value minus the earlier one's, in ``unit``.
         low, high: Bounds of the difference's 95 % interval; both models' items are resampled together.
-        p: Two-sided p-value of no difference; below 0.05 if the interval excludes 0.
+        p: Two-sided p-value for the hypothesis of no difference; below 0.05 if the interval excludes 0.
         n: Number of items that both readings are computed from.
-        headline: Whether the readings represent their benchmark in summaries and bars.
+        headline: Whether the readings represent their benchmark in summaries and bar charts.
         p_holm: ``p`` adjusted for all headline comparisons of the same two models, by Holm's method; None for other
             comparisons.
         phase: ``change`` for after minus before, otherwise the labels of the two models.
@@ -109,13 +110,16 @@ class Comparison:
 
     @property
     def key(self) -> str:
-        """``<phase>/<benchmark>/<subset>/<quantity>``."""
+        """Return ``<phase>/<benchmark>/<subset>/<quantity>``."""
         return _key(self)
 
 
 @dataclass(frozen=True)
 class NotRun:
-    """Measurement that could not be taken, with the reason; it is never replaced by another."""
+    """Measurement that could not be taken, with the reason.
+
+    No other measurement replaces it.
+    """
 
     benchmark: str
     subset: str
@@ -125,15 +129,15 @@ class NotRun:
 
 @dataclass(frozen=True)
 class Note:
-    """Information about a benchmark's numbers that readers must know.
+    """Information that readers of a benchmark's numbers must know.
 
     Attributes:
         benchmark: Name of the benchmark that the note is about.
         text: One sentence for the reader of the numbers.
-        item: Id, in the data, of the item that the note is about; empty for the whole benchmark.
+        item: Id of the data item that the note is about; empty if it is about the whole benchmark.
         phase: ``before`` or ``after``, or the label of a model; empty if the note is about the data.
         subset: Part of the benchmark that the note is about; empty for the whole benchmark.
-        mark: A few words shown next to every reading that the note is about; empty if the numbers are sound.
+        mark: Short warning shown next to every reading that the note is about; empty if the numbers are sound.
     """
 
     benchmark: str
@@ -144,7 +148,10 @@ class Note:
     mark: str = ""
 
     def marks(self, reading: Reading) -> bool:
-        """Return whether the mark applies to a reading; a mark about training applies to all readings after it."""
+        """Return whether the note's mark applies to a reading.
+
+        A note on training applies to every benchmark.
+        """
         about = self.benchmark in (reading.benchmark, TRAINING) and self.subset in ("", reading.subset)
         return bool(self.mark) and about and self.phase in ("", reading.phase)
 
@@ -154,9 +161,9 @@ class Outcome:
     """Result of one benchmark on one model, with the values needed for paired comparisons.
 
     Attributes:
-        items: Per-item values, which the benchmark itself compares with the values of another model.
-        draws: Bootstrap draws (2,000,) of readings by ``<subset>/<quantity>``. Draws of two models over the same items
-            resample the same items, so that two runs can be compared afterwards.
+        items: Per-item values, which the benchmark itself compares with those of another model.
+        draws: Bootstrap draws (2,000) of each reading, by ``<subset>/<quantity>``. Draws of two models over the same
+            items resample the same items, so that two runs can be compared afterwards.
     """
 
     readings: list[Reading] = field(default_factory=list)
@@ -173,7 +180,9 @@ def _key(entry: Reading | Comparison) -> str:
 
 @dataclass
 class Record:
-    """Complete result of a run, for people and sweeps; the file is rewritten whole whenever an entry is added.
+    """Complete result of a run, for people and for sweeps.
+
+    The file is rewritten as a whole whenever an entry is added.
 
     Attributes:
         folder: Folder of the run.
@@ -181,7 +190,7 @@ class Record:
         command: Command line that started the run.
         status: ``running``, ``finished``, ``failed`` or ``interrupted``.
         reason: Reason why the run did not finish; empty otherwise.
-        provenance: Revision, versions, hardware, data and weights by hash, times.
+        provenance: Revision, versions, hardware, hashes of data and weights, and running times.
         history: One row of named values per training step or validation.
     """
 
@@ -198,7 +207,7 @@ class Record:
     history: list[dict[str, float]] = field(default_factory=list)
 
     def metrics(self) -> dict[str, float]:
-        """Return flat values by key: readings with their p-values (``_p``), and differences."""
+        """Return the values of all readings, their p-values (``_p``) and all differences, by key."""
         values = {reading.key: reading.value for reading in self.readings}
         values |= {f"{reading.key}_p": reading.p for reading in self.readings if reading.p is not None}
         return values | {comparison.key: comparison.difference for comparison in self.comparisons}
@@ -213,24 +222,30 @@ class Record:
 
     @property
     def phases(self) -> list[str]:
-        """Phases of models in the order measured; the phase of the data is not included."""
+        """Return the phases in which models were measured, in order.
+
+        The phase of the data is not included.
+        """
         return list(dict.fromkeys(reading.phase for reading in self.readings if reading.phase != DATA))
 
     @property
     def name(self) -> str:
-        """Name that a person gave to the run (``name=``); empty if it has none."""
+        """Return the name that the user gave to the run (``name=``).
+
+        The result is empty if there is none.
+        """
         given = self.config.get("name")
         return str(given) if isinstance(given, str | int) else ""
 
     def table(self) -> list[dict[str, Reading]]:
-        """Return one row per reading, by phase, in the order measured."""
+        """Return one row per measured quantity, with its readings by phase, in the order of measurement."""
         rows: dict[tuple[str, str, str], dict[str, Reading]] = {}
         for reading in self.readings:
             rows.setdefault((reading.benchmark, reading.subset, reading.quantity), {})[reading.phase] = reading
         return list(rows.values())
 
     def save(self) -> None:
-        """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked.
+        """Write ``record.json`` and ``metrics.json``, without secrets of the environment.
 
         A compressed record in the same folder is removed.
         """
@@ -243,10 +258,13 @@ class Record:
 
     @classmethod
     def load(cls, folder: Path) -> Record:
-        """Read the record of a run; records of older versions lack newer fields.
+        """Load the record of a run.
+
+        Records of older versions lack newer fields.
 
         Raises:
-            FairlabError: the record is damaged, was written by a newer fairlab, or its folder links to files outside.
+            FairlabError: the record is damaged, was written by a newer version of fairlab, or its folder links to files
+                outside.
         """
         if folder.is_dir():
             check_folder(folder)
@@ -282,12 +300,12 @@ UNWRITTEN = ("description",)  # fields of an entry that a record stores once per
 
 
 def values_in(entry: Any) -> dict[str, Any]:
-    """Return the values of an entry of a record by name, without its description."""
+    """Return the values of a record entry by name, without the description."""
     return {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in UNWRITTEN}
 
 
 def descriptions_in(readings: Iterable[Reading]) -> dict[str, dict[str, Any]]:
-    """Return the descriptions of the benchmarks of readings, by name, as plain containers."""
+    """Return the descriptions of the measured benchmarks as plain containers, by benchmark name."""
     measured: dict[str, tuple[Description, list[str]]] = {}
     for reading in readings:
         if reading.description is not None:

@@ -1,4 +1,4 @@
-"""``python -m fairlab.report``: the runs of a sweep side by side, as a page."""
+"""``python -m fairlab.report``: write a page that shows the runs of a sweep side by side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main(config: DictConfig) -> None:
 
 
 def report(config: DictConfig) -> None:
-    """Write the page and the tables.
+    """Write the page and the tables of a sweep.
 
     Raises:
         FairlabError: a value is wrong, or there are no runs.

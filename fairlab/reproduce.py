@@ -1,4 +1,4 @@
-"""``python -m fairlab.reproduce``: run what a paper's tables need, and compare the results with the printed numbers."""
+"""``python -m fairlab.reproduce``: run a paper's experiments, and compare the results with the printed numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def main(config: DictConfig) -> None:
 
 
 def reproduce(config: DictConfig) -> None:
-    """Run the missing jobs, then write the tables; a failed run is listed and the remaining runs continue.
+    """Run the missing jobs, then write the tables.
+
+    If a run fails, the others continue and the failure is reported.
 
     Raises:
         FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.
@@ -89,7 +91,11 @@ def reproduce(config: DictConfig) -> None:
 
 
 def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launcher: Mapping[str, Any]) -> list[str]:
-    """Run the missing jobs, print a line as each one ends, and return the names of runs that failed or were skipped."""
+    """Run the missing jobs and print a line as each one ends.
+
+    Returns:
+        Names of the runs that failed or were skipped.
+    """
     failed = set()
     for name, sentence in run_missing(jobs, matrix, output, **launcher):
         if sentence:
@@ -101,7 +107,7 @@ def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launche
 
 
 def matrix_file(paper: str) -> Path:
-    """Return the matrix file of a paper: from ``experiments`` here, the installed wheel or the checkout."""
+    """Return the path of a paper's matrix: in ``experiments`` of the working directory, the wheel or the checkout."""
     places = [EXPERIMENTS, SHIPPED, Path(__file__).parents[1] / "experiments"]
     return next(
         (file for place in places if (file := place / paper / "matrix.yaml").is_file()),
@@ -110,7 +116,10 @@ def matrix_file(paper: str) -> Path:
 
 
 def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path) -> str:
-    """Return the plan of a matrix: resources for its runs and their training data; seeds of a run are not repeated."""
+    """Return the plan of a paper's runs and their training data.
+
+    All seeds of a run share one entry.
+    """
     from fairlab.run.planned import planned
     from fairlab.run.planning.plan import RunPlan, plan_text
     from fairlab.run.planning.sizes import ModelSize
@@ -143,7 +152,11 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path) -> st
 
 
 def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
-    """Return the matrix limited to the requested table and number of seeds."""
+    """Return the matrix limited to the requested table and number of seeds.
+
+    Raises:
+        FairlabError: there is no such table, or there are fewer seeds.
+    """
     tables = matrix.tables
     if config.table is not None:
         if str(config.table) not in tables:
@@ -158,7 +171,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
 
 
 def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
-    """Return records of finished runs by id and seed."""
+    """Return the records of finished runs, by id and seed."""
     found: dict[str, dict[int, Record]] = {}
     for run in matrix.runs:
         for seed in matrix.seeds:
@@ -169,7 +182,7 @@ def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]
 
 
 def readable(folder: Path) -> Record | None:
-    """Return a run's record; if it cannot be read, print the error and return None."""
+    """Load a run's record, or print the error and return None if it cannot be read."""
     try:
         return Record.load(folder)
     except FairlabError as error:
@@ -178,7 +191,7 @@ def readable(folder: Path) -> Record | None:
 
 
 def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> None:
-    """Add the normalised mb-index to the runs of each table that has its column and whose runs are all finished."""
+    """Add the normalised mb-index to the runs of each table with this column, for seeds whose runs are all finished."""
     from fairlab.reporting.many_runs.mb_index import NORMALISED, add_normalised
 
     for table in matrix.tables.values():
@@ -190,7 +203,10 @@ def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> No
 
 
 def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, output: Path) -> None:
-    """Write a table as Markdown, LaTeX, HTML and, cell by cell, JSON."""
+    """Write a table as Markdown, LaTeX, HTML and JSON.
+
+    The JSON file has one entry per cell.
+    """
     name = f"table_{table.id}"
     ours = f"ours at {matrix.scale} scale, seeds {', '.join(map(str, matrix.seeds))}; * moved beyond chance in each"
     printed = f" Printed: {table.setting};" if table.published else ""
@@ -227,7 +243,7 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
 
 
 def html_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a table in HTML."""
+    """Format a table as HTML."""
     rows = [("th", header), *(("td", line) for line in lines)]
     return f"<table>{''.join(f'<tr>{_html_cells(tag, row)}</tr>' for tag, row in rows)}</table>"
 

@@ -42,8 +42,8 @@ def score(config: DictConfig) -> None:
     Scores are computed in parts; the same command resumes at the first unfinished part.
 
     Raises:
-        FairlabError: the ensemble or the input does not exist, the input changed since scoring began, or the output
-            already exists.
+        FairlabError: the ensemble or the input does not exist, the input has changed since scoring started, or the
+            output already exists.
     """
     from fairlab.data.stream.rows import read_rows, row_progress, stdin_rows
     from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
@@ -71,7 +71,7 @@ def score(config: DictConfig) -> None:
 
 
 def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
-    """Return the inputs that decide the scores, apart from the rows."""
+    """Return hashes and settings of everything that determines the scores, apart from the rows."""
     from fairlab.files import sha256
     from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, read_description
 
@@ -88,7 +88,7 @@ def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script; its files may be options."""
+    """Run the console script, which accepts ``--model``, ``--input`` and ``--output`` as options."""
     sys.argv[1:] = as_settings(sys.argv[1:], {"model", "input", "output"})
     cli.run(main, "score")
 

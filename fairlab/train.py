@@ -1,4 +1,4 @@
-"""``python -m fairlab.train``: measure a backbone, train it with a method, measure it again, and write the record."""
+"""``python -m fairlab.train``: measure a backbone, train it with a method, and measure it again."""
 
 from __future__ import annotations
 
@@ -46,13 +46,16 @@ QUESTION = "What mends it, and at what cost?"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
 def main(config: DictConfig) -> None:
-    """Run one training, or one job of a sweep, as Hydra's entry point."""
+    """Run one training run, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
         job("train", from_model(config, HydraConfig.get().overrides.task), work, announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Measure, train, measure again, export and report; each result is added to ``record`` immediately."""
+    """Measure, train, measure again, export and report.
+
+    Each result is added to ``record`` immediately.
+    """
     config = lowered(config)
     with stage(record, LOADING):
         training = Training(config)
@@ -105,7 +108,7 @@ def work(config: DictConfig, record: Record) -> None:
 
 
 class Training:
-    """Parts of a training, built in the order in which a run needs them.
+    """Components of a training run, built in the order in which the run needs them.
 
     Attributes:
         start: Starting point of the run.
@@ -116,7 +119,7 @@ class Training:
         following: Methods that follow the first one; missing before :meth:`build_data`.
 
     Raises:
-        FairlabError: a part cannot be built.
+        FairlabError: a component cannot be built.
     """
 
     def __init__(self, config: DictConfig) -> None:
@@ -139,7 +142,7 @@ class Training:
         self.following = further_methods(self.config, self.start.model, self.data)
 
     def make_trainer(self, record: Record) -> tuple[Any, Any]:
-        """Return Lightning's trainer and the history that it writes."""
+        """Return Lightning's trainer and the training history that it writes."""
         from fairlab.run.history import History
 
         history = History(record.folder / "checkpoints")
@@ -147,7 +150,7 @@ class Training:
         return make_trainer(self.config, record, history, model, method, data, self.parts_of_a_step), history
 
     def take_before(self, record: Record) -> None:
-        """Copy the readings of another run's untrained model to the record if ``before`` names that run."""
+        """Copy the readings before training from the run named by ``before``, if there is one, to the record."""
         if self.config.before is not None:
             versions = {one.name: one.version for one in self.benchmarks}
             take("before", Path(self.config.before), record, versions)
@@ -156,10 +159,10 @@ class Training:
 def rehearse_training(config: DictConfig) -> None:
     """Build everything that :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
 
-    Data that an augmentation writes first, and prepared text, are not written, and loggers are not started.
+    Augmented data and prepared text are not written, and loggers are not started.
 
     Raises:
-        FairlabError: any error that a run would end with before it trains.
+        FairlabError: any error that would end the run before it trains.
     """
     config = lowered(config)
     refuse_other_count(process_count(config))
@@ -183,7 +186,7 @@ def rehearse_training(config: DictConfig) -> None:
 
 
 def augments_first(config: DictConfig) -> bool:
-    """Return whether the run's augmentation writes its data before the training."""
+    """Return whether the augmentation writes its output before training, instead of while the data is read."""
     applies = target_of(config.data).applies
     return bool(config.augmentation) and not issubclass(target_of(config.augmentation), applies)
 
@@ -197,7 +200,7 @@ def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Rec
 
 
 def lexicon_facts(axis: str) -> dict[str, str]:
-    """Return name and SHA-256 of the lexicon of an axis."""
+    """Return the name and the SHA-256 of an axis's lexicon."""
     from fairlab.lexicons import load_lexicon
 
     return {"name": axis, "sha256": load_lexicon(axis).sha256}
@@ -209,7 +212,7 @@ def _notes_of_weights(equal: bool) -> list[Note]:
 
 
 def quieten() -> None:
-    """Silence warnings of Lightning and torch about our deliberate choices."""
+    """Silence warnings of Lightning and torch about deliberate choices of fairlab."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
     # Values are already reduced over the whole batch before they are logged.
@@ -221,7 +224,7 @@ def quieten() -> None:
 
 
 def build_method(config: DictConfig, model: Any) -> Any:
-    """Build the method, with the chosen debiasing of its loss, optimizer and schedule.
+    """Build the method with the configured debiasing of its loss, optimizer and schedule.
 
     Raises:
         FairlabError: an optimizer was chosen for a method that does not train in steps.
@@ -235,8 +238,8 @@ def build_method(config: DictConfig, model: Any) -> Any:
 def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
     """Return the training data with its augmentation, and the number of parts per step.
 
-    If the data does not apply the augmentation itself, its rows are augmented first, in a folder named after the
-    content; an existing folder is reused.
+    If the data does not apply the augmentation itself, its rows are first augmented in a folder whose name is a hash of
+    the content; an existing folder is reused.
 
     Raises:
         FairlabError: the augmentation does not suit the data.
@@ -254,7 +257,7 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
         if issubclass(kind, target.applies) and not settings.get("input"):
             augmentation = build_applied(values)
         elif issubclass(kind, Planned) and target.made_key and rows is not None:
-            settings[target.made_key] = made_by_rank_0(values | {"input": rows}, listed=target.made_key == "paths")
+            settings[target.made_key] = augment_on_rank_0(values | {"input": rows}, listed=target.made_key == "paths")
         else:
             raise FairlabError(
                 f"augmentation={kind.name} does not work on {target.__name__}"
@@ -268,10 +271,10 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
 
 
 def set_workers(data: Any, workers: int) -> None:
-    """Set the number of processes that prepare batches.
+    """Set the number of processes that prefetch batches.
 
     Raises:
-        FairlabError: the data does not prepare batches in advance, or does it differently.
+        FairlabError: the data does not prefetch batches, or has no attribute for the number of processes.
     """
     if hasattr(data, "num_workers"):
         data.num_workers = workers
@@ -280,7 +283,7 @@ def set_workers(data: Any, workers: int) -> None:
 
 
 def augmenting(config: DictConfig) -> dict[str, Any]:
-    """Return the configuration of ``fairlab.augment`` that corresponds to a training's choices, as plain containers.
+    """Return the configuration of ``fairlab.augment`` for the augmentation of a training run, as plain containers.
 
     All other values, including the seed, are defaults of ``fairlab.augment``, so that runs that differ only in their
     seed share the output.
@@ -291,15 +294,20 @@ def augmenting(config: DictConfig) -> dict[str, Any]:
     return {key: value for key, value in defaults.items() if value != MISSING} | own
 
 
-def made_by_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
-    """Return the output folder of an augmentation, which one process runs while the others wait."""
+def augment_on_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
+    """Run an augmentation in one process while the others wait, and return its output folder.
+
+    Args:
+        values: Configuration of ``fairlab.augment``.
+        listed: Whether the folder is returned in a list.
+    """
     folder = str(made_folder(values)) if rank() == 0 else ""
     folder = gather_over_ranks(folder)[0]
     return [folder] if listed else folder
 
 
 def refuse_changed_step(record: Record, parts: int) -> None:
-    """Raise if a continued run would split its steps into another number of parts, with other batches."""
+    """Raise if a resumed run would split its steps into another number of parts, which changes its batches."""
     before = record.provenance.get("parts_of_a_step", parts)
     if before != parts:
         raise FairlabError(
@@ -309,7 +317,7 @@ def refuse_changed_step(record: Record, parts: int) -> None:
 
 
 def _measure_groups(data: Any, record: Record, axis: str) -> None:
-    """Record the polarity of the training groups, if they are of ``axis`` by its lexicon, and note equal groups."""
+    """Record the polarity of the counterfactual training groups on ``axis``, with a note if groups have equal texts."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.data.equal_groups import equal_groups

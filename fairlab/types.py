@@ -17,7 +17,7 @@ IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}  # JSON typ
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of a number in a configuration, or of a list's length, given with its type in ``Annotated``.
+    """Bounds of a configuration value, or of the length of a list, given in the ``Annotated`` of its type.
 
     Attributes:
         low, high: Lowest and highest allowed value.
@@ -39,9 +39,10 @@ Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 
 
 class FairlabError(Exception):
-    """Error about bad input or a run that cannot continue; its message names the fault and the remedy in one sentence.
+    """Error for bad input or a run that cannot continue.
 
-    The command line prints only the message and exits with 1; any other exception is a bug and shows a traceback.
+    Its message gives the fault and the remedy in one sentence. The command line prints only the message and exits with
+    1; any other exception is a bug and shows a traceback.
     """
 
     def __str__(self) -> str:  # a wrong value in it may have any length
@@ -49,7 +50,7 @@ class FairlabError(Exception):
 
 
 class DataUnavailable(FairlabError):
-    """Error for data found neither at a path, nor below ``FAIRLAB_DATA``, nor by download."""
+    """Error for data that is neither at its path nor in ``FAIRLAB_DATA``, and cannot be downloaded."""
 
 
 class NotPushed(FairlabError):
@@ -57,7 +58,10 @@ class NotPushed(FairlabError):
 
 
 class ReviewNeeded(FairlabError):
-    """Interruption of a run that waits for a person to fill something in; the command line exits with 3."""
+    """Exception that interrupts a run until a person fills in a file.
+
+    The command line exits with 3.
+    """
 
 
 class CannotScore(FairlabError):
@@ -69,7 +73,7 @@ def missing_extra(extra: str, what: str) -> FairlabError:
 
     Args:
         extra: Name of the extra that provides the package.
-        what: Feature that needs the package, as the subject of the message.
+        what: Feature that needs the package, as the subject of the error message.
 
     Example:
         >>> print(missing_extra("wandb", "logger=wandb"))
@@ -79,11 +83,11 @@ def missing_extra(extra: str, what: str) -> FairlabError:
 
 
 def need_extra(extra: str, what: str, *packages: str) -> None:
-    """Raise if one of an extra's packages is not installed, without importing any.
+    """Raise if one of an extra's packages is not installed, without importing any of them.
 
     Args:
         extra: Name of the extra.
-        what: Feature that needs the packages, as the subject of the message.
+        what: Feature that needs the packages, as the subject of the error message.
         packages: Import names of the packages, without a dot.
 
     Raises:
@@ -95,13 +99,13 @@ def need_extra(extra: str, what: str, *packages: str) -> None:
 
 @dataclass(frozen=True)
 class Group:
-    """Counterfactual group: versions of one text that differ only in attribute, with the neutral version.
+    """Counterfactual group: a neutral text and versions of it that differ only in one attribute of people.
 
     Attributes:
         id: Id of the group, unique within its file.
         axis: Axis along which the versions differ, e.g. ``gender``.
-        versions: Text of each version; holds ``neutral`` and at least two attributes, in a fixed order.
-        extra: Every other key of the row (``split``, ``register``, ``gold``, ...), kept as read.
+        versions: Text of each version by name: ``neutral`` and at least two attributes, in a fixed order.
+        extra: All other keys of the row (``split``, ``register``, ``gold``, ...), as read.
     """
 
     id: str
@@ -111,17 +115,17 @@ class Group:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the versions other than the neutral one, in file order."""
+        """Return the names of the versions other than the neutral one, in file order."""
         return tuple(name for name in self.versions if name != NEUTRAL)
 
     @property
     def texts(self) -> list[str]:
-        """Neutral text, then one text per attribute: the row order of every embedding array."""
+        """Return the neutral text, followed by one text per attribute: the row order of every embedding array."""
         return [self.versions[NEUTRAL], *(self.versions[name] for name in self.attributes)]
 
     @property
     def source(self) -> str:
-        """Attribute whose text is the source when the group is rewritten.
+        """Return the attribute whose text is the source when the group is rewritten.
 
         It is chosen by a hash of the group's id. Each attribute is chosen equally often, regardless of the file's
         order, and augmentations to be compared start from the same texts.
@@ -131,12 +135,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Row:
-    """One text with its other fields.
+    """One text of a dataset, with the other fields of its row.
 
     Attributes:
         id: The row's ``id``, or its number in the input, counted from 1, if it has no id.
         text: Text to rewrite; several fields are joined by ``<SEP>``.
-        extra: Every other field of the row.
+        extra: All other fields of the row.
         place: Location of the row in the input, such as ``line 12``.
         number: Number of the row in the input, counted from 1; unique even if ids are not.
         field: Name of the text's field.
@@ -155,17 +159,17 @@ class Row:
 
     @property
     def names(self) -> list[str]:
-        """Names of the text's fields."""
+        """Return the names of the text fields."""
         return [name for name, _ in self.parts] or [self.field]
 
     @property
     def fields(self) -> list[str]:
-        """Texts of the text's fields."""
+        """Return the texts of the text fields."""
         return [text for _, text in self.parts] or [self.text]
 
     @property
     def named(self) -> dict[str, str]:
-        """Texts of the fields by their names."""
+        """Return the texts of the text fields, by field name."""
         return dict(zip(self.names, self.fields, strict=True))
 
 
@@ -177,7 +181,7 @@ class Made:
         rows: Rows produced from the input row; empty if there is a reason.
         reason: Reason why no row was produced, in a few words that are the same for all such rows; empty on success.
         detail: Specific fault of this row.
-        versions: Versions that were produced from a row before it was rejected.
+        versions: Versions of the text that were produced before the row was rejected.
         counts: Numbers that are summed over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
     """
 
@@ -209,12 +213,12 @@ class QuantityInfo:
         unit: Unit of the value, as the benchmark's authors print it.
         ideal: Value of a perfectly fair or useful model, in ``unit``; None if there is no ideal value.
         low, high: Bounds of the value, in ``unit``; None if unbounded.
-        headline: Whether the quantity represents its benchmark in summaries and bars.
-        useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
+        headline: Whether the quantity represents its benchmark in summaries and bar charts.
+        useful: Whether the quantity measures utility, regardless of the benchmark's topic.
         margin: Largest distance, in ``unit``, from the ideal value or between two models that counts as no difference,
             or None.
-        folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are
-            biased upwards, so its own test, not an interval, compares it with 0.
+        folded: Whether the value is an absolute value of estimates, or a mean of absolute values. Percentiles of its
+            bootstrap draws are biased upwards, so it is compared with 0 by its own test, not by its interval.
     """
 
     label: str
@@ -231,7 +235,7 @@ class QuantityInfo:
 
 @dataclass(frozen=True)
 class Description:
-    """Self-description of a benchmark, the only source of reports, tables, pages and plans about it.
+    """Self-description of a benchmark, the only source for reports, tables, pages and plans about it.
 
     Attributes:
         name: Name in the keys of readings, such as ``seat``; a protocol that is not the default follows an ``@``.
@@ -239,14 +243,14 @@ class Description:
         question: Question that the benchmark answers.
         quantities: Measured quantities by name; a ``*`` in a name matches any text, such as an attribute.
         topic: Heading under which its readings are shown.
-        subsets: Words for its parts, by name; ``*`` is any other part, and ``{}`` in its words is the part's name.
+        subsets: Titles of its parts, by name; ``*`` is any other part, and ``{}`` in a title is the part's name.
         citation: BibTeX entry of the publication.
         needs: Requirements on a model or on data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
             ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
-        sources: Files or folders below ``FAIRLAB_DATA`` that it reads.
+        sources: Files or folders in ``FAIRLAB_DATA`` that it reads.
         smoke: Maximum values of settings in a smoke run, for settings other than ``limit``.
-        for_choosing: Whether settings are chosen by its readings, which therefore do not represent a model and are not
-            in verdicts.
+        for_choosing: Whether settings are selected by its readings; such readings do not represent a model and are
+            excluded from verdicts.
     """
 
     name: str
@@ -262,7 +266,7 @@ class Description:
     for_choosing: bool = False
 
     def quantity(self, name: str) -> QuantityInfo | None:
-        """Return the description of a quantity with its complete label; None if it is not described."""
+        """Return the description of a quantity with its complete label, or None if it is not described."""
         if name in self.quantities:
             return self.quantities[name]
         for pattern, info in self.quantities.items():
@@ -272,12 +276,12 @@ class Description:
         return None
 
     def subset(self, name: str) -> str | None:
-        """Return the words for a part; None if there are no words for it."""
+        """Return the title of a part, or None if it has no title."""
         words = self.subsets.get(name, self.subsets.get("*"))
         return None if words is None else words.replace("{}", name)
 
     def values(self, quantities: Iterable[str]) -> dict[str, Any]:
-        """Return the values that a record stores, as plain containers without values at their defaults.
+        """Return the values to store in a record as plain containers, without values at their defaults.
 
         Args:
             quantities: Names of the quantities that were measured.
@@ -294,7 +298,7 @@ class Description:
         """Read the descriptions stored in a record, by name of the benchmark.
 
         Raises:
-            ValueError: the content is not of this form.
+            ValueError: the content does not have the form of descriptions.
         """
         if not isinstance(content, dict):
             raise ValueError("'described' is not an object of names and values")
@@ -315,21 +319,21 @@ SHOWN = ("title", "question", "topic", "subsets", "citation")  # fields of a des
 
 
 def _not_at_default(entry: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return values of a dataclass by name, without empty values and values at their defaults."""
+    """Return the values of a dataclass by name, without empty values and values at their defaults."""
     defaults = {one.name: one.default for one in fields(entry)}
     return {name: value for name in names if (value := getattr(entry, name)) not in (defaults[name], {}, "")}
 
 
 @dataclass(frozen=True)
 class ItemTexts:
-    """Items of a benchmark with their texts, in the order of an array that the benchmark stores for every model.
+    """Items of a benchmark with their texts, in the order of an array that is stored for every measured model.
 
     Attributes:
         key: Name of the array among the outcome's ``items``.
         values: Names of the V values that are shown for each item.
-        ids: Names of the N items.
+        ids: Ids of the N items.
         texts: One or more texts per item.
-        part: Name of the part of the benchmark; empty if it has only one.
+        part: Name of the part of the benchmark; empty if there is only one part.
         groups: Group of each item, such as its bias type; empty if there are no groups.
         licence: SPDX identifier of the texts' licence; empty if unknown.
     """
@@ -344,16 +348,16 @@ class ItemTexts:
 
 
 def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str] = ()) -> dict[str, Any]:
-    """Check that a JSON object fits a dataclass's fields, and return it; fields with a default may be absent.
+    """Check that a JSON object matches the fields of a dataclass, and return it.
 
     Args:
-        kind: Dataclass.
+        kind: Dataclass; its fields with a default may be absent from the object.
         content: Value parsed from the file.
-        what: Name of the object in the error message.
+        what: Name of the object in error messages.
         besides: Names of fields that the object must not contain.
 
     Raises:
-        ValueError: the content is not an object, lacks a value, or has a value of an unknown name or another type.
+        ValueError: the content is not an object, lacks a value, or has an unknown name or a value of another type.
     """
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, not an object of names and values")

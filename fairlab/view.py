@@ -1,8 +1,8 @@
-"""``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and inspect.
+"""``python -m fairlab.view DIR...``: show all runs in the given folders on one page, to compare and inspect them.
 
-Results of other tools are shown as well, as ``fairlab compare`` reads them, if a folder contains no run of fairlab.
-Writes ``view.html`` into the first folder. With many runs the page holds only the table and the trade-off. With
-``--serve``, a server on this machine provides the rest, and texts that must not be stored in a page, until Ctrl-C.
+If a folder contains no fairlab runs, results of other tools are shown, read as in ``fairlab compare``. The page is
+written to ``view.html`` in the first folder. With many runs, it contains only the table and the trade-off plot. With
+``--serve``, a local server provides the rest, including texts that must not be stored in a page. Ctrl-C stops it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Hydra's side of fairlab's launchers: each job of a sweep is its own process; see :mod:`fairlab.run.launch.jobs`.
+"""Hydra plugin for fairlab's launchers, which run each job of a sweep in its own process.
 
-Hydra takes launchers from the package ``hydra_plugins`` alone, and imports what lies there at every start, so this
-module imports the rest of fairlab only when a sweep begins.
+Hydra finds launchers only in the package ``hydra_plugins`` and imports all of its modules at every start, so this
+module imports the rest of fairlab only when a sweep begins. See :mod:`fairlab.run.launch.jobs`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairlab.run.launch.jobs import Job
     from fairlab.run.launch.sweeps import SweepRun
 
-# Of the command of a sweep, what the command of one run does not repeat.
+# Arguments of a sweep's command that the commands of its runs do not repeat.
 OF_SWEEP = re.compile(r"\+?(launcher\b|output=)|hydra[./](mode|launcher|sweep|sweeper|run)\b")
 
 ConfigStore.instance().store(
@@ -35,24 +35,27 @@ ConfigStore.instance().store(
 
 
 class FairlabLauncher(Launcher):
-    """Runs the jobs of a sweep that have no finished record yet, then writes the sweep's report.
+    """Launcher that runs the jobs of a sweep without a finished record, then writes the sweep's report.
 
-    What runs them is chosen by ``launcher=``; see conf/launcher.
+    The setting ``launcher=`` selects the runner of the jobs; see conf/launcher.
 
     Args:
-        objective: key in ``metrics.json`` that a sweeper such as Optuna minimises or maximises.
+        objective: Key in ``metrics.json`` that a sweeper such as Optuna minimises or maximises.
     """
 
     def __init__(self, objective: str | None = None) -> None:
         self.objective = objective
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Keep what is needed to compose the jobs."""
+        """Store the objects that are needed to compose the configurations of the jobs."""
         self.loader = hydra_context.config_loader
         self.config = config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Run the jobs; one that fails is returned as such and stops no other."""
+        """Run the jobs.
+
+        A failed job is returned as failed and does not stop the others.
+        """
         from fairlab.run.launch.sweeps import launch
 
         sweep = Path(self.config.hydra.sweep.dir)
@@ -61,7 +64,7 @@ class FairlabLauncher(Launcher):
             config = self.loader.load_sweep_config(self.config, list(overrides))
             OmegaConf.update(config, "hydra.job.num", number, force_add=True)
             OmegaConf.update(config, "hydra.job.id", str(number), force_add=True)
-            HydraConfig.instance().set_config(config)  # which the job's number in its folder's name is read from
+            HydraConfig.instance().set_config(config)  # the folder's name contains the job's number
             runs.append(sweep_run(config, overrides, sweep))
             returns.append(JobReturn(overrides=overrides, cfg=config))
         given = [*self.config.hydra.overrides.task, *self.config.hydra.overrides.hydra]
@@ -75,7 +78,7 @@ class FairlabLauncher(Launcher):
 
 
 def sweep_run(config: DictConfig, overrides: Sequence[str], sweep: Path) -> SweepRun:
-    """Return a run of a sweep from its composed configuration and its overrides."""
+    """Return a run of a sweep for its composed configuration and its overrides."""
     from fairlab.run.folders import plain_config
     from fairlab.run.launch.jobs import Job
     from fairlab.run.launch.sweeps import SweepRun
@@ -93,7 +96,11 @@ def sweep_run(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Swee
 
 
 def outcome(job: Job, failed: dict[Path, str], objective: str | None, total: int) -> Any:
-    """Return what a job gives to the sweeper: its objective, None, or the error that says which jobs failed."""
+    """Return the result of a job for the sweeper.
+
+    Returns:
+        Value of the objective, None without an objective, or an error that lists the failed jobs.
+    """
     from fairlab.record import Record
     from fairlab.types import FairlabError
 

@@ -1,4 +1,4 @@
-"""Tables of the atlas: of every model of its matrix what is biased, what helps, and what it costs."""
+"""Tables of the atlas: for every model, the measured biases, and the effects and costs of debiasing methods."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ NAMES = {
     "smollm2": "SmolLM2, a causal LM",
 }
 QWEN = [FOLDER.parent / "causal_lm" / "records" / part for part in ("pronouns", "stereotypes")]
-TRAINED = "_trained"  # what the id of a model's second table ends with
+TRAINED = "_trained"  # suffix of the id of a model's second table
 NOT_RUN, YET = "not run", "its run has not been done"
 TONES = {BETTER: " ▲", WORSE: " ▼", "": ""}
-# Quantities whose ideal value has others on both sides; of those that cannot fall below it, every model is off it.
+# Quantities with values on both sides of the ideal. Other quantities cannot fall below it, so every model is off it.
 TWO_SIDED = "male_ratio margin women_correlation pro_preferred metric_score ss".split()
 STS = "stsb/dev/spearman"
 PERPLEXITIES = ["perplexity/text/pseudo_perplexity", "perplexity/text/perplexity"]
@@ -36,7 +36,7 @@ PERPLEXITIES = ["perplexity/text/pseudo_perplexity", "perplexity/text/perplexity
 
 @dataclass(frozen=True)
 class Tried:
-    """A method on a model: its record, or why there is none."""
+    """Method applied to a model, with its record or the reason why there is none."""
 
     method: str
     record: Record | None
@@ -44,7 +44,7 @@ class Tried:
 
 
 def tried(folder: Path = FOLDER) -> dict[str, list[Tried]]:
-    """Return the methods of every model, in the order of the matrix of a folder, with the records of its first seed."""
+    """Return the methods applied to each model, in the order of the folder's matrix, with records of the first seed."""
     matrix = read_matrix(folder / "matrix.yaml", "quickstart")
     records = finished_records(folder / "records", matrix)
     found: dict[str, list[Tried]] = {}
@@ -58,10 +58,12 @@ def tried(folder: Path = FOLDER) -> dict[str, list[Tried]]:
 
 
 def overview(folder: Path = FOLDER) -> str:
-    """Return a row per run of every model with changes beyond chance, lost utility and seconds; then runs left out.
+    """Return a table with one row per model and method, followed by notes on methods that were not run.
+
+    A row contains the numbers of significant changes, the change in utility, and the running time.
 
     Args:
-        folder: holds the matrix and the records.
+        folder: Folder that contains the matrix and the records.
     """
     rows, notes = [], []
     for model, methods in tried(folder).items():
@@ -73,7 +75,7 @@ def overview(folder: Path = FOLDER) -> str:
 
 
 def _not_run(methods: Sequence[Tried], where: str = "") -> list[str]:
-    """Sentences on the methods without a record, by reason."""
+    """Return sentences about the methods without a record, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for one in methods:
         if one.record is None:
@@ -98,7 +100,7 @@ def _summed_up(method: str, record: Record) -> list[str]:
 
 
 def _counted(found: list[Shift]) -> str:
-    """``2 ▲, 1 ▼ of 5``."""
+    """Count better and worse readings in the form ``2 ▲, 1 ▼ of 5``."""
     better, worse = (sum(shift.tone == tone for shift in found) for tone in (BETTER, WORSE))
     return f"{better} ▲, {worse} ▼ of {len(found)}" if found else NOT_RUN
 
@@ -108,18 +110,18 @@ def _difference(change: Comparison | None) -> str:
 
 
 def before(model: str, folder: Path = FOLDER) -> str:
-    """Return what is measured of a model that nothing has changed, and which benchmarks do not fit it."""
+    """Return a table of the readings of the original model, and notes on benchmarks that cannot measure it."""
     records = [one.record for one in tried(folder)[model] if one.record is not None]
     return measured(records[:1], "before")
 
 
 def qwen() -> str:
-    """Return what is measured of Qwen, by the records of the page on causal language models."""
+    """Return a table of Qwen's readings, from the records of the page on causal language models."""
     return measured([Record.load(folder) for folder in QWEN], "qwen")
 
 
 def measured(records: list[Record], phase: str) -> str:
-    """Headline readings of a model under a phase, and why the others are missing."""
+    """Return a table of the headline readings of a phase, and the reasons why other readings are missing."""
     found = [reading for record in records for reading in record.readings if reading.phase == phase]
     rows = [
         [title(one), significant(one), ideal(one), off_its_ideal(one), f"{one.n:,}"]
@@ -133,14 +135,17 @@ def measured(records: list[Record], phase: str) -> str:
 
 
 def off_its_ideal(reading: Reading) -> str:
-    """Whether the interval leaves the ideal value out, where a model could lie on both sides of that."""
+    """Return whether the interval excludes the ideal value.
+
+    The result is empty if values cannot be on both sides of it.
+    """
     if reading.ideal is None or reading.quantity not in TWO_SIDED:
         return ""
     return "no" if reading.low <= reading.ideal <= reading.high else "**yes**"
 
 
 def _unfit(records: list[Record], phase: str) -> list[str]:
-    """Sentences on what was not measured, by reason."""
+    """Return sentences about benchmarks that were not run, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for entry in (entry for record in records for entry in record.not_run if entry.phase == phase):
         part = entry.benchmark if entry.subset == "all" else f"{entry.benchmark}/{entry.subset}"
@@ -150,7 +155,7 @@ def _unfit(records: list[Record], phase: str) -> list[str]:
 
 
 def changes(model: str, folder: Path = FOLDER) -> str:
-    """How every method that was run changed each headline reading of a model, and why the others were not."""
+    """Return a table of the changes in each headline reading of a model, with one column per method."""
     methods = tried(folder)[model]
     records = {one.method: one.record for one in methods if one.record is not None}
     known = {method: {key(shift.before): shift for shift in shifts(record)} for method, record in records.items()}
@@ -164,14 +169,14 @@ def changes(model: str, folder: Path = FOLDER) -> str:
 
 
 def _cell(record: Record, shift: Shift | None) -> str:
-    """Return a change with its interval and what must be said beside it."""
+    """Return a change with its interval and any warnings about it."""
     if shift is None:
         return NOT_RUN
     return marked(_difference(shift.comparison) + TONES[shift.tone], marks_beside(record, shift.after))
 
 
 def fitted(model: str) -> dict[str, partial[str]]:
-    """Return the tables of a model, by their names on the page."""
+    """Return the functions that make a model's tables, by their names on the page."""
     return {f"{model}_before": partial(before, model), f"{model}_changes": partial(changes, model)}
 
 

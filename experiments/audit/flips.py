@@ -1,11 +1,11 @@
-"""Flips to read: texts of biographies and tweets whose prediction changes with a person, each text audited once.
+"""Texts of biographies and tweets whose prediction flips when a person changes, sampled to be read by a person.
 
     FAIRLAB_DATA=... python -m experiments.audit.flips [NAME...]
 
-The audits of :mod:`experiments.audit.measure` hold too few of them. Here the texts are divided into four parts by a
-hash, and each part is audited with a classifier trained on the other three. If one draw of persons and targets gives
-fewer than forty flips, further draws follow. Forty flips per classifier, drawn by a hash of the text, go to
-``flips/NAME.csv``, and the counts of the first draw to ``flips/counts.json``.
+The audits in :mod:`experiments.audit.measure` find too few flips. The texts are therefore divided into four parts by a
+hash, and each part is audited with a classifier trained on the other three. If one draw of persons and target
+attributes gives fewer than forty flips, further draws follow. Forty flips per classifier, sampled by a hash of the
+text, are written to ``flips/NAME.csv``, and the counts of the first draw to ``flips/counts.json``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from experiments.audit.measure import FOLDER, READ, SETS, pipeline
 
 NAMES = ("biographies", "hate")
 PARTS = 4
-DRAWS = 5  # draws of persons and targets at most
+DRAWS = 5  # maximum number of draws of persons and target attributes
 COLUMNS = ["benchmark", "id", "text 1", "text 2", "changed in control", "change of score", "before", "after"]
 
 
@@ -32,7 +32,10 @@ def digest(text: str) -> bytes:
 
 
 def audited_items(name: str, seed: int) -> pandas.DataFrame:
-    """Return the items of all parts' audits, with persons and targets drawn by a seed."""
+    """Audit all parts, and return the items.
+
+    Persons and target attributes are drawn with a seed.
+    """
     train, measured, settings = SETS[name]()
     rows = pandas.concat([train, measured])
     part = rows["text"].map(lambda text: digest(text)[0] % PARTS)
@@ -45,7 +48,7 @@ def audited_items(name: str, seed: int) -> pandas.DataFrame:
 
 
 def counted(items: pandas.DataFrame) -> dict[str, dict[str, int]]:
-    """Return the number of pairs, flips and changed controls of each axis."""
+    """Count the pairs, the flips and the changed controls of each axis."""
     names = {"flips": "changed", "in_control": "changed in control"}
     return {
         axis: {"pairs": len(some), **{name: int(some[column].sum()) for name, column in names.items()}}
@@ -54,7 +57,7 @@ def counted(items: pandas.DataFrame) -> dict[str, dict[str, int]]:
 
 
 def flips_to_read(name: str) -> tuple[pandas.DataFrame, dict[str, dict[str, int]]]:
-    """Return drawn flips, and the counts of the first draw."""
+    """Return sampled flips, and the counts of the first draw."""
     items = audited_items(name, 0)
     counts, changed = counted(items), items[items["changed"] == 1]
     for seed in range(1, DRAWS):

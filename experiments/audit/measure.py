@@ -1,11 +1,11 @@
-"""Audits of three classifiers of the shared data: biographies, film reviews, and hate in tweets.
+"""Audits of three classifiers on the shared data: biographies, film reviews and hate speech in tweets.
 
     FAIRLAB_DATA=... python -m experiments.audit.measure [NAME...]
 
-Each is a scikit-learn pipeline of word counts and a logistic regression, trained on training rows and audited on rows
-that it was not trained on. ``sheets/NAME.csv`` holds the rewrites that were read, up to a hundred of each axis. Records
-go to ``records/NAME``, and forty pairs of the reviews whose prediction changes to ``flips/reviews.csv``; those of the
-others are of :mod:`experiments.audit.flips`.
+Each classifier is a scikit-learn pipeline of word counts and logistic regression, and is audited on held-out rows.
+``sheets/NAME.csv`` contains the rewrites that were checked by a person, up to 100 per axis. Records are written to
+``records/NAME``, and forty review pairs with changed predictions to ``flips/reviews.csv``;
+:mod:`experiments.audit.flips` writes the pairs for the other classifiers.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ from fairlab.audit.pairs import make_pairs as turned_people
 
 FOLDER = Path(__file__).parent
 DATA = Path(os.environ["FAIRLAB_DATA"])
-READ = 40  # flips to read
+READ = 40  # number of flips to read
 MENDED = "mended"
 
 
 def pipeline() -> Pipeline:
-    """Return an untrained classifier."""
+    """Build an untrained classifier."""
     return make_pipeline(
         TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True), LogisticRegression(C=10, max_iter=2000)
     )
 
 
 def biographies() -> tuple[pandas.DataFrame, pandas.DataFrame, dict[str, Any]]:
-    """Return biographies of accountants (1) and of 27 other occupations (0), halved by a hash of the text."""
+    """Return training rows, rows to audit and audit settings for biographies of accountants (1) and others (0).
+
+    The others have 27 occupations. Rows are halved by a hash of the text.
+    """
     files = [file for file in sorted((DATA / "bias_in_bios").glob("*.csv")) if file.stem != "accountant"]
     table = pandas.concat([pandas.read_csv(file) for file in files])
     table = table.rename(columns={"hard_text": "text"}).drop_duplicates("text")
@@ -50,7 +53,7 @@ def biographies() -> tuple[pandas.DataFrame, pandas.DataFrame, dict[str, Any]]:
 
 
 def reviews() -> tuple[pandas.DataFrame, pandas.DataFrame, dict[str, Any]]:
-    """Return SST-2's training sentences, and its development and test sentences."""
+    """Return SST-2's training sentences, its development and test sentences, and audit settings."""
     read = {
         part: pandas.read_csv(
             DATA / "sst2" / f"{part}.tsv", sep="\t", header=None, names=["text", "label"], quoting=csv.QUOTE_NONE
@@ -61,7 +64,10 @@ def reviews() -> tuple[pandas.DataFrame, pandas.DataFrame, dict[str, Any]]:
 
 
 def hate() -> tuple[pandas.DataFrame, pandas.DataFrame, dict[str, Any]]:
-    """Return tweets that are hateful, offensive or neither: three of four to train on."""
+    """Return training rows, rows to audit and audit settings for tweets: hateful, offensive or neither.
+
+    Three quarters of the tweets are training rows.
+    """
     table = pandas.read_csv(DATA / "hate_speech_offensive" / "labeled_data.csv")
     table = table.rename(columns={"tweet": "text"}).drop_duplicates("text")
     table["label"] = table["class"].map({0: "hate", 1: "offensive", 2: "neither"})
@@ -78,14 +84,14 @@ SETS: dict[str, Callable[[], tuple[pandas.DataFrame, pandas.DataFrame, dict[str,
 
 
 def with_copies(train: pandas.DataFrame) -> pandas.DataFrame:
-    """Return training rows and their copies with one person turned, as fairtuning trains on."""
+    """Return training rows and copies of them in which one person's gender is changed, as in fairtuning."""
     pairs = turned_people([[text] for text in train["text"]], "gender", mode="lexical").pairs
     copies = pandas.DataFrame([{"text": one.after[0], "label": train["label"].iloc[one.row]} for one in pairs])
     return pandas.concat([train[["text", "label"]], copies])
 
 
 def mended(folder: Path) -> None:
-    """Audit the biographies' classifier beside one that was trained on changed people too, paired."""
+    """Audit the classifier of biographies, and compare it with one that was also trained on rewritten copies."""
     train, measured, settings = biographies()
     both = with_copies(train)
     models = {
@@ -98,12 +104,12 @@ def mended(folder: Path) -> None:
 
 
 def sheet_of(name: str) -> str:
-    """Return the path of the rewrites that were read, from the working directory, as a record keeps it."""
+    """Return the path of the checked rewrites relative to the working directory, as a record stores it."""
     return os.path.relpath(FOLDER / "sheets" / f"{name}.csv")
 
 
 def audited(name: str, folder: Path) -> None:
-    """Train, audit, and write the record, and flips of the reviews, to a folder."""
+    """Train and audit a classifier, and write the record and, for reviews, the flips to a folder."""
     train, measured, settings = SETS[name]()
     model = pipeline().fit(train["text"], train["label"])
     found = fairlab.audit(model, measured, mode="lexical", sheet=sheet_of(name), **settings)
@@ -119,7 +125,7 @@ def audited(name: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Write records and flips."""
+    """Run the audits, and write records and flips."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[*SETS, MENDED], metavar="NAME")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of records/ and flips/")

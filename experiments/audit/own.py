@@ -1,9 +1,9 @@
-"""Files of the page's walk: tweets that are abusive or not, to train on, to fit thresholds on, and to audit.
+"""Data for the example in docs/audit.md: abusive and other tweets for training, fitting thresholds and auditing.
 
     FAIRLAB_DATA=... python -m experiments.audit.own FOLDER
 
-Hateful and offensive tweets (Davidson et al. 2017) are abusive. Rows are dealt by a hash of the text, as
-many of either label.
+Hateful and offensive tweets (Davidson et al. 2017) count as abusive. Rows are assigned to files by a hash of the text,
+with the same number of rows per label.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import pandas
 
 from experiments.audit.measure import DATA
 
-PARTS = {"train": (0, 40, 700), "fit": (40, 70, 1200), "test": (70, 100, 1200)}  # of a hundred; rows of each label
+PARTS = {"train": (0, 40, 700), "fit": (40, 70, 1200), "test": (70, 100, 1200)}  # bounds of hash % 100, rows per label
 
 
 def tweets() -> pandas.DataFrame:
-    """Return distinct tweets as ``text``, with ``label`` abusive or fine, in the order of a hash."""
+    """Return distinct tweets as ``text``, with the ``label`` ``abusive`` or ``fine``, sorted by a hash of the text."""
     table = pandas.read_csv(DATA / "hate_speech_offensive" / "labeled_data.csv")
     table = table.rename(columns={"tweet": "text"}).drop_duplicates("text")
     table["label"] = table["class"].map({0: "abusive", 1: "abusive", 2: "fine"})

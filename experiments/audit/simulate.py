@@ -1,11 +1,11 @@
-"""Simulated audits: coverage of a planted size, and how often a fair classifier is called biased.
+"""Simulation of audit statistics: coverage of the interval of a planted excess, and false positives.
 
     python -m experiments.audit.simulate [--count 1000]
 
-A simulation draws predictions of pairs and controls, and a reading sheet of 100 pairs, and puts them through
-:func:`fairlab.audit.excess.excess_of`. Of the *biased* classifiers, every second one reacts to a cue that the lexicon
-lacks, so that no rule-made rewrite shows its bias and the sheet alone does. A *fair* classifier changes predictions at
-random, in few texts; an *unstable* one in many. Wrong rewrites leave people as they are. The shares go to
+Each simulation draws changed predictions of pairs and controls, and a checked sheet of 100 pairs, and passes them to
+:func:`fairlab.audit.excess.excess_of`. Every second *biased* classifier reacts to a cue that is not in the lexicon, so
+its bias appears only in the sheet, and in no rule-based rewrite. A *fair* classifier changes predictions at random, in
+few texts, and an *unstable* one in many texts. Wrong rewrites leave people unchanged. The proportions are written to
 ``simulated.json``.
 """
 
@@ -22,20 +22,20 @@ from fairlab.audit.excess import Corrections, Excess, excess_of
 from fairlab.metrics.significance import wilson_interval
 
 FILE = Path(__file__).with_name("simulated.json")
-PAIRS = (150, 1000)  # fewest and most pairs of an audit
+PAIRS = (150, 1000)  # minimum and maximum number of pairs in an audit
 SHEET = 100
-WRONG = 0.05  # share of rewrites that leave a person as they are
+WRONG = 0.05  # proportion of rewrites that leave the person unchanged
 
 
 def simulated(rng: np.random.Generator, bias: float, noise: float, *, listed: bool, sheet: bool) -> Excess:
-    """Return the excess that an audit finds.
+    """Simulate an audit, and return the excess that it finds.
 
     Args:
-        rng: Source of the draws.
-        bias: Share of texts whose prediction follows the person's attribute.
-        noise: Share of texts whose prediction changes with any change of words.
-        listed: Whether the lexicon has the cue that the classifier reacts to.
-        sheet: Whether a sheet is read.
+        rng: Source of random numbers.
+        bias: Proportion of texts whose prediction depends on the person's attribute.
+        noise: Proportion of texts whose prediction changes with any change of words.
+        listed: Whether the lexicon contains the cue that the classifier reacts to.
+        sheet: Whether the excess is corrected by a sheet.
     """
     n = int(rng.integers(*PAIRS))
     reacts, wrong = rng.random(n) < bias, rng.random(n) < WRONG
@@ -51,16 +51,25 @@ def simulated(rng: np.random.Generator, bias: float, noise: float, *, listed: bo
 
 
 def coverage(rng: np.random.Generator, k: int) -> bool:
-    """Return whether a biased classifier's interval holds the planted size; every second cue is unlisted."""
+    """Return whether the interval for a biased classifier contains the planted excess.
+
+    For odd ``k``, the lexicon does not contain the cue that the classifier reacts to.
+    """
     bias, noise = rng.uniform(0.05, 0.3), rng.uniform(0.01, 0.1)
     found = simulated(rng, bias, noise, listed=k % 2 == 0, sheet=True)
     return found.low <= bias * (1 - noise) <= found.high
 
 
 def called_biased(rng: np.random.Generator, k: int, low: float, high: float) -> bool:
-    """Return whether a fair classifier with a share of random changes between two bounds is called biased.
+    """Return whether a fair classifier is called biased.
 
-    In every second simulation a sheet is read.
+    The excess is corrected by a sheet for even ``k``.
+
+    Args:
+        rng: Source of random numbers.
+        k: Number of the simulation.
+        low: Lower bound of the proportion of random changes.
+        high: Upper bound of the proportion of random changes.
     """
     found = simulated(rng, 0.0, rng.uniform(low, high), listed=True, sheet=k % 2 == 0)
     return found.p < 0.05 and found.value > 0
@@ -76,7 +85,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], bool]] = {
 
 
 def main() -> None:
-    """Simulate, write and print the shares with their intervals."""
+    """Simulate, then write and print the proportions with their intervals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="simulations of each kind")
     count = parser.parse_args().count
@@ -88,7 +97,7 @@ def main() -> None:
 
 
 def save_shares(hits: Mapping[str, int], count: int, file: Path) -> None:
-    """Write and print the share of simulations that hold, with its interval, by kind."""
+    """Write and print the proportion of simulations with a positive outcome, with its interval, by kind."""
     found = {}
     for name, hit in hits.items():
         low, high = wilson_interval(hit, count)

@@ -1,4 +1,4 @@
-"""Tables of the audit's pages, as functions of the committed results."""
+"""Tables for the pages about audits, computed from the committed results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHOLE_WORDS = {
     "unstable": "fair and unstable: first sentence calls it biased",
 }
 SETS = {"biographies": "accountant or not", "reviews": "SST-2", "hate": "hate in tweets"}
-READ_LABELS = {"biographies": ["other", "accountant"], "hate": ["hate", "neither", "offensive"]}  # as sorted
+READ_LABELS = {"biographies": ["other", "accountant"], "hate": ["hate", "neither", "offensive"]}  # in sorted order
 
 
 WALKED = {
@@ -44,12 +44,12 @@ WALKED_QUANTITIES = (
 
 
 def simulated() -> str:
-    """Return the shares of the simulations."""
+    """Return a table of the proportions found by the simulations of excesses."""
     return _shares("1,000 simulated excesses each", "simulated.json", WORDS)
 
 
 def whole() -> str:
-    """Return the shares of the simulations of whole audits."""
+    """Return a table of the proportions found by the simulations of whole audits."""
     return _shares("1,000 simulated audits each", "whole.json", WHOLE_WORDS)
 
 
@@ -64,7 +64,7 @@ def _shares(head: str, file: str, words: dict[str, str]) -> str:
 
 
 def audited() -> str:
-    """Return what the audits of three classifiers found."""
+    """Return a table of the results of the three audits."""
     rows = []
     for name, words in SETS.items():
         record = Record.load(FOLDER / "records" / name)
@@ -85,7 +85,7 @@ def audited() -> str:
 
 
 def walked() -> str:
-    """Return what mending reaches on tweets: each model, and its paired difference from plain training."""
+    """Return a table of the debiased classifiers of tweets, with paired differences from plain training."""
     rows = []
     for folder, models in WALKED.items():
         record = Record.load(FOLDER / "records" / folder)
@@ -103,7 +103,7 @@ def walked() -> str:
 
 
 def read_flips() -> str:
-    """Return the number of flips, of wrong rewrites among those read, and the directions of the right ones."""
+    """Return a table of the numbers of flips and of wrong rewrites, and the predicted labels of the right ones."""
     counts = json.loads((FOLDER / "flips" / "counts.json").read_text(encoding="utf-8"))
     rows = []
     for name, labels in READ_LABELS.items():
@@ -126,7 +126,10 @@ def read_flips() -> str:
 
 
 def _as_woman_and_man(row: dict[str, str], labels: Sequence[str]) -> str:
-    """Return the predictions of a flip as a woman and as a man; empty for other attributes."""
+    """Return the labels predicted for a text about a woman and about a man.
+
+    The result is empty for other attributes.
+    """
     way = row["id"].partition(" ")[2]
     said = [labels[int(float(row[side]))] for side in ("before", "after")]
     return " / ".join({"woman to man": said, "man to woman": said[::-1]}.get(way, []))

@@ -1,13 +1,14 @@
-"""Simulated whole audits: what the first sentence says of a fair classifier, and intervals of planted gaps.
+"""Simulation of whole audits: the conclusion about fair classifiers, and the intervals of planted gaps.
 
     python -m experiments.audit.whole [--count 1000]
 
-A simulation draws labelled texts of two regions, turned texts and controls, and a classifier's probabilities of them.
-It puts them through :class:`fairlab.audit.measuring.Audit` and :func:`fairlab.audit.answer.answer_of`: all tests of an
-audit, Holm's adjustment and the sentence. A *fair* classifier moves as much with people as with other words, and errs
-as often in both regions. An *unstable* one moves far, and in every second simulation its controls move in one
-direction, as a synonym does that the classifier does not know. A *biased* one shifts a woman's probability, and has
-another false-positive rate in the south. The shares go to ``whole.json``.
+Each simulation draws labelled texts of two regions, rewritten texts, controls, and a classifier's probabilities for
+them. It passes them to :class:`fairlab.audit.measuring.Audit` and :func:`fairlab.audit.answer.answer_of`, including all
+tests of an audit, Holm's adjustment and the answer. A *fair* classifier's probabilities change as much with people as
+with other words, and its error rates are equal in both regions. An *unstable* classifier's probabilities change a lot,
+and in every second simulation they change in one direction for controls, as with a synonym that the classifier does not
+know. A *biased* classifier shifts the probability for women and has another false-positive rate in the south. The
+proportions are written to ``whole.json``.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ from fairlab.audit.pairs import Pair, Pairs
 from fairlab.record import Reading
 
 FILE = Path(__file__).with_name("whole.json")
-TEXTS = (150, 400)  # fewest and most labelled texts of an audit
-ERRORS = 0.2  # share of errors, but for what is planted
+TEXTS = (150, 400)  # minimum and maximum number of labelled texts in an audit
+ERRORS = 0.2  # error rate without a planted gap
 ATTRIBUTES, REGIONS = ("man", "woman"), ("north", "south")
 
 
 def audited(
     rng: np.random.Generator, noise: float, *, drift: float = 0.0, shift: float = 0.0, gap: float = 0.0
 ) -> list[Reading]:
-    """Return the readings of one audit.
+    """Simulate one audit, and return its readings.
 
     Args:
-        rng: Source of the draws.
-        noise: Standard deviation of what any change of words does to the probability.
-        drift: Mean movement of the controls of men's texts, which no person causes.
-        shift: Planted movement of the probability from man to woman.
-        gap: Planted difference in the false-positive rate of the two regions.
+        rng: Source of random numbers.
+        noise: Standard deviation of the change in the probability that any change of words causes.
+        drift: Mean change in the probability of controls of men's texts, which is not caused by people.
+        shift: Planted change in the probability from man to woman.
+        gap: Planted difference in the false-positive rate between the two regions.
     """
     n = int(rng.integers(*TEXTS))
     truth, region, women = (rng.random(n) < share for share in (0.5, 0.5, rng.uniform(0.2, 0.8)))
@@ -76,7 +77,7 @@ def _named(region: NDArray[np.bool_]) -> list[str]:
 
 
 def called_biased(readings: Sequence[Reading]) -> bool:
-    """Return whether the first sentence says that people are not treated alike."""
+    """Return whether the answer says that people are not treated alike."""
     return answer_of(readings).sentence.startswith("No, ")
 
 
@@ -86,7 +87,7 @@ def _holds(readings: Sequence[Reading], quantity: str, planted: float) -> bool:
 
 
 def simulated(rng: np.random.Generator, k: int) -> dict[str, bool]:
-    """Return what holds of a fair, an unstable and a biased classifier, by name."""
+    """Simulate audits of a fair, an unstable and a biased classifier, and return the outcomes by name."""
     fair = audited(rng, rng.uniform(0.0, 0.05))
     unstable = audited(rng, rng.uniform(0.15, 0.45), drift=0.1 * (k % 2))
     shift, gap = rng.uniform(0.05, 0.15), rng.uniform(0.1, 0.4)
@@ -101,7 +102,7 @@ def simulated(rng: np.random.Generator, k: int) -> dict[str, bool]:
 
 
 def main() -> None:
-    """Simulate, write and print the shares with their intervals."""
+    """Simulate, then write and print the proportions with their intervals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="simulations of each kind")
     count = parser.parse_args().count

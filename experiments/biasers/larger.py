@@ -1,9 +1,10 @@
-"""What of an expansion moves the larger model: its runs compared on the same contexts, entries and pairs.
+"""Comparison of the larger model's runs, which differ in the tuning data, on the same contexts, entries and pairs.
 
     python experiments/biasers/larger.py RUNS OUT
 
-RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=biasers table=larger seeds=1``. OUT gets a
-``record.json`` with the differences of each run to those before it in the table; intervals and p-values resample items.
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=biasers table=larger seeds=1``. The differences
+between each run and the previous ones in the table are written to OUT as a ``record.json``; intervals and p-values
+resample items.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SEED = 42
 
 
 def main() -> None:
-    """Compare, write the record and print it."""
+    """Compare the runs, and write and print the record."""
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "experiments/biasers/larger.py")
     sides = {arm: only_side(Record.load(arguments.runs / f"qwen_{arm}" / f"seed_{SEED}")) for arm in LARGER}

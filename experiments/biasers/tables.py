@@ -1,4 +1,4 @@
-"""Tables of the biasers page."""
+"""Tables for the page on biasers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RECORDS = FOLDER / "records"
 
 
 def language_models() -> str:
-    """Return what the language models of the biasers paper were tuned on, and their perplexity on held-out entries."""
+    """Return a table of the fine-tuned language models, with their data and their perplexity on held-out entries."""
     rows = []
     for folder in sorted(RECORDS.glob("llm_*/seed_*")):
         record = Record.load(folder)
@@ -52,17 +52,17 @@ def language_models() -> str:
 
 
 def kept_perplexity(record: Record) -> float:
-    """Perplexity of the entries that a run held out, after its last step."""
+    """Return the perplexity of a run's held-out entries after its last step."""
     return [float(row["validation/perplexity"]) for row in record.history if "validation/perplexity" in row][-1]
 
 
 def mb_index_changes() -> str:
-    """Return the language models side by side, and the paired changes of their mb-index, as the sweep writes them."""
+    """Return the comparison of the language models' mb-index, with paired changes, as a sweep writes it."""
     return mb_index.rendered_models(json.loads((RECORDS / "mb_index.json").read_text(encoding="utf-8"))).strip()
 
 
 def clusters() -> str:
-    """Clusters of the data sets of the biasers paper, and why their index is what it is."""
+    """Return a table of the clusters of each dataset with the db-index of each cluster."""
     rows = []
     for folder in sorted(RECORDS.glob("data_bias/seed_*")):
         readings_ = Record.load(folder).readings
@@ -76,7 +76,7 @@ def clusters() -> str:
 
 
 def morphs() -> str:
-    """Return what a reading says of morphs by the masked LM and by extraction."""
+    """Return a table of the human ratings of upshifts by the masked LM and of extractive downshifts."""
     with (FOLDER / "morphs_sheet.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     rows = []
@@ -110,7 +110,7 @@ MEASURED = {
 
 
 def controls() -> str:
-    """Return every arm's mean over draws and seeds, and its change from the originals."""
+    """Return a table of every arm's mean over draws and seeds, and its change from the arm ``originals``."""
     found = {arm: of_arm(arm) for arm in ARMS}
     untuned = Record.load(RECORDS / "untuned" / "seed_42").readings
     before = {f"after/{reading.key}": reading.value for reading in untuned}
@@ -124,8 +124,8 @@ def controls() -> str:
     return markdown(["tuned on", "draws", "runs", *MEASURED.values()], rows)
 
 
-def beside_repeats() -> str:
-    """Return what copies and morphs change from the ten entries over and over, of the same draw and seed."""
+def changes_from_repeats() -> str:
+    """Return a table of each arm's change from the arm ``repeats`` with the same draw and seed."""
     rows = []
     for arm in ("copies", "upshifts", "downshifts"):
         changes = changes_of(arm, "repeats")
@@ -135,7 +135,7 @@ def beside_repeats() -> str:
 
 
 def larger() -> str:
-    """Return readings of the larger model's arms compared with other entries; and upshifts with the ten repeated."""
+    """Return a table of the larger model's arms, with changes from ``originals`` and of upshifts from ``repeats``."""
     changes = {change.key: change for change in Record.load(RECORDS / "larger").comparisons}
 
     def change_of(arm: str, reference: str, key: str) -> str:
@@ -156,29 +156,37 @@ def larger() -> str:
 
 
 def changes_of(arm: str, reference: str = "originals") -> list[Values]:
-    """Return what an arm changes from another of the same draw and seed, (seeds, measured) of every draw."""
+    """Return the changes of an arm from another one with the same draw and seed.
+
+    Returns:
+        Array (seeds, quantities) for every draw.
+    """
     own, others = of_arm(arm), of_arm(reference)
     return by_draw({run: own[run] - others[run] for run in own.keys() & others.keys()})
 
 
 def by_draw(runs: Mapping[Run, Values]) -> list[Values]:
-    """Values of runs, (seeds, measured) of every draw."""
+    """Stack the values of runs into one array (seeds, quantities) per draw."""
     draws = sorted({draw for draw, _ in runs})
     return [np.array([runs[run] for run in sorted(runs) if run[0] == draw]) for draw in draws]
 
 
 def changed(changes: Sequence[Values]) -> str:
-    """Return the mean of changes, (seeds,) per draw, with its interval and the p-value of a t-test over draws."""
+    """Return the mean change with its interval and the p-value of a t-test over draws, as text.
+
+    Args:
+        changes: Changes (seeds,) for every draw.
+    """
     of_draws = [float(one.mean()) for one in changes]
     low, high = percentile_interval(nested_draws(changes))
-    mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # no -0 of rounding
+    mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # without -0
     p = p_over_seeds(of_draws)
     return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {'below 0.001' if p < 0.001 else f'{p:.2g}'}"
 
 
 @cache
 def of_arm(arm: str) -> dict[Run, Values]:
-    """Return what was measured of an arm's runs, (measured,) each."""
+    """Return the measured quantities of an arm, an array (quantities,) per run."""
     found = {}
     for file in RECORDS.glob(f"{arm}_*/seed_*/record.json*"):
         values = Record.load(file.parent).metrics()
@@ -188,7 +196,11 @@ def of_arm(arm: str) -> dict[Run, Values]:
 
 
 def nested_draws(values: Sequence[Values]) -> Values:
-    """Bootstrap draws (2,000,) of the mean of values, (seeds,) of each draw: draws are resampled, and seeds in each."""
+    """Return bootstrap draws (2,000,) of a mean, resampling draws, and the seeds within each draw.
+
+    Args:
+        values: Values (seeds,) for every draw.
+    """
     rng = np.random.default_rng(0)
     places = rng.integers(0, len(values), (2000, len(values)))
     seeds = [rng.integers(0, len(one), (2000, len(values), len(one))) for one in values]
@@ -207,7 +219,7 @@ PAGES = {
         "morphs": morphs,
         "controls_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "controls": controls,
-        "controls_repeats": beside_repeats,
+        "controls_repeats": changes_from_repeats,
         "controls_larger_trials": lambda: trials(FOLDER / "larger_trials.jsonl"),
         "controls_larger": larger,
     },

@@ -1,10 +1,10 @@
-"""Qwen2.5-Coder-1.5B's log-likelihoods in bfloat16, and by llama.cpp on the 4-bit weights, against float32.
+"""Log-likelihoods of Qwen2.5-Coder-1.5B in bfloat16 and in llama.cpp with 4-bit weights, compared with float32.
 
     python -m experiments.causal_lm.formats OUT.json [--llama LLAMA_SCORES] [--pairs 100]
 
-The pairs are drawn from CrowS-Pairs; only numbers are written, in nats a sentence. ``LLAMA_SCORES`` is the program that
-``llama_scores.cpp`` beside this file is compiled to; it reads the same token ids. Everything runs in one thread, and
-seconds are those of the processor: loading is not in them.
+The pairs are sampled from CrowS-Pairs. Only numbers are written, in nats per sentence. ``LLAMA_SCORES`` is the program
+compiled from ``llama_scores.cpp`` in the same folder; it reads the same token ids. Everything runs in one thread, and
+seconds are CPU time without loading.
 """
 
 from __future__ import annotations
@@ -35,17 +35,21 @@ from fairlab.run.environment import environment
 
 SEED = 0
 FORMATS = ("float32", "bfloat16")
-BATCH = 512  # tokens that llama.cpp is given at once
+BATCH = 512  # number of tokens per batch of llama.cpp
 
 
 def drawn_texts(count: int) -> list[str]:
-    """Return the more and the less stereotyping sentence of each pair drawn, in turn."""
+    """Return the more and the less stereotyping sentence of each sampled pair, alternately."""
     pairs = read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv"))
     return [text for pair in random.Random(SEED).sample(pairs, count) for text in (pair.more, pair.less)]
 
 
 def by_transformers(dtype: str, texts: Sequence[str]) -> tuple[dict[str, Any], list[list[int]]]:
-    """Log-likelihoods as the benchmarks take them, what they took, and the token ids that were scored."""
+    """Score the texts as benchmarks do.
+
+    Returns:
+        Number of tokens, seconds and log-likelihoods; and the token ids that were scored.
+    """
     with composing():
         backbone = build(backbone_node("qwen", {"dtype": dtype}))
     scorer = CausalLM(backbone)
@@ -58,7 +62,11 @@ def by_transformers(dtype: str, texts: Sequence[str]) -> tuple[dict[str, Any], l
 
 
 def by_llama(program: str, ids: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return the same by llama.cpp, from the file as it is."""
+    """Score the token ids with llama.cpp and the original weights file.
+
+    Returns:
+        Number of tokens, seconds and log-likelihoods, as from :func:`by_transformers`.
+    """
     model = fetchable("qwen")
     (file,) = model.files
     with tempfile.TemporaryFile("w+") as lines:
@@ -70,7 +78,7 @@ def by_llama(program: str, ids: Sequence[Sequence[int]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Score the same sentences in every way, and write what came of it."""
+    """Score the same sentences in every format, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--llama")

@@ -1,4 +1,4 @@
-"""Tables of the page on two causal language models."""
+"""Tables for the page on two causal language models."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ RECORDS = Path(__file__).parent / "records"
 PARTS = ("pronouns", "stereotypes")
 FIRST, SECOND = "smollm2", "qwen"
 WANTED = ("lms", "ss", "icat", "metric_score", "significant_pairs", "women_correlation", "male_ratio", "pro_preferred")
-# Of CrowS-Pairs and StereoSet; kinds of bias and domains of 40 items each are in the records.
+# Subsets of CrowS-Pairs and StereoSet that are shown; the records also have bias types and domains of 40 items each.
 SHOWN = ("all", "gender", "intrasentence", "intersentence", "overall")
 NAMES = {"bfloat16": "transformers, bfloat16", "llama.cpp": "llama.cpp, the file as it is"}
 PLAIN = "float32"
 
 
 def side_by_side() -> str:
-    """Both models on the same items, with the paired difference."""
+    """Return a table of both models' readings on the same items, with paired differences."""
     rows = [row for part in PARTS for row in compared(Record.load(RECORDS / part))]
     return markdown(["reading", "n", "unit", "ideal", "SmolLM2-135M", "Qwen2.5-Coder-1.5B", "difference"], rows)
 
 
 def compared(record: Record) -> list[list[str]]:
-    """Return a row for each reading that is shown."""
+    """Return one row per reading in the table."""
     readings = {reading.key: reading for reading in record.readings}
     differences = {entry.key: entry for entry in record.comparisons}
     rows = []
@@ -44,7 +44,7 @@ def compared(record: Record) -> list[list[str]]:
 
 
 def difference(found: Comparison | None) -> str:
-    """Return a difference with its 95 % interval, bold if that excludes 0, and its adjusted p if it has one."""
+    """Format a difference with its 95 % interval, in bold if it excludes 0, and with its adjusted p-value if any."""
     if found is None:
         return "not paired"
     text = f"{found.difference:+.3g} [{found.low:.3g}, {found.high:.3g}]"
@@ -53,7 +53,7 @@ def difference(found: Comparison | None) -> str:
 
 
 def formats() -> str:
-    """Ways of scoring the same sentences, against float32."""
+    """Return a table of the formats in which the same sentences were scored, compared with float32."""
     found = json.loads((RECORDS / "formats.json").read_text(encoding="utf-8"))
     ways = found["ways"]
     plain = np.array(ways[PLAIN]["log_likelihoods"])
@@ -75,7 +75,11 @@ def formats() -> str:
 
 
 def differences(values: np.ndarray, plain: np.ndarray) -> list[str]:
-    """How far log-likelihoods (2N,) lie from plain ones: of sentences with sign, of margins of pairs by size."""
+    """Return statistics of the differences between log-likelihoods (2N,) and those in float32, as texts.
+
+    They are the mean and the largest difference of sentences, the mean and the largest absolute difference of the
+    margins of pairs, and the number of changed verdicts.
+    """
     apart = values - plain
     margin, plain_margin = (one[::2] - one[1::2] for one in (values, plain))
     of_margin = np.abs(margin - plain_margin)
@@ -86,17 +90,17 @@ def differences(values: np.ndarray, plain: np.ndarray) -> list[str]:
 
 
 def preferred(values: np.ndarray) -> str:
-    """Per cent of pairs whose more stereotyping sentence is likelier."""
+    """Return the percentage of pairs whose more stereotyping sentence is more probable."""
     return f"{100 * (values[::2] > values[1::2]).mean():.0f}"
 
 
 def speed(way: dict[str, float]) -> str:
-    """Tokens scored in a second of processor time."""
+    """Return the number of tokens scored per second of CPU time."""
     return f"{way['tokens'] / way['seconds']:.0f}"
 
 
 def spent() -> str:
-    """Seconds and memory of every stage."""
+    """Return a table of the seconds and the peak memory of every stage."""
     rows = []
     for part in PARTS:
         for name, taken in stages_of(Record.load(RECORDS / part)).items():

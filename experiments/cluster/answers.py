@@ -1,4 +1,4 @@
-"""A language model's server that answers by rules, in the form that a request asks for."""
+"""Stub server of a language model, whose rule-based answers have the requested JSON form."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.types import NEUTRAL
 
-WRONG = 7  # one text in so many is left as it is, for a search to find
+WRONG = 7  # one text in this many is left unchanged, so that a prompt search finds mistakes
 
 
 @contextmanager
 def server() -> Iterator[str]:
-    """Inside, a server answers at the address that is given."""
+    """Run the stub server within the context, and yield its address."""
     swap = WordSwap(load_lexicon("gender"))
 
     class Handler(BaseHTTPRequestHandler):
@@ -52,12 +52,14 @@ def server() -> Iterator[str]:
 
 
 def answer(said: str, schema: dict[str, Any], swap: WordSwap) -> dict[str, Any]:
-    """Return what the schema asks for: versions of a text by word swapping, another wording, or the first label.
+    """Return an answer that matches the schema.
+
+    The answer is the versions of a text made by word swapping, another wording of the text, or the first label.
 
     Args:
-        said: the request's last message: a text, or a JSON object that holds one as ``text``.
-        schema: of the answer.
-        swap: turns a text to an attribute.
+        said: Last message of the request: a text, or a JSON object that contains the text under ``text``.
+        schema: JSON schema of the answer.
+        swap: Word swap that rewrites a text for an attribute.
     """
     keys = schema["properties"]
     if "label" in keys:

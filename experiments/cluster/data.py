@@ -1,4 +1,4 @@
-"""A few rows of everything that the papers' runs read, under its published name and in its published layout."""
+"""Small samples of all data that the papers' runs read, under the published names and in the published layout."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-ROWS = 200  # of a training set
-OF_TEST = 40  # of what is measured on
+ROWS = 200  # rows of a training set
+OF_TEST = 40  # rows of an evaluation set
 NEWS = "corpora/news-commentary-v15.en.txt"
-ENOUGH = 60  # sentences of each kind: ADEPT takes 30 for every pair of words at least
-IN_LINES = ("CoLA", "RTE", "MRPC", "STS-B", "WNLI")  # tasks of GLUE that are a row a line, in both of their splits
+ENOUGH = 60  # sentences per kind; ADEPT needs at least 30 for every pair of words
+IN_LINES = ("CoLA", "RTE", "MRPC", "STS-B", "WNLI")  # GLUE tasks with one row per line in both splits
 HASH = "0" * 16
 LABELS = ["entailment", "neutral", "contradiction"]
 OF_FEVER = {"supports": "SUPPORTS", "refutes": "REFUTES", "not enough info": "NOT ENOUGH INFO"}
 
 
 def write_data(folder: Path, published: Path) -> None:
-    """Write the folder that ``FAIRLAB_DATA`` will name.
+    """Write the folder for ``FAIRLAB_DATA``.
 
-    What is not written anew is the published folder's, by a link; ``limit=`` shortens it.
+    Data that is not sampled is linked to the published folder, and is shortened by ``limit=``.
     """
     folder.mkdir(parents=True)
     for place in published.iterdir():
@@ -54,37 +54,37 @@ def write_data(folder: Path, published: Path) -> None:
     seeds = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
     with (published / seeds).open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))
-        rows = [rows[0], *rows[1::12]]  # every harm is among them
+        rows = [rows[0], *rows[1::12]]  # every harm still occurs
     (folder / seeds).parent.mkdir()
     with (folder / seeds).open("w", encoding="utf-8", newline="") as lines:
         csv.writer(lines).writerows(rows)
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file, in a folder that may not be there yet."""
+    """Write a file, and create its folder if it is missing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
 
 
 def first_lines(source: Path, place: Path, count: int) -> None:
-    """Copy the first lines of a file."""
+    """Copy the first ``count`` + 1 lines of a file, of which one may be a header."""
     with source.open(encoding="utf-8", newline="") as lines:
         write(place, "".join(islice(lines, count + 1)))
 
 
 def claims_of(published: Path) -> list[str]:
-    """Claims with evidence and a label, as JSON lines."""
+    """Return claims with evidence and a label, as JSON lines."""
     return [line for k in range(5) for line in (published / f"vitaminc/train_{k}.jsonl").read_text().splitlines()]
 
 
 def paragraphs(files: list[Path]) -> Any:
-    """Paragraphs of several files, one after the other."""
+    """Yield the paragraphs of several files, in order."""
     for file in files:
         yield from (part for part in file.read_text(encoding="utf-8", errors="replace").split("\n\n") if part.strip())
 
 
 def news() -> list[str]:
-    """Sentences with a word of a man, of a woman, or of a stereotype."""
+    """Return sentences with a word for a man, for a woman, or for a stereotype."""
     kinds = [("he", "his brother"), ("she", "her sister"), ("the assistant", "an aggressive clerk")]
     return [
         f"In year {number} {who} said that {whom} had read page {number % 97} of the report ."
@@ -94,7 +94,7 @@ def news() -> list[str]:
 
 
 def write_hub_data(cache: Path, published: Path) -> None:
-    """Write data sets of the hub into a cache of the ``datasets`` library, columns and splits as published."""
+    """Write Hub datasets to a cache of the ``datasets`` library, with their published columns and splits."""
     from datasets import ClassLabel, Features, Value
 
     pair = {"premise": Value("string"), "hypothesis": Value("string")}
@@ -143,7 +143,7 @@ def write_hub_data(cache: Path, published: Path) -> None:
 
 
 def keep(cache: Path, name: str, configuration: str, splits: dict[str, list[dict[str, Any]]], features: Any) -> None:
-    """Keep a data set as the ``datasets`` library would have kept its download."""
+    """Store a dataset in the layout in which the ``datasets`` library caches a download."""
     import shutil
     import tempfile
 

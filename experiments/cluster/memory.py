@@ -1,6 +1,6 @@
-"""Memory of a device for each paper's training at paper scale, by the plan, on several numbers of devices.
+"""Planned device memory for each paper's training at paper scale, on several numbers of devices.
 
-python experiments/cluster/memory.py     # writes memory.json; then python experiments/tables.py
+python experiments/cluster/memory.py     # writes memory.json; then run python experiments/tables.py
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the path of a script contains only its own folder
 from experiments.rendering import markdown
 from fairlab.files import write_whole
 from fairlab.run.config.composing import composed
@@ -18,7 +18,7 @@ from fairlab.run.folders import plain_config
 from fairlab.run.planning.plan import plan_of_run
 
 FILE = Path(__file__).with_name("memory.json")
-LIBRARIES = 1e9  # bytes, as in a plan
+LIBRARIES = 1e9  # bytes used by the libraries, as in a plan
 RUNS = {
     "CCD, BERT": ["+experiment=ccd_bert", "data.path=groups.jsonl"],
     "FairBERTa, pretraining": ["+experiment=fairberta", "data.paths=[text]"],
@@ -39,7 +39,7 @@ RUNS = {
     ],
     "RAZOR, classifier": ["+experiment=razor_fever"],
 }
-PLACES: dict[str, tuple[int, dict[str, Any]]] = {  # gigabytes of a device, and the trainer
+PLACES: dict[str, tuple[int, dict[str, Any]]] = {  # gigabytes per device, and settings of the trainer
     "1 x 24 GB": (24, {"devices": 1}),
     "1 x 80 GB": (80, {"devices": 1}),
     "8 x 80 GB, DDP": (80, {"devices": 8, "strategy": "ddp"}),
@@ -49,7 +49,7 @@ PLACES: dict[str, tuple[int, dict[str, Any]]] = {  # gigabytes of a device, and 
 
 
 def measure() -> dict[str, dict[str, float | None]]:
-    """Bytes of a device by run and place; None where the run cannot take place."""
+    """Estimate the bytes of device memory by run and machine, or None if the run is not possible."""
     found: dict[str, dict[str, float | None]] = {}
     for name, overrides in RUNS.items():
         config = plain_config(composed("train", [*overrides, "scale=paper"], {}))
@@ -64,7 +64,7 @@ def measure() -> dict[str, dict[str, float | None]]:
 
 
 def table() -> str:
-    """Gigabytes, and whether they fit."""
+    """Return a table of gigabytes by run and machine, in which runs that do not fit are marked."""
     rows = [
         [name, *(told(each[place], gigabytes) for place, (gigabytes, _) in PLACES.items())]
         for name, each in json.loads(FILE.read_text(encoding="utf-8")).items()
@@ -73,7 +73,7 @@ def table() -> str:
 
 
 def told(memory: float | None, gigabytes: int) -> str:
-    """Return a number of gigabytes, marked where the device has fewer."""
+    """Format a number of gigabytes, in bold if the device has less memory."""
     if memory is None:
         return ""
     return f"{memory / 1e9:.1f}" if memory <= gigabytes * 1e9 else f"**{memory / 1e9:.0f}**, too much"

@@ -1,4 +1,4 @@
-"""Tiny models of random weights under the names of the papers' models, in a cache of the hub's layout."""
+"""Tiny models with random weights and the names of the papers' models, in the layout of the hub's cache."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 REVISION = "0" * 40
-SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # RoBERTa's and BART's, by their numbers
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # special tokens of RoBERTa and BART, in the order of their ids
 OF_LLAMA = ["<unk>", "<s>", "</s>"]
 WIDE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-APART = {"initializer_range": 0.5}  # texts lie as far apart as they do for a trained encoder
-WIDER = 8.0  # factor on its norms, for the same reason: the bandwidth of CCD is a variance
+APART = {"initializer_range": 0.5}  # makes the embeddings of texts as different as a trained encoder's
+WIDER = 8.0  # factor on the norms' weights, for the same reason: CCD's bandwidth is a variance
 OF_BART = {
     "d_model": 32,
     "max_position_embeddings": 1024,
@@ -21,11 +21,11 @@ OF_BART = {
 
 
 def write_models(cache: Path, text: list[str]) -> None:
-    """Write every model that a paper's matrix names, with as many positions as the published one.
+    """Write a tiny model for every model that a matrix names, with the published number of positions.
 
     Args:
-        cache: what ``HF_HUB_CACHE`` will name.
-        text: sentences that byte-level vocabularies are learned from.
+        cache: Folder for ``HF_HUB_CACHE``.
+        text: Sentences from which byte-level vocabularies are learned.
     """
     import torch
     import transformers as t
@@ -63,14 +63,14 @@ def write_models(cache: Path, text: list[str]) -> None:
 
 
 def embedded() -> Path:
-    """Return the folder of the embedded encoder, whose vocabulary is BERT's."""
+    """Return the folder of the bundled encoder, whose vocabulary is BERT's."""
     from fairlab.backbones.loading import EMBEDDED, find_weights
 
     return find_weights("sentence-transformers/all-MiniLM-L6-v2", package=EMBEDDED)
 
 
 def byte_level(text: list[str], special: list[str]) -> Any:
-    """Return a byte-level vocabulary of a thousand pieces, with the first and last token that ``special`` has."""
+    """Return a byte-level tokenizer with 1,000 tokens that adds the start and end tokens of the model's family."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -84,7 +84,7 @@ def byte_level(text: list[str], special: list[str]) -> Any:
         show_progress=False,
     )
     made.train_from_iterator(text, trainer)
-    whole = "<mask>" in special  # a masked model's text has an end, a causal one's goes on
+    whole = "<mask>" in special  # masked models use an end token, causal ones do not
     made.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>" if whole else "<s> $A",
         pair="<s> $A </s> </s> $B </s>" if whole else "<s> $A $B",

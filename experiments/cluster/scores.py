@@ -1,4 +1,4 @@
-"""Stored scores of three classifiers, of every text that the safety ensemble trains and is measured on."""
+"""Stored scores of three simulated classifiers for all texts that the safety ensemble is trained or measured on."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 OUTPUTS = {
     "detoxify": ["toxicity", "severe_toxicity", "obscene", "threat", "insult", "identity_attack"],
-    "second": [f"second_{number}" for number in range(14)],  # the paper says neither their number nor their names
+    "second": [f"second_{number}" for number in range(14)],  # the paper gives neither their number nor their names
     "third": [f"third_{number}" for number in range(14)],
 }
 
 
 def write_scores(folder: Path) -> None:
-    """Write a file for each classifier, with scores that depend on the text alone."""
+    """Write one file per classifier, with scores computed from a hash of the text."""
     from fairlab.augmentation.identity import Identity
     from fairlab.data.safety import SafetyData
 

@@ -1,13 +1,14 @@
-"""Every row of every paper's matrix at paper scale on a simulated cluster: two workers of submitit's local executor.
+"""Runs of all papers' matrices at paper scale on a simulated cluster: two workers of submitit's local executor.
 
-    python experiments/cluster/simulate.py            # into outputs/cluster; what is finished there is not run again
-    python experiments/cluster/simulate.py --write    # and keep what became of each run in record.json
-    python experiments/cluster/simulate.py --launcher ray --papers ccd    # two workers of Ray, in a world of its own
+    python experiments/cluster/simulate.py            # in outputs/cluster; runs that are finished there are not
+    repeated
+    python experiments/cluster/simulate.py --write    # also writes the outcome of each run to record.json
+    python experiments/cluster/simulate.py --launcher ray --papers ccd    # two workers of Ray, in another folder
 
-All values are those of ``scale=paper`` but the size of models and data: models are tiny, of random weights and the
-published architecture, under their published names in a cache of the hub's layout; data are a few rows in the published
-layout; a server that answers by rules stands for every language model. The commands are the plan's own. What they are
-for is that each has been through every line; no number that they measure means anything.
+All values are those of ``scale=paper`` except for the size of models and data. Models are tiny, with random weights and
+the published architecture, under their published names in the layout of the hub's cache. Data are a few rows in the
+published layout. A stub server answers for every language model. The commands are those of the plan. The purpose is to
+execute every step of every run; the measured numbers are meaningless.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the path of a script contains only its own folder
 from experiments.cluster.answers import server
 from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, TRIALS, write_matrix
 from fairlab.files import write_whole
@@ -48,16 +49,16 @@ ENDED = re.compile(r"^(?P<name>.+?) (?:is done|failed: (?P<why>.*))$")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run, or of data that was made.
+    """Outcome of a run, or of making a dataset.
 
     Attributes:
-        launcher: what ran it.
-        paper: name of the paper, or ``trials``.
-        run: id of the run; of data, ``data`` and its name.
-        stage: ``finished``, the last stage that was ended, ``start`` or ``not begun``.
-        seconds: of all its stages, which the machine's other work made longer; 0 of data.
-        why: why it failed; empty where it did not.
-        losses: of every training step of a trial, in all its attempts; empty elsewhere.
+        launcher: Name of the launcher.
+        paper: Name of the paper, or ``trials``.
+        run: Id of the run, or ``data`` followed by the name of the dataset.
+        stage: ``finished``, the last completed stage, ``start`` or ``not begun``.
+        seconds: Duration of all stages, including delays by other processes on the machine; 0 for data.
+        why: Reason for a failure; empty if there is none.
+        losses: Loss of every training step in all attempts of a trial; empty for other runs.
     """
 
     launcher: str
@@ -70,7 +71,7 @@ class Outcome:
 
 
 def make_world(folder: Path, published: Path) -> None:
-    """Make models, data and scores, once."""
+    """Write models, data and stored scores to a folder, unless it already contains them."""
     if (folder / "made").is_file():
         return
     from experiments.cluster.data import news, write_data, write_hub_data
@@ -86,7 +87,7 @@ def make_world(folder: Path, published: Path) -> None:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Return the variables by which everything is found in the folder, and nothing elsewhere."""
+    """Return environment variables with which all models and data are found only in the folder."""
     return os.environ | {
         "FAIRLAB_DATA": str(folder / "data"),
         "HF_HUB_CACHE": str(folder / "hub"),
@@ -99,13 +100,16 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def reproduce(paper: str, folder: Path, launcher: str, more: list[str]) -> Iterator[tuple[str, str]]:
-    """Run what is missing of a paper; pieces as they end, each with why it failed or nothing.
+    """Run the missing runs of a paper.
 
     Args:
-        paper: name of a matrix in the folder.
-        folder: the simulated world.
-        launcher: one of ``LAUNCHERS``.
-        more: overrides of all trainings.
+        paper: Name of a matrix in the folder.
+        folder: Folder of the simulated cluster.
+        launcher: One of ``LAUNCHERS``.
+        more: Overrides for all training runs.
+
+    Yields:
+        Names of runs and datasets as they end, with the reason for a failure or an empty text.
     """
     command = [sys.executable, "-m", "fairlab.reproduce", f"paper={paper}", f"scale={SCALE}", "seeds=1"]
     command += [*LAUNCHERS[launcher], f"overrides={more}"]
@@ -119,7 +123,10 @@ def reproduce(paper: str, folder: Path, launcher: str, more: list[str]) -> Itera
 
 
 def stop_a_run(folder: Path) -> None:
-    """Begin the run that is to be stopped, and stop it once it has a checkpoint; ``reproduce`` then goes on with it."""
+    """Start the run that tests interruption, and stop it once it has a checkpoint.
+
+    ``reproduce`` later resumes it.
+    """
     matrix = read_matrix(folder / f"experiments/{TRIALS}/matrix.yaml", SCALE)
     output = Path(f"outputs/reproduce/{TRIALS}/{SCALE}")
     place = folder / folder_of(STOPPED, SEED, output)
@@ -135,7 +142,7 @@ def stop_a_run(folder: Path) -> None:
 
 
 def outcomes(paper: str, folder: Path, launcher: str, ended: dict[str, str]) -> list[Outcome]:
-    """Return what became of every piece of data and every run of a paper."""
+    """Return the outcomes of all datasets and runs of a paper."""
     place = folder / "outputs" / "reproduce" / paper / SCALE
     matrix = read_matrix(folder / f"experiments/{paper}/matrix.yaml", SCALE)
     asked = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
@@ -162,7 +169,7 @@ def outcomes(paper: str, folder: Path, launcher: str, ended: dict[str, str]) -> 
 
 
 def beside(committed: list[dict[str, Any]], found: list[Outcome]) -> list[dict[str, Any]]:
-    """Return the outcomes of this pass, beside those that another pass left of other papers or by another launcher."""
+    """Merge new outcomes with the committed outcomes of other papers and launchers."""
     order = [(launcher, paper) for launcher in LAUNCHERS for paper in (*PAPERS, TRIALS)]
     new = {(one.launcher, one.paper) for one in found}
     kept = [one for one in committed if (one["launcher"], one["paper"]) not in new]

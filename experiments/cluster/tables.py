@@ -1,4 +1,4 @@
-"""Tables of the page of the simulated cluster."""
+"""Tables for the page about the simulated cluster."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from experiments.rendering import markdown
 
 RECORD = Path(__file__).with_name("record.json")
 TRIALS, FINISHED = "trials", "finished"
-FIRST = 20  # losses that are compared; later ones drift apart, as rounding is carried on by every step
+FIRST = 20  # number of losses that are compared; later ones diverge, because rounding errors accumulate
 
 
 def record() -> dict[str, Any]:
-    """Return what became of all runs."""
+    """Return the committed outcomes of all runs."""
     return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 def summary() -> str:
-    """How many runs of each paper there are, and how many came through, by each launcher."""
+    """Return a table of the numbers of runs and finished runs, by paper and launcher."""
     outcomes = record()["outcomes"]
     rows = []
     for launcher, paper in dict.fromkeys((one["launcher"], one["paper"]) for one in outcomes):
@@ -33,7 +33,7 @@ def summary() -> str:
 
 
 def outcomes() -> str:
-    """Every run: the stage that it reached, its seconds, and why it failed."""
+    """Return a table of all runs, with the last stage, the seconds and the reason for a failure."""
     rows = [
         [*(one[key] for key in ("launcher", "paper", "run", "stage")), seconds(one["seconds"]), one["why"]]
         for one in record()["outcomes"]
@@ -42,12 +42,12 @@ def outcomes() -> str:
 
 
 def seconds(count: float) -> str:
-    """Whole seconds; empty where none were measured."""
+    """Format a number of seconds without decimals, or return an empty text for 0."""
     return f"{count:.0f}" if count else ""
 
 
 def trials() -> str:
-    """Losses of the trials, and how far those in the same parts are from the run in one process."""
+    """Return a table of the trials' losses, and their differences from the single-process run with the same parts."""
     found = {one["run"]: one["losses"] for one in record()["outcomes"] if one["paper"] == TRIALS and one["losses"]}
     parts = found.get("parts", [])
     rows = [
@@ -58,7 +58,10 @@ def trials() -> str:
 
 
 def apart(losses: list[float], others: list[float]) -> str:
-    """Return the largest relative difference; empty where the runs did not begin alike."""
+    """Return the largest relative difference between losses.
+
+    The result is empty if the runs did not start with the same loss.
+    """
     if not others or abs(losses[0] - others[0]) > 1e-3 * abs(others[0]):
         return ""
     return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, others, strict=False)):.1g}"

@@ -1,4 +1,4 @@
-"""Tables of the page of tasks fine-tuned whole."""
+"""Tables for the page on tasks whose models were fully fine-tuned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECORDS = Path(__file__).parent / "records"
 
 
 def fine_tuned() -> str:
-    """Every measure of the fine-tuned tasks: the median over seeds, how far they lie apart, the commonest label."""
+    """Return a table of the fine-tuned models' metrics: median and range over seeds, and the majority baseline."""
     found: dict[tuple[str, str], list[Reading]] = {}
     for folder in sorted(RECORDS.iterdir()):
         run = folder.name.rpartition("_")[0]  # without its seed
@@ -41,7 +41,7 @@ def fine_tuned() -> str:
 
 
 def fine_tuning() -> str:
-    """Return data and time of the fine-tuning runs."""
+    """Return a table of the data and the duration of the fine-tuning runs."""
     rows = []
     for folder in sorted(RECORDS.iterdir()):
         record = Record.load(folder)

@@ -1,7 +1,8 @@
-"""Coverage of intervals and rates of false verdicts, simulated: ``python -m experiments.judge.coverage``.
+"""Simulated coverage of intervals and rates of false verdicts: ``python -m experiments.judge.coverage``.
 
-Writes ``coverage.json`` beside this file, from which ``tables.py`` makes the table of ``docs/comparing.md``. Data are
-drawn anew in each of 2,000 repeats; the functions are those that pages use.
+The results are written to ``coverage.json`` in the same folder, from which ``tables.py`` makes the table of
+``docs/comparing.md``. Data are drawn again in each of 2,000 repeats; intervals and tests are computed by the functions
+that pages use.
 """
 
 from __future__ import annotations
@@ -33,18 +34,26 @@ SHAPES: dict[str, tuple[float, Callable[[np.random.Generator, tuple[int, ...]], 
 
 
 def simulate(repeats: int = REPEATS) -> list[dict[str, Any]]:
-    """Return one row per simulation: what was simulated, the number of items, and the share of repeats."""
+    """Run all simulations, and return one row per simulation with its description and the proportion of hits."""
     return [*means(repeats), *absolute_shares(repeats), *equivalence(repeats), *seeds(repeats), *paired(repeats)]
 
 
 def row(kind: str, what: str, n: int, measure: str, hits: Array | None) -> dict[str, Any]:
-    """Return a row of the record; without ``hits`` pages print no interval, and the share is None."""
+    """Return a row of the record.
+
+    Args:
+        kind: Kind of statistic.
+        what: Description of the simulated data.
+        n: Number of items.
+        measure: Name of the measured rate.
+        hits: Whether each repeat is a hit; None if pages print no interval, which gives no proportion.
+    """
     share = None if hits is None else round(float(np.mean(hits)), 4)
     return {"kind": kind, "what": what, "n": n, "measure": measure, "share": share}
 
 
 def percentiles(values_RN: Array) -> tuple[Array, Array]:
-    """Return the percentile intervals of the means of every repeat, by the same resampled items in each."""
+    """Return the percentile intervals of the means of all repeats, with the same resampled items for each repeat."""
     n = values_RN.shape[1]
     weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
     low, high = np.quantile(values_RN @ weights.T, [0.025, 0.975], axis=1)
@@ -52,7 +61,7 @@ def percentiles(values_RN: Array) -> tuple[Array, Array]:
 
 
 def means(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield the coverage of a mean's percentile interval, as it is and widened for few items."""
+    """Yield the coverage of a mean's percentile interval, plain and widened for few items."""
     rng = np.random.default_rng(1)
     for name, (truth, draw) in SHAPES.items():
         for n in (*ITEMS[:1], 20, *ITEMS[1:]):
@@ -65,7 +74,7 @@ def means(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def absolute_shares(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield coverage and false positives of a mean over six parts of the distance of a share from one half."""
+    """Yield coverage and false positives for a mean of absolute distances from one half, over six proportions."""
     rng = np.random.default_rng(2)
     for n in ITEMS:
         weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=(RESAMPLES, 6)) / n
@@ -87,7 +96,7 @@ def absolute_shares(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def equivalence(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield how often a mean is called even though it lies at the margin, and how often where it is the ideal."""
+    """Yield how often a mean is called even when it is at the margin, and when it equals the ideal."""
     rng = np.random.default_rng(3)
     for n in ITEMS[1:]:
         for truth in (0.5, 0.0):
@@ -99,7 +108,7 @@ def equivalence(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def seeds(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield the coverage of a mean over seeds and items, as pages give it, over seeds alone and over items alone."""
+    """Yield the coverage of a mean's interval over seeds and items, as on pages, or over only one of them."""
     rng = np.random.default_rng(4)
     for runs in (2, 3, 5, 8):
         for n in ITEMS[1:]:
@@ -132,7 +141,7 @@ def seeds(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def paired(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield coverage and false positives of the paired comparison of two models that do not differ."""
+    """Yield the coverage and false positives of the paired comparison of two models without a true difference."""
     rng = np.random.default_rng(5)
     for n in ITEMS:
         found = [paired_difference(*rng.normal(size=(2, n))) for _ in range(repeats)]

@@ -1,4 +1,4 @@
-"""Scenario of HELM over made sums, answered by its own ``simple/model1``; see ``make_models.py``."""
+"""HELM scenario of synthetic sums, answered by HELM's own ``simple/model1``; see ``make_models.py``."""
 
 from helm.benchmark.adaptation.common_adapter_specs import get_generation_adapter_spec
 from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs
@@ -16,14 +16,17 @@ from helm.benchmark.scenarios.scenario import (
 
 
 class MadeSums(Scenario):
-    """Eight sums; the model repeats a prompt's last word, which is right for every other sum."""
+    """Scenario with eight sums.
+
+    The model repeats the last word of the prompt, which is right for every other sum.
+    """
 
     name = "made_sums"
     description = "made sums"
     tags = ()
 
     def get_instances(self, output_path: str) -> list[Instance]:
-        """Return the sums."""
+        """Return the sums as instances."""
         made = []
         for k in range(8):
             first, second = k + 1, k % 3 + 1
@@ -35,7 +38,7 @@ class MadeSums(Scenario):
 
 @run_spec_function("made_sums")
 def made_sums() -> RunSpec:
-    """Return the run."""
+    """Return the specification of the run."""
     return RunSpec(
         name="made_sums",
         scenario_spec=ScenarioSpec(class_name="make_helm.MadeSums"),

@@ -1,4 +1,4 @@
-"""Write logs of inspect over 12 sums in groups of 3, answered by a mock model; see ``make_models.py``."""
+"""Write inspect logs of 12 sums in groups of 3, answered by a mock model; see ``make_models.py``."""
 
 import random
 
@@ -16,11 +16,11 @@ SAMPLES = [
 
 
 def answers(share: float, seed: int) -> list[ModelOutput]:
-    """Return an answer per sample, right with a given probability."""
+    """Return one answer per sample, each right with the given probability."""
     rng = random.Random(seed)
     made = [ModelOutput.from_content("mockllm/model", str(2 * k) if rng.random() < share else "no") for k in range(12)]
     for one in made:
-        one.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or else a tokenizer is downloaded
+        one.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # otherwise a tokenizer is downloaded
     return made
 
 

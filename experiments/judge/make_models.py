@@ -38,7 +38,7 @@ metadata: {version: 1.0}
 
 
 def main() -> None:
-    """Write the models, the items and the task into the current folder."""
+    """Write the models, the items and the task to the current folder."""
     tokenizer = byte_tokenizer()
     tokenizer.model_max_length = 256
     for name, seed in (("tiny_a", 1), ("tiny_b", 2)):

@@ -1,4 +1,4 @@
-"""Write results of MTEB for two small encoders on two tasks of made sentences; see ``make_models.py``."""
+"""Write MTEB results of two small encoders on two tasks with synthetic sentences; see ``make_models.py``."""
 
 import random
 from pathlib import Path
@@ -14,7 +14,7 @@ WHO, WHAT = ["nurse", "pilot", "clerk", "baker"], ["sings", "reads", "waits", "c
 
 
 def pairs(seed: int, column: str) -> DatasetDict:
-    """Return 24 pairs of sentences; the column says how alike the two are."""
+    """Return 24 pairs of sentences, with their similarity in a column."""
     rng = random.Random(seed)
     rows: dict[str, list[str | float]] = {"sentence1": [], "sentence2": [], column: []}
     for _ in range(24):
@@ -26,8 +26,8 @@ def pairs(seed: int, column: str) -> DatasetDict:
     return DatasetDict(test=Dataset.from_dict(rows))
 
 
-def described(name: str, kind: str, score: str, languages: object) -> mteb.TaskMetadata:
-    """Return the metadata that MTEB asks of a task."""
+def task_metadata(name: str, kind: str, score: str, languages: object) -> mteb.TaskMetadata:
+    """Return the metadata that MTEB requires for a task."""
     return mteb.TaskMetadata(
         name=name,
         type=kind,
@@ -51,23 +51,23 @@ def described(name: str, kind: str, score: str, languages: object) -> mteb.TaskM
 
 
 class MadeSTS(AbsTaskSTS):
-    """Similarity, of two subsets."""
+    """Similarity task with two subsets."""
 
-    metadata = described("MadeSTS", "STS", "cosine_spearman", {"a": ["eng-Latn"], "b": ["eng-Latn"]})
+    metadata = task_metadata("MadeSTS", "STS", "cosine_spearman", {"a": ["eng-Latn"], "b": ["eng-Latn"]})
 
     def load_data(self, **_: object) -> None:
-        """Make the pairs."""
+        """Create the pairs."""
         self.dataset = {"a": pairs(1, "score"), "b": pairs(2, "score")}
         self.data_loaded = True
 
 
 class MadePairs(AbsTaskPairClassification):
-    """Pairs that share a word, or none."""
+    """Classification task for pairs that share a word or share none."""
 
-    metadata = described("MadePairs", "PairClassification", "max_ap", ["eng-Latn"])
+    metadata = task_metadata("MadePairs", "PairClassification", "max_ap", ["eng-Latn"])
 
     def load_data(self, **_: object) -> None:
-        """Make the pairs."""
+        """Create the pairs."""
         self.dataset = pairs(3, "labels")
         self.data_loaded = True
 

@@ -1,4 +1,4 @@
-"""Table of simulated coverage on the page of comparisons, from ``coverage.json``."""
+"""Table of simulated coverage for the page on comparisons, from ``coverage.json``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from experiments.rendering import markdown
 
 
 def coverage() -> str:
-    """One row per simulation, with one column per number of items.
+    """Return a table with one row per simulation and one column per number of items.
 
-    Dashes stand for what was not simulated, ``none`` where pages print no interval.
+    A dash means that the case was not simulated, and ``none`` that pages print no interval.
     """
     content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     shares: dict[tuple[str, str, str], dict[int, float | None]] = {}

@@ -1,4 +1,4 @@
-"""Tables of the page on mending a model at a price, from the records of one walk.
+"""Tables for the page on debiasing a model at a limited loss of utility, from the records of one example run.
 
 python -m fairlab.mend minilm axis=gender keep=stsb:-1 "methods=[sentence_debias,leace,ccd_linear]" output=mended
 """
@@ -25,7 +25,7 @@ def _judged() -> list[MendJudgement]:
 
 
 def tried() -> str:
-    """Return a row per method that was tried, by the readings that choose."""
+    """Return a table with one row per method, from the readings for selection."""
     rows = [
         [
             f"`{one.label}`",
@@ -41,7 +41,7 @@ def tried() -> str:
 
 
 def proven() -> str:
-    """Return the answer, and a row per reading that proves: before, after and the paired difference."""
+    """Return a table of the readings for confirmation (before, after and paired change), followed by the answer."""
     chosen, record = best_of(_judged()), Record.load(FOLDER / "measured")
     assert chosen is not None
     proof = judge_change(record, chosen.label, ORIGINAL, PRICE)

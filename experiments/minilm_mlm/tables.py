@@ -1,4 +1,4 @@
-"""Tables of the page of the bundled masked language model."""
+"""Tables for the documentation of the bundled masked language model, minilm_mlm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BESIDE_HEADLINES = ["minilm_mlm/stereoset/gender/lms", "minilm_mlm/stereoset/gen
 
 
 def training() -> str:
-    """Return data, time and machine of the training of minilm_mlm."""
+    """Return a table of the data, duration and machine of minilm_mlm's training."""
     record = Record.load(RECORDS / "training")
     facts, last = record.provenance, [row for row in record.history if "validation/accuracy" in row][-1]
     hardware, throughput = facts["hardware"], facts["throughput"]
@@ -33,7 +33,7 @@ def training() -> str:
 
 
 def quality() -> str:
-    """Headline readings of minilm_mlm, and beside them MiniLM's where it has any."""
+    """Return a table of minilm_mlm's headline readings next to MiniLM's, if MiniLM has any."""
     rows = []
     for row in Record.load(RECORDS / "evaluation").table():
         ours = row.get("minilm_mlm")

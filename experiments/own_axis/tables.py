@@ -1,4 +1,4 @@
-"""The table of docs/own_axis.md: what its two commands came out with, seed 42."""
+"""Table for docs/own_axis.md: results of the page's two commands with seed 42."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RECORDS = Path(__file__).parent / "records"
 
 
 def both_axes() -> str:
-    """Every headline before and after training, with the change and its p-value adjusted for all headlines."""
+    """Return a table of all headline readings before and after training, with p-values adjusted for all headlines."""
     rows = []
     for folder in sorted(RECORDS.iterdir()):
         record = Record.load(folder)

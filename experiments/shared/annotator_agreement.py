@@ -1,4 +1,4 @@
-"""Agreement of several people who rewrote the same text.
+"""Agreement between several people who rewrote the same text.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix D and table 8.
 """
@@ -18,7 +18,7 @@ ROUGE = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 
 def full_agreement(rewrites: Sequence[str]) -> float:
-    """Share of the rewrites of one text that equal the commonest one, in (0, 1].
+    """Return the proportion of rewrites of a text that equal the most frequent one, in (0, 1].
 
     Example:
         >>> full_agreement(["He left.", "He left.", "They left.", "He went."])
@@ -28,9 +28,10 @@ def full_agreement(rewrites: Sequence[str]) -> float:
 
 
 def token_agreement(rewrites: Sequence[str]) -> float:
-    """Mean over token positions of the share of rewrites that hold the commonest token there, in (0, 1].
+    """Return the mean over positions of the proportion of rewrites with the most frequent token there, in (0, 1].
 
-    Tokens are parted at white space; a rewrite that is shorter than others holds nothing at their last positions.
+    Tokens are separated by white space. A rewrite that is shorter than others has an empty token at their last
+    positions.
 
     Example:
         >>> token_agreement(["He left", "They left", "He left"])  # (2/3 + 1) / 2
@@ -43,9 +44,9 @@ def token_agreement(rewrites: Sequence[str]) -> float:
 
 
 def levenshtein_share(one: str, other: str) -> float:
-    """Words to insert, delete or replace, over the words of the longer text: [0, 1].
+    """Return the word-level edit distance divided by the number of words of the longer text, in [0, 1].
 
-    Table 8's 0.06 is such a share; table 2's 5.20 is a count of words.
+    The value 0.06 in table 8 is such a proportion, whereas 5.20 in table 2 is a number of words.
 
     Example:
         >>> levenshtein_share("he saw his dog", "she saw her dog")
@@ -55,18 +56,21 @@ def levenshtein_share(one: str, other: str) -> float:
 
 
 def annotator_agreement(tasks: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Means over tasks of agreement among the rewrites of each; a task with one rewrite is left out.
+    """Return the mean agreement between the rewrites of each text.
+
+    Texts with one rewrite are excluded.
 
     Args:
-        tasks: for each text, the rewrites of all annotators who rewrote it.
+        tasks: For each text, the rewrites of all annotators who rewrote it.
 
     Returns:
-        ``full``, ``token``, ``bleu`` (sacreBLEU of sentences), ``rouge1``, ``rouge2``, ``rougeL`` and ``rougeLsum`` (F)
-        in per cent, and ``levenshtein`` as a share. All but the first two are means over ordered pairs of rewrites.
+        ``full``, ``token``, ``bleu`` (sentence-level sacreBLEU), ``rouge1``, ``rouge2``, ``rougeL`` and ``rougeLsum``
+        (F1) in percent, and ``levenshtein`` as a proportion. All but the first two are means over ordered pairs of
+        rewrites.
 
     Raises:
         FairlabError: a package is not installed.
-        ValueError: no task has two rewrites.
+        ValueError: no text has two rewrites.
     """
     need_extra("metrics", "agreement of annotators by BLEU and ROUGE", "sacrebleu", "rouge_score")
     import sacrebleu

@@ -1,4 +1,4 @@
-"""Filled reading sheets: what people found in perturbed rows.
+"""Statistics of sheets on which people annotated perturbed rows.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendices E and J, tables 8 and 9.
 """
@@ -17,11 +17,11 @@ TRUE, FALSE = ("1", "x", "yes", "true"), ("", "0", "no", "false")
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a filled sheet.
+    """Read the rows of a filled sheet.
 
     Raises:
         DataUnavailable: The file does not exist.
-        FairlabError: A column is missing, or a tag holds something other than x or an empty cell.
+        FairlabError: A column is missing, or the cell of a tag contains something other than x.
     """
     if not path.is_file():
         raise DataUnavailable(
@@ -38,9 +38,9 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
 
 
 def label_agreement(rows: Sequence[dict[str, str]]) -> tuple[int, int, float, float]:
-    """Return the number of labels that a person finds kept, the number judged, and the share's 95 % Wilson interval.
+    """Return how many labels a person judged as unchanged, how many were judged, and the bounds of a 95 % interval.
 
-    Source: appendix J.
+    It is the Wilson interval of the proportion of unchanged labels. Source: appendix J.
     """
     judged = [row for row in rows if row[JUDGED].strip()]
     kept = sum(row[JUDGED].strip().lower() == row[LABEL].strip().lower() for row in judged)
@@ -48,10 +48,10 @@ def label_agreement(rows: Sequence[dict[str, str]]) -> tuple[int, int, float, fl
 
 
 def tag_rates(first: Sequence[dict[str, str]], second: Sequence[dict[str, str]]) -> dict[str, tuple[float, float]]:
-    """Return per tag the share of rows that either of two people gave it, and the share on which they agree.
+    """Return, for each tag, the proportion of rows to which either annotator gave it, and the annotators' agreement.
 
     Raises:
-        FairlabError: The two sheets hold different rows.
+        FairlabError: The two sheets contain different rows.
 
     Source: table 9.
     """

@@ -1,4 +1,4 @@
-"""Bootstrap over runs and items."""
+"""Bootstrap that resamples both runs and items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def nested_draws(sums: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0) -> Array:
-    """Return bootstrap draws (2,000,) of a mean over runs and items, resampling both, with the same items for all runs.
+    """Return bootstrap draws (2,000,) of a mean over runs and items, with the same resampled items for all runs.
 
     Args:
         sums: Value of each of S runs on each of N items, or sum over the parts of an item, (S, N).

@@ -1,4 +1,4 @@
-"""How large a difference must be for a study of two models to find it: power calculations."""
+"""Power calculations: the smallest difference between two models that a study can detect."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from statistics import NormalDist
 def detectable_difference(
     share: float, pairs: int, seeds: int, *, own: float, level: float = 0.05, power: float = 0.8
 ) -> float:
-    r"""Smallest difference of two models' shares that a two-sided test finds with a given power.
+    r"""Return the smallest difference between two models' proportions that a two-sided test detects with a given power.
 
-    Each of two models is trained with several seeds, and is measured by the share of pairs on which its prediction
-    flips (fairscore), as a mean over seeds. Of the variance of a flip, ``own`` is the pair's own, the same for every
-    seed, and the rest is drawn anew by every seed. The models are taken to flip independently of one another, which
-    asks for more pairs than models do that flip on the same ones.
+    Each model is trained with several seeds, and is measured by the proportion of pairs on which its prediction flips
+    (fairscore), averaged over seeds. A proportion ``own`` of the variance of a flip belongs to the pair and is the same
+    for every seed; the rest is independent between seeds. Flips of the two models are assumed to be independent, which
+    overestimates the number of pairs needed by models that flip on the same ones.
 
     .. math:: (z_{1 - level / 2} + z_{power}) \sqrt{2 p (1 - p) (own + (1 - own) / seeds) / pairs}
 
     Args:
-        share: share of pairs that flip, in [0, 1].
-        pairs: number of pairs, at least 1.
-        seeds: number of seeds of each model, at least 1.
-        own: in [0, 1]; 1: a further seed tells nothing new, 0: it is as good as as many new pairs.
-        level: of significance.
-        power: chance to find a difference of that size.
+        share: Proportion of pairs that flip, in [0, 1].
+        pairs: Number of pairs, at least 1.
+        seeds: Number of seeds per model, at least 1.
+        own: Proportion of the variance that belongs to the pair, in [0, 1]. With 1, a further seed adds no information;
+            with 0, it adds as much as the same number of new pairs.
+        level: Significance level.
+        power: Probability of detecting a difference of this size.
 
     Returns:
-        The difference, in [0, 1].
+        Difference, in [0, 1].
 
     Raises:
         ValueError: a value is out of its range.
@@ -36,7 +37,7 @@ def detectable_difference(
         >>> round(detectable_difference(0.05, 400, 1, own=1.0), 4)
         0.0432
 
-    Source: the usual normal approximation for two proportions, such as in Cohen 1988, "Statistical Power Analysis".
+    Source: the usual normal approximation for two proportions, for example in Cohen 1988, "Statistical Power Analysis".
     """
     if not (0 <= share <= 1 and 0 <= own <= 1 and 0 < level < 1 and 0 < power < 1) or min(pairs, seeds) < 1:
         raise ValueError(f"out of range: share {share}, own {own}, level {level}, power {power}, {pairs}, {seeds}")
@@ -45,19 +46,19 @@ def detectable_difference(
 
 
 def detectable_mean(deviation: float, n: int, *, level: float = 0.05, power: float = 0.8) -> float:
-    r"""Smallest mean of ``n`` paired differences that a two-sided t-test finds, as above 0, with a given power.
+    r"""Return the smallest mean of ``n`` paired differences that a two-sided t-test detects with a given power.
 
-    The power of a mean :math:`d` is that of the noncentral t-distribution of n - 1 degrees of freedom with
+    The power for a mean :math:`d` above 0 is that of the noncentral t-distribution with n - 1 degrees of freedom and
     noncentrality :math:`d \sqrt{n} / s`.
 
     Args:
-        deviation: standard deviation of a difference, at least 0.
-        n: number of differences, such as seeds, at least 3.
-        level: of significance.
-        power: chance to find a mean of that size, above ``level``.
+        deviation: Standard deviation of a difference, at least 0.
+        n: Number of differences, for example of seeds, at least 3.
+        level: Significance level.
+        power: Probability of detecting a mean of this size, above ``level``.
 
     Returns:
-        The mean, in units of the deviation.
+        Mean, in units of the deviation.
 
     Raises:
         ValueError: a value is out of its range.

@@ -1,7 +1,7 @@
-"""Repetition rates: how much of some texts stands in others word for word.
+"""Repetition rates: how much of some texts occurs word for word in others.
 
 Source: Yang et al. 2025, "RAZOR", section 4.2, which rules out leakage of test sets by the rewriter "by calculating
-repetition rates" and does not define them; these are ours.
+repetition rates". The paper does not define these rates; the definitions in this module are not from it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,25 @@ WORD = re.compile(r"\w+")
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased words."""
+    """Return the words of a text in lower case."""
     return WORD.findall(text.lower())
 
 
 def repeated_whole(texts: Sequence[str], others: Iterable[str]) -> NDArray[np.float64]:
-    """1 for each text (N,) whose words are those of one of the others, in order, and 0 for the rest."""
+    """Return 1 for each text (N,) whose sequence of words equals that of one of the others, and 0 otherwise."""
     there = {tuple(words(other)) for other in others}
     return np.array([float(tuple(words(text)) in there) for text in texts])
 
 
 def repeated_share(texts: Sequence[str], others: Iterable[str], length: int) -> NDArray[np.float64]:
-    """Share of each text's runs of ``length`` words that one of the others holds, (N,); 0 for a shorter text.
+    """Return the proportion of each text's word n-grams that occur in one of the others (N,).
+
+    The proportion is 0 for a text with fewer than ``length`` words.
+
+    Args:
+        texts: Texts to measure.
+        others: Texts in which the n-grams are searched.
+        length: Number of words per n-gram.
 
     Example:
         >>> repeated_share(["a b c d"], ["x A b, c"], 3).tolist()

@@ -1,4 +1,4 @@
-"""One reading over several seeds."""
+"""Selection of one reading from several seeds."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fairlab.types import FairlabError
 
 
 def median_run(readings: Sequence[Reading]) -> Reading:
-    """Return the reading of the run with the median value (of an even number, the lower middle one).
+    """Return the reading with the median value over seeds, or with the lower middle value for an even number of seeds.
 
-    Its interval is over items alone; how far seeds lie apart is another thing, and to be shown beside it.
+    The interval of the reading is over items only; the variation between seeds must be shown separately.
 
     Args:
-        readings: readings of one quantity, one for each seed.
+        readings: Readings of one quantity, one per seed.
 
     Raises:
-        FairlabError: there is none, they are of several quantities, or two have the same seed.
+        FairlabError: there is no reading, readings are of several quantities, or two have the same seed.
     """
     if not readings:
         raise FairlabError("there is no reading to take the median of; run the experiment first")

@@ -1,7 +1,7 @@
-"""Whether rewriting made texts toxic, by a small classifier of tweets.
+"""Check whether rewriting made texts toxic, with a small classifier trained on tweets.
 
-Such classifiers take words for groups, and the English of some groups, for toxic themselves; Qian et al. 2022 (appendix
-E) tried one and rejected it for that. It chooses what a person should read, and filters nothing.
+Such classifiers judge words for groups, and the English of some groups, as toxic; Qian et al. 2022 (appendix E) tried
+one and rejected it for this reason. It is therefore only used to select texts for a person to read, not to filter.
 
 Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language", for the data.
 """
@@ -25,7 +25,7 @@ MIDDLE = 0.5
 
 @cache
 def _classifier() -> Any:
-    """Logistic regression on the words and pairs of words of the tweets, both classes weighing the same."""
+    """Train a logistic regression on the words and word pairs of the tweets, with balanced class weights."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -37,19 +37,19 @@ def _classifier() -> Any:
 
 
 def toxicity(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Probability (N,) that each text is hate speech or offensive, as tweets of 2017 were labelled.
+    """Return the probability (N,) that each text is hate speech or offensive by the labels of the tweets of 2017.
 
     Raises:
-        DataUnavailable: the tweets cannot be had.
+        DataUnavailable: the tweets are not available.
     """
     return np.asarray(_classifier().predict_proba(list(texts))[:, 1]) if texts else np.zeros(0)
 
 
 def made_toxic(sources: Sequence[str], rewrites: Sequence[str]) -> list[int]:
-    """Places of rewrites that are likelier toxic than not while their source is not.
+    """Return the positions of rewrites that are probably toxic although their sources are not.
 
     Raises:
-        DataUnavailable: the tweets cannot be had.
+        DataUnavailable: the tweets are not available.
     """
     before, after = toxicity(sources), toxicity(rewrites)
     return np.flatnonzero((before < MIDDLE) & (after >= MIDDLE)).tolist()

@@ -1,4 +1,4 @@
-"""The table of the SmolLM2 page."""
+"""Table for the page on SmolLM2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RECORDS = Path(__file__).parent / "records"
 
 
 def likelihoods() -> str:
-    """Return what stands for each benchmark of a causal language model."""
+    """Return a table of the likelihood-based readings of the model."""
     wanted = "lms ss icat metric_score significant_pairs women_correlation pro_preferred perplexity".split()
     rows = [
         [reading.key, significant(reading), reading.unit, ideal(reading), str(reading.n)]

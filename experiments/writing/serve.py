@@ -1,8 +1,8 @@
-"""Serve a GGUF file by llama-cpp-python, with log-probabilities of prompts at the speed of the model.
+"""Server of a GGUF file with llama-cpp-python and fast log-probabilities of prompt tokens.
 
-Its server sorts the whole vocabulary for every token of a prompt, which takes longer than the model itself. This one
-computes the token's own log-probability alone. It also keeps the weights as they are in the file, since the rearranged
-ones of llama.cpp 0.3.36 end the process on processors with AMX.
+The server of llama-cpp-python sorts the whole vocabulary for every token of a prompt, which takes longer than the model
+itself. This server only computes the log-probability of the token. It also keeps the weights as they are in the file,
+because the rearranged weights of llama.cpp 0.3.36 crash the process on processors with AMX.
 
 PYTHON_WITH_LLAMA_CPP experiments/writing/serve.py --model FILE --logits_all true --n_ctx 512 --port 8041
 """
@@ -18,7 +18,7 @@ from llama_cpp.server.__main__ import main
 
 
 class TokenLogProbabilities:
-    """Log-probabilities of a vocabulary at one position, computed when asked for.
+    """Log-probabilities of a vocabulary at one position, each computed on access.
 
     Args:
         logits: Logits of the vocabulary.
@@ -39,13 +39,18 @@ class TokenLogProbabilities:
 
 
 def log_probabilities(logits: Any, axis: int = -1) -> list[TokenLogProbabilities]:
-    """Return the log-probabilities at each position, from logits (positions, vocabulary)."""
+    """Return the log-probabilities at each position.
+
+    Args:
+        logits: Logits (positions, vocabulary).
+        axis: Unused; part of the replaced function's signature.
+    """
     del axis
     return [TokenLogProbabilities(row) for row in logits]
 
 
 def plain_parameters() -> Any:
-    """Return the default parameters of a model, with the weights as they are in the file."""
+    """Return the default parameters of a model, but keep its weights as they are in the file."""
     found = default_parameters()
     found.use_extra_bufts = False
     return found

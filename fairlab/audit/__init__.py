@@ -1,7 +1,7 @@
-"""``python -m fairlab.audit``: test whether your own classifier treats people alike.
+"""``python -m fairlab.audit``: test whether a classifier of your own treats people alike.
 
-It changes the people in labelled texts and compares the effect with a control that changes the same number of words but
-no people. It also compares error rates between groups.
+It rewrites people in labelled texts and compares the effect with a control that changes the same number of words but
+not the people. It also compares error rates between groups. With prompts, it audits a model that generates text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(config: DictConfig) -> None:
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Audit the models on the dataset, and write record and report."""
+    """Audit the models on the dataset, and write the record and the report."""
     from fairlab.audit.running import Settings, audit_models
     from fairlab.benchmarks.stages import stage
     from fairlab.data.stream.manifest import dataset_facts
@@ -52,7 +52,7 @@ def work(config: DictConfig, record: Record) -> None:
 
 
 def _writing(values: Mapping[str, Any], record: Record) -> None:
-    """Audit a model that writes on prompts, and write record and report."""
+    """Audit a model that generates texts from prompts, and write the record and the report."""
     from fairlab.audit.writing import audit_writing, writing_settings
     from fairlab.checks.escapes import print_escaped
     from fairlab.distributed import device
@@ -74,7 +74,11 @@ def _writing(values: Mapping[str, Any], record: Record) -> None:
 
 
 def named_models(given: Any) -> dict[str, Any]:
-    """Return models by label; a single model has an empty label, several have their given names or their own."""
+    """Return models by label.
+
+    Args:
+        given: Model, which gets an empty label; list of names, which are the labels; or mapping from labels to models.
+    """
     if isinstance(given, Mapping):
         return {str(label): model for label, model in given.items()}
     if isinstance(given, list):

@@ -1,4 +1,4 @@
-"""``python -m fairlab.audit``."""
+"""Runs ``python -m fairlab.audit``."""
 
 from fairlab.audit import command
 

@@ -1,4 +1,4 @@
-"""One-sentence answer of an audit, with its evidence."""
+"""One-sentence answer of an audit, with a sentence of evidence per test."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ OFF_BY = {
 
 @dataclass(frozen=True)
 class AuditAnswer:
-    """Answer to whether a classifier treats people alike.
+    """Answer to whether a model treats people alike.
 
     Attributes:
-        sentence: The answer.
+        sentence: Answer in one sentence.
         lines: One sentence per test, which states the gap that was found or the smallest detectable gap.
     """
 
@@ -37,19 +37,24 @@ class AuditAnswer:
 
 @dataclass(frozen=True)
 class Tested:
-    """One test of the audit: its reading and its smallest detectable gap in the same unit, nan if unknown."""
+    """One test of the audit.
+
+    Attributes:
+        reading: Reading that was tested.
+        detectable: Smallest detectable gap, in the unit of the reading; nan if unknown.
+    """
 
     reading: Reading
     detectable: float
 
     @property
     def few(self) -> bool:
-        """Return whether there are too few pairs or rows for an interval and a verdict."""
+        """Return whether the test has too few pairs or rows for an interval and a verdict."""
         return self.reading.n < FEWEST_ITEMS
 
     @property
     def found(self) -> bool:
-        """Return whether there is a gap of half a point or more in the unfair direction, with p < 0.05 after Holm."""
+        """Return whether there is an unfair gap of at least half a point with p < 0.05 after Holm's adjustment."""
         p = self.reading.p_holm
         if self.few or p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
             return False
@@ -65,11 +70,11 @@ def answer_of(
 ) -> AuditAnswer:
     """Answer whether people are treated alike.
 
-    If a gap was found, the answer names it first. Otherwise the sentence states the smallest gap that would have been
+    If a gap was found, the answer names it first. Otherwise, the sentence states the smallest gap that would have been
     found, because finding no gap does not show equality. The answer is "equal" only if every interval is within
-    ``margin``. If the smallest detectable gap of a test exceeds 10 points, or a test has fewer than
-    :data:`~fairlab.metrics.bootstrap.FEWEST_ITEMS` pairs or rows, the answer is that the data are inconclusive; only a
-    shift between two attributes may have fewer pairs, as long as all pairs of its axis are enough.
+    ``margin``. It is inconclusive if the smallest detectable gap of a test exceeds 10 points, or if a test has fewer
+    than :data:`~fairlab.metrics.bootstrap.FEWEST_ITEMS` pairs or rows. Only a shift between two attributes may have
+    fewer pairs, as long as its axis as a whole has enough.
 
     Args:
         readings: Readings of one model's audit, with the intervals to print.
@@ -128,7 +133,10 @@ def _detectable(reading: Reading, values: dict[tuple[str, str], float]) -> float
 
 
 def _ends(gap: Reading, values: dict[tuple[str, str], float]) -> str:
-    """Return the two groups with the largest gap in accuracy and their accuracies, or an empty text for other tests."""
+    """Return the groups with the lowest and highest accuracy as text.
+
+    The result is empty for a gap in another rate.
+    """
     quantity = gap.quantity.removesuffix(GAP)
     start = f"{gap.subset}_"
     rates = {

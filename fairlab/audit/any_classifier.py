@@ -1,6 +1,6 @@
-"""Common form of all classifiers: a function from texts to probabilities or scores.
+"""Common representation of all classifiers: a function from texts to probabilities or scores.
 
-Shape letters: N texts, L labels.
+Shapes: N is the number of texts, L the number of labels.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ Fields = Sequence[str]
 
 @dataclass(frozen=True)
 class AnyClassifier:
-    """Classifier with its labels.
+    """Classifier of any kind, with its labels and decision rule.
 
     Attributes:
-        name: Name for the record.
-        call: Function from texts (each a list of fields) to outputs (N, L), or (N,) for one output.
+        name: Name of the classifier in the record.
+        call: Function from texts (each a list of fields) to outputs (N, L), or (N,) for a single output.
         labels: Names of the labels, in the order of the outputs; empty if they are unknown.
         kind: ``one`` label per text, ``several`` independent labels, a ``score`` without labels, or None if the data
-            decides.
-        thresholds: Probability from which a label is predicted, by label; 0.5 for labels that are not listed.
-        column: Column of the data whose value the model reads as a last field; empty if it reads only texts.
-        by_chance: Whether the outputs are chances of giving a label; a draw seeded by the text's hash then decides.
-        weights: Folder or hub name that a transformers classifier was loaded from, from which it can be trained
+            determines the kind.
+        thresholds: Pairs of a label and the minimum probability for predicting it; labels that are not listed use the
+            threshold of the audit.
+        column: Column of the data whose value is passed to the model as the last field; empty if it reads only texts.
+        by_chance: Whether each label is sampled with the output as its probability and the text's hash as the seed.
+        weights: Folder or hub name from which a transformers classifier was loaded, and from which it can be trained
             further; empty for other models.
     """
 

@@ -1,4 +1,4 @@
-"""Comparison of a later model of an audit with the first: differences, and whether accuracy is kept."""
+"""Comparison of a model with the first model of an audit: significant differences, and loss of accuracy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = 3  # changes that the sentence names
 
 
 def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
-    """Return a sentence on the differences from the first model that exceed chance, and on whether accuracy is kept.
+    """Return a sentence on the significant differences from the first model, and on whether accuracy is kept.
 
     Accuracy is kept if the 95 % interval of the paired difference is above ``-keep``, as in a non-inferiority test. An
     interval that merely includes 0 does not show this.

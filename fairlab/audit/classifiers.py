@@ -1,6 +1,6 @@
 """Conversion of any classifier to a function from texts to probabilities or scores.
 
-Shape letters: N texts, L labels.
+Shapes: N is the number of texts, L the number of labels.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ TIMEOUT = 60.0  # seconds
 
 
 def as_classifier(model: Any) -> AnyClassifier:
-    """Return any model that classifies or scores texts as a function with labels.
+    """Convert any model that classifies or scores texts to a function with labels.
 
     Args:
         model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of a
             served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any of these followed
             by ``@`` and a ``mended.json``; or an object: a scikit-learn pipeline, or a function from a list of texts to
-            probabilities. A function receives a text of several fields as a tuple; a pipeline receives the fields
+            probabilities. A function receives a text with several fields as a tuple; a pipeline receives the fields
             joined by a space.
 
     Raises:
@@ -92,7 +92,7 @@ def _mended(base: str, rule: Path) -> AnyClassifier:
 
 
 def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:
-    """Import an object from the user's own module, which may be in the working directory."""
+    """Import an object from the user's own module, which may be in the working directory, and convert it."""
     import sys
 
     if str(Path.cwd()) not in sys.path:
@@ -119,7 +119,10 @@ def _loaded(name: str) -> AnyClassifier:
 
 
 def _transformer(backbone: Any, name: str) -> AnyClassifier:
-    """Wrap a transformers classifier; its configuration decides between softmax and sigmoid."""
+    """Wrap a transformers classifier.
+
+    Its configuration determines whether softmax or sigmoid is applied.
+    """
     from scipy.special import expit, softmax
 
     from fairlab.backbones.classification import Classifier
@@ -143,7 +146,7 @@ def _transformer(backbone: Any, name: str) -> AnyClassifier:
 
 
 def _pipeline(model: Any) -> AnyClassifier:
-    """Wrap a scikit-learn pipeline: ``predict_proba`` of a classifier, ``predict`` of a regression."""
+    """Wrap a scikit-learn pipeline: ``predict_proba`` of a classifier, or ``predict`` of a regressor."""
     name = f"this {type(model).__name__}"
     if not hasattr(model, "predict_proba"):
         if hasattr(model, "classes_"):
@@ -168,7 +171,7 @@ def _plain_call(function: Callable[[list[Any]], Any]) -> Callable[[Sequence[Fiel
 
 
 def _ensemble(folder: str) -> AnyClassifier:
-    """Load an exported safety ensemble; its labels are its harms."""
+    """Load an exported safety ensemble, whose labels are harms."""
     from fairlab.run.exported_ensemble import load_columns, model_folder
 
     columns = load_columns(str(model_folder(Path(folder))), None, {})
@@ -182,37 +185,45 @@ def _ensemble(folder: str) -> AnyClassifier:
 
 
 def _served(address: str) -> AnyClassifier:
-    """Wrap a server with the interface of ``fairlab serve``; the labels are the categories in its replies."""
+    """Wrap a server with the interface of ``fairlab serve``, whose labels are the categories in its responses."""
     place = address if "/v1/" in address else address.rstrip("/") + "/v1/moderations"
-    names = tuple(_asked(place, ["a text"])[0])
+    names = tuple(_request_scores(place, ["a text"])[0])
 
     def call(texts: Sequence[Fields]) -> Array:
         return np.array(
-            [[one[name] for name in names] for part in _parts(texts, A_REQUEST) for one in _each_asked(place, part)]
+            [[one[name] for name in names] for part in _parts(texts, A_REQUEST) for one in _scores_of_each(place, part)]
         )
 
     return AnyClassifier(address, call, names, "several")
 
 
 def _parts(texts: Sequence[Fields], size: int) -> Iterable[list[str]]:
-    """Return the texts in parts, with their fields joined, and show a progress bar."""
+    """Join the fields of each text, and return the texts in batches with a progress bar."""
     joined = [" ".join(fields) for fields in texts]
     return with_progress([joined[k : k + size] for k in range(0, len(joined), size)], "classifying")
 
 
-def _each_asked(place: str, texts: list[str]) -> list[dict[str, float]]:
-    """Return the scores of each text by category; if a request fails, send each text alone to find the cause."""
+def _scores_of_each(place: str, texts: list[str]) -> list[dict[str, float]]:
+    """Return the scores of each text by category.
+
+    If a request fails, each text is sent alone to find the cause.
+    """
     try:
-        return _asked(place, texts)
+        return _request_scores(place, texts)
     except FairlabError:
-        return [one for text in texts for one in _asked(place, [text], f" for the text '{text[:80]}'")]
+        return [one for text in texts for one in _request_scores(place, [text], f" for the text '{text[:80]}'")]
 
 
-def _asked(place: str, texts: list[str], of_text: str = "") -> list[dict[str, float]]:
-    """Return the scores of each text by category; ``of_text`` names a text in the message.
+def _request_scores(place: str, texts: list[str], of_text: str = "") -> list[dict[str, float]]:
+    """Send texts in one request, and return the scores of each text by category.
+
+    Args:
+        place: URL of the server.
+        texts: Texts to score.
+        of_text: Mention of the text in the error message, if there is only one.
 
     Raises:
-        FairlabError: The server cannot be reached, or replies in another form.
+        FairlabError: The server cannot be reached, or responds in another format.
     """
     body = json.dumps({"input": texts}).encode()
     request = urllib.request.Request(place, body, {"Content-Type": "application/json"})

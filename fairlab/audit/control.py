@@ -1,4 +1,4 @@
-"""Control texts, which change as many words as a rewrite does but leave the people unchanged.
+"""Control texts, in which as many words are changed as in the rewritten text, but not the people.
 
 First names become names of the same gender and race, and other words become synonyms. A text without such words is
 given an opener such as *In fact*. An unstable classifier changes its predictions on the control too, so instability is
@@ -21,24 +21,26 @@ POOL = 50  # number of most frequent names of a gender and race that replacement
 
 
 def control_of(before: Sequence[str], after: Sequence[str], key: str) -> tuple[list[str], int]:
-    """Return the fields of a text after changing about as many words as its rewrite does, and the number changed.
+    """Return the fields of a control text and the number of changed words, which is about that of the rewritten text.
 
     Args:
         before: Fields of the text.
-        after: Fields of its rewrite; the control changes the same fields.
-        key: Text that decides, by hash, which words change.
+        after: Fields of the rewritten text; the control changes the same fields.
+        key: Text whose hash determines which words change.
     """
     made, count = [], 0
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         wanted = changed_words(old, new)
-        text, changed = _changed(old, new, wanted, f"{key}:{number}") if wanted else (old, 0)
+        text, changed = _change_words(old, new, wanted, f"{key}:{number}") if wanted else (old, 0)
         made.append(text)
         count += changed
     return made, count
 
 
 def changed_words(before: str, after: str) -> int:
-    """Return the number of words of a text that are missing from another version; at least 1 if the texts differ.
+    """Return the number of words of a text that are missing from another version.
+
+    The number is at least 1 if the texts differ.
 
     Example:
         >>> changed_words("She saw her cat.", "He saw his cat.")
@@ -49,8 +51,8 @@ def changed_words(before: str, after: str) -> int:
     return count or int(before != after)
 
 
-def _changed(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
-    """Return a text with ``wanted`` words changed, or with all changeable words changed if it has fewer."""
+def _change_words(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
+    """Change about ``wanted`` words of a text, or fewer if it has fewer changeable words."""
     parts = pieces(old)
     turned = {piece for first, second in stretches(parts, pieces(new)) if first != second for piece in first}
     names = {part: other for part in dict.fromkeys(parts) if (other := _other_name(part, parts, key))}
@@ -69,7 +71,10 @@ def _changed(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
 
 
 def _other_name(word: str, parts: Sequence[str], key: str) -> str:
-    """Return another first name of the same gender and race, or an empty text if the word may not be a first name."""
+    """Return another first name of the same gender and race.
+
+    The result is empty if the word may not be a first name.
+    """
     known = find_name(word) if word[:1].isupper() else None
     if known is None or known.other_sense or known.gender == "both":
         return ""
@@ -94,7 +99,7 @@ def _synonym(word: str, key: str) -> str:
 
 @cache
 def _of_people() -> frozenset[str]:
-    """Return the words of all axes, which a control must not change."""
+    """Return all words in the lexicons of the axes, which a control must not change."""
     lexicons = [load_lexicon(axis) for axis in lexicon_axes()]
     return frozenset(form.casefold() for one in lexicons for entry in one.entries for form in entry.forms if form)
 

@@ -1,6 +1,6 @@
 """Labelled rows of the user's own data: texts, true labels or scores, and groups of people.
 
-Shape letters: N rows, L labels.
+Shapes: N is the number of rows, L the number of labels.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MOST_LABELS = 100  # distinct values of a label column; a column with more holds
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows with their labels or scores and their groups.
+    """Rows with their true labels or scores and their groups.
 
     Attributes:
-        ids: Names of the rows.
+        ids: Ids of the rows.
         fields: Texts of each row.
         truth: Position of the label (N,) if a text has one label; 0 or 1 for each label (N, L) if it has several; or
             scores (N,).
@@ -60,14 +60,14 @@ class LabelledRows:
 
 
 def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
-    """Return the name and the rows of a file or a table in memory.
+    """Return the name and the rows of a dataset, read from a file or given in memory.
 
     Args:
-        data: Path or name as :func:`fairlab.data.stream.rows.read_rows` takes it, a DataFrame, or rows as mappings.
+        data: Path or name for :func:`fairlab.data.stream.rows.read_rows`, a DataFrame, or rows as mappings.
         field: Column of the text, or several columns.
 
     Raises:
-        FairlabError: A row has no text, the data has no rows, or it is of another kind.
+        FairlabError: A row has no text, or the data has no rows or is of another kind.
     """
     if isinstance(data, str | Path):
         name, found = str(data), read_rows(str(data), field)
@@ -80,7 +80,10 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
 
 
 def _rows_in_memory(data: Any) -> list[Any] | None:
-    """Return the rows of a DataFrame, a ``datasets`` dataset, columns by name, or a list of rows, else None.
+    """Return the rows of data in memory, or None if the data is of another kind.
+
+    Args:
+        data: DataFrame, ``datasets`` dataset, mapping from column names to columns, or list of rows.
 
     Raises:
         FairlabError: The columns have different lengths.
@@ -118,20 +121,19 @@ def labelled(
     labels: Sequence[str],
     kind: Kind | None,
 ) -> LabelledRows:
-    """Return rows with their labels and groups.
+    """Add labels and groups to rows.
 
     Args:
         name: Name of the data, for messages.
         rows: Rows with text.
-        label: Column of the label or score; or several columns, each with 0 or 1 for the label that it is named after.
-        group: Column of the group, or several columns, for which pairwise intersections are added; None if there is
-            none.
-        labels: Names of the model's labels, in the order of its outputs; empty to use the labels of the data.
-        kind: Kind of the model's outputs, or None if the data decides.
+        label: Column of the label or score; or several columns, one per label, each containing 0 or 1.
+        group: Column of the group; or several columns, whose pairwise intersections are added; None if there are no
+            groups.
+        labels: Names of the model's labels, in the order of its outputs; empty to use the labels in the data.
+        kind: Kind of the model's outputs, or None if the data determines it.
 
     Raises:
-        FairlabError: A column is missing or has an empty cell, all labels are the same, or the model does not have a
-            label.
+        FairlabError: A column is missing or has an empty cell, all labels are the same, or the model lacks a label.
     """
     columns = [] if group is None else [group] if isinstance(group, str) else list(group)
     groups = {column: _groups_in(name, rows, column) for column in columns}
@@ -201,7 +203,10 @@ def _of_one_column(
 
 
 def _as_lists(values: list[Any]) -> list[Any]:
-    """Return cells as lists if each of them holds a list as text, as in CSV files; otherwise return them unchanged."""
+    """Parse cells that contain lists as text, as in CSV files.
+
+    Cells of any other kind are returned unchanged.
+    """
     if not all(isinstance(value, str) and value.startswith("[") and value.endswith("]") for value in values):
         return values
     try:
@@ -212,7 +217,10 @@ def _as_lists(values: list[Any]) -> list[Any]:
 
 
 def _place(value: str, names: Sequence[str]) -> int | None:
-    """Return the position of a label; a number is a position if labels are named ``LABEL_0``, as transformers does."""
+    """Return the position of a label, or None if there is no such label.
+
+    A number is a position if the labels are named ``LABEL_0``, as in transformers.
+    """
     meant = label_meant(value, names)
     if meant is not None:
         return list(names).index(meant)
@@ -236,7 +244,7 @@ def _scores(name: str, rows: Sequence[Row], column: str, values: Sequence[Any]) 
 def _of_lists(
     name: str, rows: Sequence[Row], column: str, values: Sequence[Any], labels: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
-    """Return several labels per row, from cells that contain lists of labels."""
+    """Return the truth, labels and kind for a column whose cells contain lists of labels."""
     held = [[as_written(one) for one in (value if not isinstance(value, str) else [value])] for value in values]
     names = tuple(labels) or distinct_labels(one for several in held for one in several)
     truth = np.zeros((len(rows), len(names)))
@@ -255,7 +263,7 @@ def _of_lists(
 def _of_columns(
     name: str, rows: Sequence[Row], columns: Sequence[str], labels: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
-    """Return several labels per row, from one column of 0 and 1 per label."""
+    """Return the truth, labels and kind for several columns, which contain 0 or 1 for one label each."""
     if labels and {one.casefold() for one in labels} != {one.casefold() for one in columns}:
         raise FairlabError(
             f"label={','.join(columns)} does not match the model's labels; give label=[{','.join(labels)}]"

@@ -1,4 +1,4 @@
-"""Description of an audit's quantities: labels, meanings, units, ideal values and bounds."""
+"""Descriptions of an audit's quantities: labels, meanings, units, ideal values and bounds."""
 
 from __future__ import annotations
 
@@ -105,5 +105,5 @@ DESCRIPTION = Description(
 
 
 def slug(name: str) -> str:
-    """Return a name in the form that a reading's key takes: without white space or slashes."""
+    """Convert a name to the form used in keys of readings, without white space and slashes."""
     return re.sub(r"[^\w*&.-]+", "_", name.strip())

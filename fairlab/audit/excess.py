@@ -1,6 +1,6 @@
 """Excess of changed predictions over a control, corrected for the rewriter's errors.
 
-Shape letters: N pairs of texts, of which S are on a reading sheet.
+Shapes: N is the number of text pairs, S the number of pairs that a person checked on a sheet.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ RARE = 0.25
 
 @dataclass(frozen=True)
 class Corrections:
-    """Comparison of S pairs on a reading sheet with the same pairs as a person would have rewritten them.
+    """Comparison of the rewriter's texts with a person's corrected texts, for the pairs on a sheet.
 
     Attributes:
-        read: Number of pairs read, S.
-        missed: Number of pairs whose prediction changes only in the person's rewrite.
-        spurious: Number of pairs whose prediction changes only in the rule-made rewrite.
-        unknown_steady, unknown_changed: Number of pairs that the reader called wrong but did not correct, by whether
-        the prediction on the rule-made rewrite stays the same or changes.
+        read: Number of pairs checked, S.
+        missed: Number of pairs whose prediction changes only in the person's text.
+        spurious: Number of pairs whose prediction changes only in the rewriter's text.
+        unknown_steady, unknown_changed: Numbers of pairs that the person called wrong but did not correct, with an
+            unchanged and with a changed prediction in the rewriter's text.
     """
 
     read: int
@@ -42,11 +42,11 @@ class Corrections:
 
 @dataclass(frozen=True)
 class Excess:
-    """Difference between the share of changed predictions and the share in the control.
+    """Difference between the proportion of changed predictions and that in the control.
 
     Attributes:
-        value: Difference of the two shares, [-1, 1].
-        low, high: 95 % interval.
+        value: Difference of the two proportions, in [-1, 1].
+        low, high: Bounds of the 95 % interval.
         p: Two-sided p-value of the null hypothesis that there is no difference.
         detectable: Smallest true difference that is found with a power of 80 %; inf if there are no pairs.
     """
@@ -62,14 +62,14 @@ def excess_of(changed: ArrayLike, control: ArrayLike, sheet: Corrections | None 
     """Return the excess of changed predictions over the control, paired by text.
 
     Without a sheet, the p-value is from the exact sign test on pairs that differ, and the interval is Bonett and
-    Price's. A sheet adds the share of missed changes and subtracts the share of spurious ones. The two intervals are
-    then combined by the method of variance estimates recovery (MOVER). Pairs without a person's rewrite widen the
+    Price's. A sheet adds the proportion of missed changes and subtracts that of spurious ones. The two intervals are
+    then combined by the method of variance estimates recovery (MOVER). Pairs without a person's correction widen the
     interval by the largest effect that they could have. The p-value is the one that matches the interval.
 
     Args:
-        changed: Whether the prediction changes if people change, (N,).
-        control: Whether it changes in the control, (N,).
-        sheet: Comparison with a person's rewrites, or None if no sheet was read.
+        changed: Whether the prediction for each text changes when people change, (N,).
+        control: Whether the prediction for each text changes in the control, (N,).
+        sheet: Comparison with a person's corrections, or None if no sheet was filled in.
 
     Example:
         >>> found = excess_of([1] * 30 + [0] * 70, [1] * 10 + [0] * 90)
@@ -97,14 +97,14 @@ def _discordant(changed: ArrayLike, control: ArrayLike) -> tuple[int, int]:
 
 
 def _paired_interval(more: int, fewer: int, n: int, added: float = 1.0) -> tuple[float, float]:
-    """Return the adjusted Wald interval of the difference of two shares, with ``added`` pairs on either side."""
+    """Return the adjusted Wald interval of a difference of proportions, with ``added`` pairs on either side."""
     p, q = (more + added) / (n + 2 * added), (fewer + added) / (n + 2 * added)
     half = Z * math.sqrt((p + q - (p - q) ** 2) / (n + 2 * added))
     return max(-1.0, min(p - q - half, (more - fewer) / n)), min(1.0, max(p - q + half, (more - fewer) / n))
 
 
 def _corrected(value: float, low: float, high: float, sheet: Corrections) -> tuple[float, float, float]:
-    """Return the corrected difference and an interval that is valid for any answers on the unknown pairs."""
+    """Return the corrected difference and an interval that is valid for any corrections of the unknown pairs."""
     s = sheet.read
     least = (sheet.missed, sheet.spurious + sheet.unknown_changed)
     most = (sheet.missed + sheet.unknown_steady, sheet.spurious)
@@ -125,7 +125,10 @@ def _variance_of(sheet: Corrections) -> float:
 
 
 def _detectable(fewer: int, n: int, variance: float) -> float:
-    """Solve d = POWER_Z * sqrt((2 q + d - d**2) / n + variance) for the control-only share q."""
+    """Solve d = POWER_Z * sqrt((2 q + d - d**2) / n + variance) for the smallest detectable difference d.
+
+    q is the proportion of pairs that change only in the control.
+    """
     q, d = (fewer + 0.5) / (n + 1), 0.5
     for _ in range(60):
         d = min(1.0, POWER_Z * math.sqrt((2 * q + d - d * d) / n + variance))

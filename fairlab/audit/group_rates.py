@@ -1,8 +1,8 @@
-"""Rates of a classifier by group of people: errors, AUC and calibration, with their gaps.
+"""Rates of a classifier per group of people (errors, selection, calibration, AUC), with the gaps between groups.
 
 Source: Hardt et al. 2016, "Equality of Opportunity in Supervised Learning" (equalized odds); Borkan et al. 2019,
 "Nuanced Metrics for Measuring Unintended Bias" (subgroup, BPSN and BNSP AUC).
-Shape letters: N rows, K groups, B draws, Q quantities.
+Shapes: N rows, K groups, B bootstrap draws, Q quantities, R rates.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 
 @dataclass(frozen=True)
 class Rate:
-    """One number about a group, or about the gap between groups, as a share.
+    """Rate of a group, or gap in a rate between groups, as a proportion.
 
     Attributes:
         group: Name of the group; empty for a gap.
-        name: Name of the quantity.
-        value: Value; an AUC or a rate is in [0, 1].
-        draws: Bootstrap draws (2,000,).
+        name: Name of the rate or gap.
+        value: Value of the rate or gap; an AUC or an error rate is in [0, 1].
+        draws: Bootstrap draws of the value (2,000,).
         n: Number of rows that the value is computed from.
-        p: P-value of the permutation test of equal rates between groups; None if this is not tested.
+        p: P-value of the permutation test of equal rates between groups; None if there is no test.
     """
 
     group: str
@@ -51,10 +51,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class Binary:
-    """Predictions of one label.
+    """Predictions of one binary label.
 
     Attributes:
-        truth, predicted: 0 or 1 per row, (N,).
+        truth, predicted: True and predicted label, 0 or 1 for each row, (N,).
         scores: Probability of the label, (N,).
     """
 
@@ -65,12 +65,12 @@ class Binary:
 
 @dataclass(frozen=True)
 class Members:
-    """Groups that are large enough to be measured, with their members.
+    """Groups that are large enough to be measured, with their member rows.
 
     Attributes:
         names: Names of the groups.
-        member_NK: Whether each row is a member, (N, K).
-        small: Number of rows of each group that is left out.
+        member_NK: Whether each row belongs to each group, (N, K).
+        small: Number of rows of each group that is too small.
     """
 
     names: list[str]
@@ -79,7 +79,10 @@ class Members:
 
 
 def members_of(groups: Sequence[str]) -> Members:
-    """Return the groups with at least 20 rows, sorted by name; rows with an empty name have no group."""
+    """Return the groups with at least 20 rows, sorted by name.
+
+    A row with an empty name has no group.
+    """
     counts = Counter(name for name in groups if name)
     names = sorted(name for name, count in counts.items() if count >= SMALLEST)
     given = np.asarray(groups, dtype=object)
@@ -88,11 +91,11 @@ def members_of(groups: Sequence[str]) -> Members:
 
 
 def group_rates(of_label: Binary, members: Members) -> list[Rate]:
-    """Return rates and AUCs of every group, the gap of each between groups, and equalized odds.
+    """Return the rates and AUCs of every group, the gap in each of them, and equalized odds.
 
-    A gap is the largest difference between two groups. ``equalized_odds`` is the larger gap of true and false positive
-    rate. A rate is left out for a group without rows for it, such as the false positive rate of a group without
-    negatives.
+    A gap is the largest difference between two groups. ``equalized_odds`` is the larger of the gaps in true and in
+    false positive rate. A rate is omitted for a group without rows that it is computed from, such as the false positive
+    rate of a group without negatives.
 
     Args:
         of_label: Predictions of one label.
@@ -119,9 +122,9 @@ def group_rates(of_label: Binary, members: Members) -> list[Rate]:
 
 
 def detectable_gap(of_label: Binary, members: Members, name: str) -> float:
-    """Return the smallest gap in a rate that a test of two groups detects with 80 % power, by the normal approximation.
+    """Return the smallest gap in a rate between the two largest groups that is detected with a power of 80 %.
 
-    The two groups are the ones with the most rows. The result is nan if only one group has rows for the rate.
+    The power is computed by the normal approximation. The result is nan if only one group has rows for the rate.
     """
     hits, used = _hits(of_label, name)
     counts = sorted((int(used[member].sum()) for member in members.member_NK.T), reverse=True)[:2]
@@ -132,7 +135,7 @@ def detectable_gap(of_label: Binary, members: Members, name: str) -> float:
 
 
 def _hits(of_label: Binary, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the rows in the numerator and in the denominator of a rate."""
+    """Return which rows are hits of a rate (its numerator), and which rows it is computed from (its denominator)."""
     truth, predicted = of_label.truth == 1, of_label.predicted == 1
     everything = np.ones(len(truth), dtype=bool)
     return {
@@ -144,7 +147,7 @@ def _hits(of_label: Binary, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bo
 
 
 def _rates(of_label: Binary, members: Members) -> tuple[Array, Array, Array]:
-    """Return values (R, K), draws (B, R, K) and numbers of rows (R, K) of the rates."""
+    """Return the values (R, K), bootstrap draws (B, R, K) and numbers of rows (R, K) of the rates."""
     above, below = [], []
     for name in RATES:
         if name == "calibration":
@@ -170,9 +173,9 @@ def _gap(values: Array, draws: Array) -> tuple[float, Array]:
 
 
 def equality_p(of_label: Binary, members: Members, name: str) -> float | None:
-    """Return the p-value of a permutation test of a rate's gap, estimated from 2,000 drawn permutations.
+    """Return the p-value of a permutation test of a rate's gap, estimated from 2,000 random permutations.
 
-    The rows in the rate's denominator exchange their groups, so the numbers of hits per group follow a multivariate
+    Groups are permuted among the rows in the rate's denominator, so the number of hits per group follows a multivariate
     hypergeometric distribution.
     """
     hits, used = _hits(of_label, name)
@@ -187,7 +190,10 @@ def equality_p(of_label: Binary, members: Members, name: str) -> float | None:
 
 
 def _aucs(of_label: Binary, members: Members) -> list[Rate]:
-    """Return the AUCs of every group with their gaps; bootstrap draws are linear in the row weights."""
+    """Return the AUCs of every group and their gaps.
+
+    Bootstrap draws are approximated linearly in the row weights.
+    """
     truth = of_label.truth == 1
     selections: dict[str, Callable[[NDArray[np.bool_]], tuple[NDArray[np.bool_], NDArray[np.bool_]]]] = {
         "subgroup_auc": lambda member: (truth & member, ~truth & member),
@@ -217,7 +223,7 @@ def _aucs(of_label: Binary, members: Members) -> list[Rate]:
 
 
 def _auc(scores: Array, positive: NDArray[np.bool_], negative: NDArray[np.bool_]) -> tuple[float, Array]:
-    """Return the area under the ROC curve, ties counting one half, and each row's influence on it, (N,).
+    """Return the area under the ROC curve, with ties counting one half, and each row's influence on it (N,).
 
     Source: DeLong et al. 1988, "Comparing the Areas under Two or More Correlated Receiver Operating Characteristic
     Curves" (the placements).

@@ -1,6 +1,6 @@
-"""Audit of a classifier: predictions that change with people, compared with a control, and rates by group.
+"""Audit of a classifier: predictions that change with people, compared with a control, and rates per group.
 
-Shape letters: N rows, P pairs, L labels.
+Shapes: N is the number of rows, P the number of pairs, L the number of labels, V the number of values per pair.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ VALUES = ["changed", "changed in control", "change of score", "change in control
 
 @dataclass(frozen=True)
 class PairOutputs:
-    """Outputs of the model on the pairs of one axis.
+    """Outputs of the model for the pairs of one axis.
 
     Attributes:
-        before, after, control: Predictions of each pair.
-        outputs: Probabilities or scores of the three, each (P, L).
+        before, after, control: Predictions for the three texts of each pair.
+        outputs: Probabilities or scores of the three texts, each (P, L).
     """
 
     before: Array
@@ -50,14 +50,14 @@ class PairOutputs:
 
     @property
     def changed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether each prediction changes in the rewrite, and in the control, both (P,)."""
+        """Return whether each prediction changes in the rewritten text and in the control, as two arrays (P,)."""
         return _differs(self.before, self.after), _differs(self.before, self.control)
 
     def moved(self, score: bool) -> tuple[Array, Array]:
-        """Return the distance of each pair's outputs, in the rewrite and in the control, both (P,).
+        """Return the distances of each text's outputs from the rewritten text's (P,) and from the control's (P,).
 
         For exclusive labels, the distance is half the sum of the absolute differences of the probabilities; with two
-        labels, this is the change of either probability. For several labels per text, it is the mean of the absolute
+        labels, this is the change in either probability. For several labels per text, it is the mean of the absolute
         differences. For scores, it is the absolute change.
         """
         first, *others = self.outputs
@@ -74,8 +74,8 @@ class Audit(Benchmark):
     Args:
         data: Rows with labels and groups.
         pairs: Pairs of each axis.
-        threshold: Probability from which a label is predicted, unless the model has its own.
-        sheet: Pairs that a person has read, each with the right rewrite, or None if the right rewrite is unknown.
+        threshold: Minimum probability for predicting a label, unless the model has a threshold of its own.
+        sheet: Pairs that a person has checked, each with the fields of the right rewrite, or None if it is unknown.
     """
 
     data: LabelledRows
@@ -90,11 +90,11 @@ class Audit(Benchmark):
     description = DESCRIPTION
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
-        """Classify all texts, and compare."""
+        """Classify all texts, and compare the predictions."""
         model: AnyClassifier = backbone.model
         data = self.data
         pairs = [pair for one in self.pairs for pair in one.pairs]
-        texts = self._classified(model, pairs)
+        texts = self._texts_to_classify(model, pairs)
         outputs = outputs_of(model, texts, data.kind, data.labels)
         labels = decided(model, texts, outputs, data.kind, cuts_of(model, data.labels, self.threshold))
         n, p = len(data.fields), len(pairs)
@@ -117,12 +117,12 @@ class Audit(Benchmark):
         found, said = group_quantities(data, labels[:n], outputs[:n])
         notes += [Note(AUDIT, text) for text in [*_copies(data), *said]]
         notes += _constant(labels[:n], data)
-        measured = _adjusted([*quantities, *found])
+        measured = _adjust_p_values([*quantities, *found])
         self.first = self.first or measured
         return outcome(self.description, measured, self.first if before else (), items=items, notes=notes)
 
     def texts(self) -> list[ItemTexts]:
-        """Return the pairs with their texts: before, after, control."""
+        """Return the pairs with their three texts: before, after and control."""
         found = []
         for one in self.pairs:
             pairs = [one.pairs[k] for k in self.order.get(one.axis, range(len(one)))]
@@ -133,10 +133,10 @@ class Audit(Benchmark):
                 found.append(ItemTexts(one.axis, VALUES, ids, texts, part=one.axis, groups=gold))
         return found
 
-    def _classified(self, model: AnyClassifier, pairs: Sequence[Pair]) -> list[list[str]]:
-        """Return all texts to classify: the rows, the three texts of each pair, and the corrected texts of the sheet.
+    def _texts_to_classify(self, model: AnyClassifier, pairs: Sequence[Pair]) -> list[list[str]]:
+        """Return all texts to classify: the rows, the three texts of each pair, and a person's corrected texts.
 
-        A model that reads the group of each text receives it as the last field.
+        If the model reads the group of each text, the group is added as the last field.
 
         Raises:
             FairlabError: The model reads a column that is not among the groups.
@@ -152,7 +152,7 @@ class Audit(Benchmark):
         return [[*fields, groups[row]] for row, fields in placed]
 
     def _items(self, axis: str, answers: PairOutputs) -> NDArray[np.float32]:
-        """Return the values of each pair, (P, V); pairs whose prediction changes come first."""
+        """Return the values of each pair (P, V), in which pairs with changed predictions come first."""
         changed, control = answers.changed
         moved, control_moved = answers.moved(self.data.kind == "score")
         order = self.order.setdefault(axis, np.lexsort((-moved, control, ~changed)).tolist())
@@ -160,7 +160,7 @@ class Audit(Benchmark):
         return np.stack([changed, control, moved, control_moved, *sides], axis=1)[order].astype(np.float32)
 
     def _of_axis(self, one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Iterator[Quantity]:
-        """Yield the quantities of an axis, and of its parts by direction and by true label."""
+        """Yield the quantities of an axis, and of its pairs by direction of change and by true label."""
         share = np.zeros(one.rows)
         share[: one.people] = 100.0
         yield quantity(_mean, share, subset=one.axis, name="people")
@@ -185,14 +185,17 @@ class Audit(Benchmark):
                     yield from _changes(slug(name), answers, chosen, score, tested=False)
 
     def _error(self, one: Pairs) -> Quantity:
-        """Return the share of rewrites on the sheet that a person calls wrong."""
+        """Return the proportion of checked rewrites that a person called wrong."""
         wrong = np.array([right != pair.after for pair, right in self.sheet if pair.axis == one.axis])
         interval = tuple(100 * bound for bound in wilson_interval(wrong.sum(), len(wrong)))
         return quantity(_mean, 100.0 * wrong, subset=one.axis, name="rewriter_error", interval=interval)
 
 
 def _differs(first: Array, second: Array) -> NDArray[np.bool_]:
-    """Return whether predictions differ, (P,); with several labels per text, whether any of them differs."""
+    """Return whether two predictions for each text differ (P,).
+
+    With several labels per text, one differing label is enough.
+    """
     different = first != second
     return different if different.ndim == 1 else different.any(axis=1)
 
@@ -213,7 +216,7 @@ def _accuracy(labels: Array, data: LabelledRows) -> Quantity:
 def _changes(
     subset: str, answers: PairOutputs, chosen: NDArray[np.bool_], score: bool, *, tested: bool
 ) -> Iterator[Quantity]:
-    """Yield shares of changed predictions and changes of scores over some pairs."""
+    """Yield the proportions of changed predictions and the changes in scores over the selected pairs."""
     moved, control_moved = (side[chosen] for side in answers.moved(score))
     if not score:
         changed, control = (100.0 * side[chosen] for side in answers.changed)
@@ -237,11 +240,12 @@ def _changes(
 
 
 def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
-    """Yield for any two attributes the move of the last output from the first to the second, minus the control's move.
+    """Yield, for any two attributes, the mean shift of the last output from the first to the second.
 
-    A change from the second attribute to the first counts with the opposite sign. The test requires that the changed
-    texts move, and also that they move differently from the controls. Otherwise a control that always moves in one
-    direction, such as a synonym unknown to the classifier, would be mistaken for an effect of people.
+    The shift in the control is subtracted, and changes from the second attribute to the first count with the opposite
+    sign. The test requires that the outputs of rewritten texts shift, and that they shift differently from the
+    controls. Otherwise, a control that always shifts in one direction, such as a synonym unknown to the classifier,
+    would be mistaken for an effect of people.
     """
     order = (NEUTRAL, *one.attributes)
     first, after, control = (side[:, -1] for side in answers.outputs)
@@ -257,18 +261,18 @@ def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity
 
 
 def _smallest(values: Array) -> float:
-    """Return the smallest true mean that the test detects with 80 % power."""
+    """Return the smallest true mean that the test detects with a power of 80 %."""
     return float(POWER_Z * values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
 
 
 def _both_p(turned: Array, moved: Array) -> float:
-    """Return the p-value of a shift in the same direction in both samples, or 1 if their directions differ."""
+    """Return the larger p-value of the shifts in two samples, or 1 if the shifts have different directions."""
     alike = np.sign(turned.mean()) == np.sign(moved.mean())
     return max(sign_flip_p(turned), sign_flip_p(moved)) if alike else 1.0
 
 
 def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Iterator[Quantity]:
-    """Yield the excess over the control, corrected by the sheet, with its test and the smallest detectable excess."""
+    """Yield the excess over the control, corrected by the sheet, and the smallest detectable excess."""
     changed, control = answers.changed
     found = excess_of(changed, control, sheet)
     difference = changed.astype(np.float64) - control
@@ -279,12 +283,12 @@ def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Ite
 
 
 def _plain(subset: str, name: str, value: float, n: int) -> Quantity:
-    """Return a quantity without a sampling interval, because it follows from the design."""
+    """Return a quantity without sampling error, which follows from the design."""
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 
 def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Corrections:
-    """Compare the changes of the sheet's pairs with those in the person's rewrites."""
+    """Compare, for the checked pairs, the predictions that change in the rewriter's text and in the person's text."""
     place = {pair.row: k for k, pair in enumerate(one.pairs)}
     changed = answers.changed[0]
     counts = {"missed": 0, "spurious": 0, "unknown_steady": 0, "unknown_changed": 0}
@@ -318,7 +322,7 @@ def _notes(one: Pairs, read: Sequence[Pair]) -> list[Note]:
 
 
 def _copies(data: LabelledRows) -> list[str]:
-    """Return a note on rows with repeated texts, which intervals and tests treat as independent evidence."""
+    """Return a note if rows repeat a text, because intervals and tests treat all rows as independent."""
     n = len(data.fields)
     repeated = n - len(set(map(tuple, data.fields)))
     said = f"{repeated} of {n} rows repeat the text of another row; if these are copies, remove them: intervals and "
@@ -326,9 +330,9 @@ def _copies(data: LabelledRows) -> list[str]:
 
 
 def _constant(labels: Array, data: LabelledRows) -> list[Note]:
-    """Return a note if the model predicts the same for every row of data with different labels.
+    """Return a note if the model predicts the same for every row although the true labels differ.
 
-    Such a model treats people alike by construction, which says nothing of its fairness.
+    Such a model treats people alike by construction, which does not show that it is fair.
     """
     if data.kind == "score" or not (data.truth != data.truth[0]).any() or (labels != labels[0]).any():
         return []
@@ -336,8 +340,8 @@ def _constant(labels: Array, data: LabelledRows) -> list[Note]:
     return [Note(AUDIT, text, mark=SAYS_NOTHING)]
 
 
-def _adjusted(quantities: Sequence[Quantity]) -> list[Quantity]:
-    """Return the quantities with p-values adjusted for all tests of the audit, by Holm's method."""
+def _adjust_p_values(quantities: Sequence[Quantity]) -> list[Quantity]:
+    """Adjust the p-values for all tests of the audit by Holm's method."""
     tested = {k: one.p for k, one in enumerate(quantities) if one.p is not None}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True)) if tested else {}
     return [replace(one, p_holm=float(adjusted[k])) if k in adjusted else one for k, one in enumerate(quantities)]

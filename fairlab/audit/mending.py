@@ -1,6 +1,7 @@
-"""Fairer decisions of a trained classifier, by thresholds per label or equalized odds, stored as numbers in a file.
+"""Fairer decisions of a trained classifier by post-processing: thresholds per label, or equalized odds.
 
-To change the training instead, use ``fairlab.train +experiment=fairtune``.
+The resulting decision rule is stored as numbers in a file. To change the training instead, use
+``fairlab.train +experiment=fairtune``.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ class Rule:
     """Decision rule that is applied to a classifier's outputs and consists only of numbers.
 
     Attributes:
-        way: ``threshold`` or ``odds``.
+        way: Kind of rule, ``threshold`` or ``odds``.
         kind: Whether a text has ``one`` label or ``several``.
         labels: Names of the labels, in the order of the outputs.
         cuts: Threshold of each label; empty for odds.
         column: Column of the groups, ``people_AXIS`` for groups that a lexicon finds in the text, or None for
             thresholds.
-        chances: Chances of each label by group; empty for thresholds.
+        chances: Probability of predicting each label, by label and group; empty for thresholds.
         rows: Number of rows that the rule was fitted on.
     """
 
@@ -65,12 +66,12 @@ class Rule:
     rows: int = 0
 
     def save(self, path: Path) -> None:
-        """Write the rule as JSON."""
+        """Write the rule to a JSON file."""
         write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def read_rule(path: Path) -> Rule:
-    """Return the rule in a file.
+    """Load a rule from a file.
 
     Raises:
         FairlabError: The file is missing, or does not contain a rule.
@@ -85,20 +86,20 @@ def read_rule(path: Path) -> Rule:
 
 
 def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, threshold: float = 0.5) -> Rule:
-    """Fit a decision rule for a classifier on some rows.
+    """Fit a decision rule for a classifier.
 
     Args:
-        way: ``threshold`` chooses one threshold per label for everybody: the one with the smallest gap in error rates
-            among those that lose at most ``keep`` points of accuracy. ``odds`` gives each group of the first column its
-            own chances, with equalized odds.
+        way: Kind of rule. ``threshold`` selects one threshold per label for everybody: the one with the smallest gap in
+            error rates among those that lose at most ``keep`` points of accuracy. ``odds`` gives each group of the
+            first column its own probabilities of predicting a label, with equalized odds.
         model: Classifier.
         data: Rows with labels and groups, which must not be the rows to measure on.
         keep: Largest loss of accuracy on these rows, in points; not used by ``odds``.
         threshold: Threshold of labels for which the model has none.
 
     Raises:
-        FairlabError: The data has scores, fewer than two groups have 20 rows, or ``odds`` is used with three exclusive
-            labels.
+        FairlabError: The data has scores, fewer than two groups have 20 rows, or ``odds`` is used with three or more
+            exclusive labels.
     """
     if model.column or model.by_chance:
         raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
@@ -127,7 +128,7 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
 
 
 def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:
-    """Return a classifier whose decisions follow a rule.
+    """Return a classifier whose decisions follow the rule.
 
     Raises:
         FairlabError: The rule needs an axis that fairlab does not have.

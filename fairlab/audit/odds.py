@@ -1,9 +1,9 @@
-"""Equalized odds by post-processing: each group gets its own chances of a label, which depend on the probability.
+"""Equalized odds by post-processing: the probability of predicting a label depends on group and model output.
 
-fairlearn's ``ThresholdOptimizer`` finds the chances; applying them needs no package.
+fairlearn's ``ThresholdOptimizer`` fits these probabilities; no package is needed to apply them.
 
 Source: Hardt et al. 2016, "Equality of Opportunity in Supervised Learning", section 4.2.
-Shape letters: N texts.
+Shapes: N is the number of texts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST = 1e9  # threshold used instead of infinity, which JSON lacks
 
 
 class Step(TypedDict):
-    """Deterministic decision: the label is given above a threshold, or below it."""
+    """Deterministic decision: the label is predicted above or below a threshold."""
 
     above: bool
     threshold: float
@@ -33,7 +33,10 @@ class Step(TypedDict):
 
 
 class Chances(TypedDict):
-    """Chance of a label in one group: ``constant`` with weight ``ignoring``, otherwise the mean of the steps."""
+    """Probability of predicting a label in one group.
+
+    It is the mean of a ``constant``, with weight ``ignoring``, and of the weighted steps.
+    """
 
     ignoring: float
     constant: float
@@ -41,14 +44,14 @@ class Chances(TypedDict):
 
 
 def fit_chances(truth: Array, scores: Array, groups: Sequence[str], label: str) -> dict[str, Chances]:
-    """Return chances by group with equalized odds on these rows and the best accuracy possible under this constraint.
+    """Fit the probabilities of predicting a label, by group, for equalized odds and maximum accuracy on these rows.
 
-    Groups with fewer than 20 rows, or with only one true value, are joined with the texts without a group.
+    Groups with fewer than 20 rows, or with only one true value, are pooled with the texts without a group.
 
     Args:
-        truth: 0 or 1 per row, (N,).
+        truth: True label, 0 or 1 for each row, (N,).
         scores: Probability of the label, (N,).
-        groups: Group of each row; an empty text for no group.
+        groups: Group of each row; empty for no group.
         label: Name of the label, for messages.
 
     Raises:
@@ -65,7 +68,7 @@ def fit_chances(truth: Array, scores: Array, groups: Sequence[str], label: str) 
         )
     used = np.isin(joined, [name for name in set(joined) if name != OTHER or _is_enough(truth[joined == OTHER])])
     optimizer = ThresholdOptimizer(
-        estimator=_as_given(), constraints="equalized_odds", prefit=True, predict_method="predict_proba"
+        estimator=_identity_estimator(), constraints="equalized_odds", prefit=True, predict_method="predict_proba"
     )
     optimizer.fit(scores[used, None], truth[used], sensitive_features=joined[used])
     found = optimizer.interpolated_thresholder_.interpolation_dict
@@ -75,7 +78,13 @@ def fit_chances(truth: Array, scores: Array, groups: Sequence[str], label: str) 
 
 
 def chance_of(scores: Array, groups: Sequence[str], chances: Mapping[str, Chances]) -> Array:
-    """Return the chance of the label for each text, (N,), from its probability and its group."""
+    """Return the probability of predicting the label for each text (N,).
+
+    Args:
+        scores: Probability of the label, (N,).
+        groups: Group of each text.
+        chances: Probability of predicting the label, by group.
+    """
     found = np.empty(len(scores))
     for k, (score, group) in enumerate(zip(scores, groups, strict=True)):
         one = chances.get(group, chances[OTHER])
@@ -95,7 +104,7 @@ def _is_enough(truth: Array) -> bool:
 
 
 def _plain(found: Mapping[str, object]) -> Chances:
-    """Return an entry of fairlearn's ``interpolation_dict`` as plain values."""
+    """Convert an entry of fairlearn's ``interpolation_dict`` to plain values."""
     steps: list[Step] = []
     for number in "01":
         operation: object = found[f"operation{number}"]
@@ -107,8 +116,8 @@ def _plain(found: Mapping[str, object]) -> Chances:
     return {"ignoring": ignoring, "constant": constant, "steps": steps}
 
 
-def _as_given() -> Any:
-    """Return an estimator whose probabilities are its features, because fairlearn requires an estimator."""
+def _identity_estimator() -> Any:
+    """Return an estimator that returns its features as probabilities, because fairlearn requires an estimator."""
     from sklearn.base import BaseEstimator
 
     class AsGiven(BaseEstimator):

@@ -1,6 +1,6 @@
-"""Checked outputs of a classifier, and the predictions that follow from them.
+"""Validated outputs of a classifier, and the predictions that follow from them.
 
-Shape letters: N texts, L labels.
+Shapes: N is the number of texts, L the number of labels.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ EVEN = 0.5  # probability from which a label is predicted
 
 
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
-    """Return probabilities (N, L), or scores (N, 1), classifying each distinct text once.
+    """Return the model's probabilities (N, L) or scores (N, 1).
 
-    A single probability per text belongs to the second of two labels.
+    Each distinct text is classified once. A single probability per text is that of the second of two labels.
 
     Raises:
         FairlabError: The model fails on a text, or does not return probabilities.
@@ -39,16 +39,19 @@ def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels
 
 
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
-    """Return predictions: a label's position (N,), 0 or 1 per label (N, L), or scores (N,).
+    """Return the predictions for given outputs.
 
     Among three or more exclusive labels, the one whose probability exceeds its threshold by most is predicted. With
-    equal thresholds, this is the likeliest label.
+    equal thresholds, this is the most probable label.
 
     Args:
         outputs: Probabilities (N, L) or scores (N, 1).
         kind: Kind of the outputs.
-        cuts: Probability from which each label is predicted, (L,). For two exclusive labels, only the second value is
+        cuts: Minimum probability for predicting each label, (L,). For two exclusive labels, only the second value is
             used.
+
+    Returns:
+        Positions of the labels (N,), 0 or 1 for each label (N, L), or scores (N,).
     """
     if kind == "score":
         return outputs[:, 0]
@@ -60,14 +63,14 @@ def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
 
 
 def decided(model: AnyClassifier, texts: Sequence[Fields], outputs: Array, kind: Kind, cuts: Array) -> Array:
-    """Return the model's predictions, as :func:`predicted` does; for chances, draw by a hash of the text.
+    """Return the model's predictions, as :func:`predicted` does, or sample them if the model is ``by_chance``.
 
     Args:
         model: Classifier.
-        texts: Fields of each text.
+        texts: Fields of each text, whose hashes are the seeds of sampling.
         outputs: Outputs, as for :func:`predicted`.
         kind: Kind of the outputs.
-        cuts: Probability from which each label is predicted, (L,).
+        cuts: Minimum probability for predicting each label, (L,).
     """
     if not model.by_chance:
         return predicted(outputs, kind, cuts)
@@ -76,12 +79,12 @@ def decided(model: AnyClassifier, texts: Sequence[Fields], outputs: Array, kind:
 
 
 def _draw(fields: Fields, place: int) -> float:
-    """Return a number in [0, 1) that depends only on the text and the label's position."""
+    """Return a pseudo-random number in [0, 1) that depends only on the text and the label's position."""
     return int.from_bytes(hashlib.sha256(f"{place}:{SEPARATOR.join(fields)}".encode()).digest()[:6]) / 2**48
 
 
 def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Array:
-    """Return the probability from which each label is predicted: the model's own if it has one, else the given one."""
+    """Return the minimum probability for predicting each label: the model's own threshold, else the given one."""
     own = dict(model.thresholds)
     return np.array([own.get(label, threshold) for label in labels])
 

@@ -1,4 +1,4 @@
-"""Pairs of a text and a rewrite that changes one person's attribute, each with a control."""
+"""Pairs of a text and a rewritten text in which one person's attribute changes, each with a control."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ AT_ONCE = 256  # texts per step of the progress bar
 
 @dataclass(frozen=True)
 class Pair:
-    """A row's text before and after one person changes, and its control.
+    """Text of a row before and after one person changes, with its control.
 
     Attributes:
         row: Position of the row in the data.
-        axis, source, target: Axis, and the attributes before and after.
+        axis, source, target: Axis, and the attributes before and after the change.
         before, after, control: Fields of the three texts.
-        words, control_words: Number of words that the rewrite and the control change.
+        words, control_words: Number of words changed in the rewritten text and in the control.
     """
 
     row: int
@@ -45,12 +45,12 @@ class Pairs:
 
     Attributes:
         axis: Name of the axis.
-        attributes: Its attributes.
+        attributes: Attributes of the axis.
         pairs: At most one pair per row.
         people: Number of rows in which a person's attribute was found.
-        rows: Number of rows.
-        faults: Number of rewrites that were rejected, by reason.
-        read: Share of wrong rule-made rewrites of the axis that the project's readers found, in words.
+        rows: Total number of rows.
+        faults: Number of rejected rewrites, by reason.
+        read: Error rate of the rule-based rewriter on the axis, as measured by fairlab's annotators, in words.
     """
 
     axis: str
@@ -68,12 +68,14 @@ class Pairs:
 def make_pairs(
     fields: Sequence[Sequence[str]], axis: str, *, mode: Literal["syntax", "lexical"] = "syntax", seed: int = 0
 ) -> Pairs:
-    """Change one person in every text to another attribute of an axis, drawn by a hash, and make the controls.
+    """Change one person in every text to another attribute of an axis, and make the controls.
+
+    The person and the attribute are drawn by a hash.
 
     Args:
         fields: Fields of each text.
         axis: Name of a lexicon, or path of a lexicon file.
-        mode: Way of finding words, as in :class:`fairlab.augmentation.perturbation.Perturbation`.
+        mode: Method of finding words, as in :class:`fairlab.augmentation.perturbation.Perturbation`.
         seed: Seed for drawing the persons and target attributes.
 
     Raises:
@@ -103,7 +105,7 @@ def make_pairs(
 
 
 def refuse_without_people(found: Sequence[Pairs], name: str) -> None:
-    """Raise if no text of any axis could be rewritten.
+    """Raise if no text could be rewritten along any axis.
 
     Raises:
         FairlabError: There is no pair.

@@ -1,4 +1,4 @@
-"""Groups of texts by the people in them, as the lexicons find them."""
+"""Groups of texts by the attribute of the people in them, as found by the lexicons."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ TWO = 2  # minimum number of attributes that make groups
 
 
 def people_column(axis: str) -> str:
-    """Return the name of the groups of an axis."""
+    """Return the name of the group column for an axis."""
     return f"{FOUND}_{axis}"
 
 
 def groups_of_people(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text by axis; empty if there are no people or several attributes.
+    """Return the attribute of the people in each text, by group column.
 
-    An axis is left out unless its texts have at least two attributes.
+    The attribute is empty if the text contains no people or people with several attributes. An axis is omitted unless
+    its texts have at least two attributes.
     """
     found = {people_column(axis): groups for axis, groups in attributes_of(fields, axes).items()}
     return {column: groups for column, groups in found.items() if len(set(filter(None, groups))) >= TWO}
 
 
 def attributes_of(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text by axis; empty if there are no people or several attributes."""
+    """Return the attribute of the people in each text, by axis.
+
+    The attribute is empty if the text contains no people or people with several attributes.
+    """
     lexicons = [load_lexicon(axis) for axis in axes]
     words = PerturbableWords(lexicons, "lexical")
     counts = [words.attributes(join_fields(some)) for some in fields]

@@ -1,4 +1,4 @@
-"""Quantities of a classifier by group: of every group column, label and intersection."""
+"""Rates of a classifier per group, for every group column, label and intersection."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SHOWN = 5  # small groups that a note names
 
 
 def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
-    """Return the quantities of all groups, in percent or points, with notes on small groups.
+    """Return the rates of all groups, in percent or points, with notes on groups that are too small.
 
     Args:
         data: Rows with groups.
-        labels: Predictions of the rows.
-        outputs: Probabilities (N, L) or scores (N, 1).
+        labels: Predictions for the rows.
+        outputs: Probabilities (N, L) or scores (N, 1) for N rows and L labels.
 
     Raises:
         FairlabError: A column has fewer than two groups of at least 20 rows.
@@ -67,14 +67,17 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
 
 
 def _listed(small: Mapping[str, int]) -> str:
-    """Return names and sizes of small groups, at most five of them, the largest first."""
+    """List the names and sizes of the largest small groups, at most five."""
     largest = sorted(small.items(), key=lambda one: -one[1])
     more = f" and {len(small) - SHOWN} more" if len(small) > SHOWN else ""
     return ", ".join(f"{name} ({count})" for name, count in largest[:SHOWN]) + more
 
 
 def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:
-    """Yield the name and predictions of each label; for two exclusive labels, only for the second."""
+    """Yield the name and the binary predictions of each label.
+
+    For two exclusive labels, only the second is yielded.
+    """
     for place, name in enumerate(data.labels):
         if data.kind == "several":
             yield name, Binary(data.truth[:, place], labels[:, place], outputs[:, place])
@@ -84,7 +87,7 @@ def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tupl
 
 
 def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array, outputs: Array) -> Iterator[Quantity]:
-    """Yield rates by label and, for three or more labels, the accuracy over all labels."""
+    """Yield the rates of each label and, for three or more exclusive labels, the accuracy over all labels."""
     whole = len(data.labels) > 2 and data.kind == "one"
     if whole:
         right = (labels == data.truth).astype(np.float64)
@@ -111,7 +114,10 @@ def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[
 
 
 def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence[str]) -> Iterator[Quantity]:
-    """Yield each test's smallest detectable gap, which follows from group sizes, so it has no interval."""
+    """Yield the smallest detectable gap of each test.
+
+    It follows from the group sizes and has no interval.
+    """
     for name in names:
         value = 100 * detectable_gap(of_label, members, name)
         if math.isfinite(value):
@@ -120,7 +126,7 @@ def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence
 
 
 def _of_scores(column: str, members: Members, errors: Array) -> Iterator[Quantity]:
-    """Yield the mean error of each group's scores, and the gap between groups."""
+    """Yield the mean error of the scores in each group, and the gap between groups."""
     member_NK = members.member_NK.astype(np.float64)
 
     def means(weights_BN: Array) -> Array:

@@ -1,6 +1,6 @@
-"""Conversion of the outputs of a user's function to numbers: arrays, labels, tables or mappings by label.
+"""Conversion of the return values of a user's function (arrays, labels, tables, mappings by label) to numbers.
 
-Shape letters: N texts, L labels.
+Shapes: N is the number of texts, L the number of labels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
-    """Return probabilities or scores (N, L) or (N,), with columns in the order of the labels.
+    """Convert return values to probabilities or scores (N, L) or (N,), with columns in the order of the labels.
 
     Args:
         name: Name of the model, for messages.
@@ -29,7 +29,7 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
         labels: Names of the labels.
 
     Raises:
-        FairlabError: A label is unknown or missing, or the model returns something else.
+        FairlabError: A label is unknown or missing, or the return value has another form.
     """
     if returned is None:
         raise FairlabError(f"{name} returns None; return one row of numbers per text")
@@ -69,7 +69,7 @@ def _of_label(name: str, label: str, labels: Sequence[str]) -> Array:
 
 
 def _by_label(name: str, returned: Mapping[Any, Any], labels: Sequence[str]) -> list[Any]:
-    """Return the values of a mapping in the order of the labels."""
+    """Return the values of a mapping in the order of the labels, and raise if a label is missing or unknown."""
     known = {label_meant(label, labels): values for label, values in returned.items()}
     if absent := [label for label in labels if label not in known]:
         raise FairlabError(f"{name} returns no probability for '{absent[0]}'; return one for each label")
@@ -77,7 +77,7 @@ def _by_label(name: str, returned: Mapping[Any, Any], labels: Sequence[str]) -> 
 
 
 def _of_mapping(name: str, one: Any, labels: Sequence[str]) -> list[float]:
-    """Return the probabilities of a text by label."""
+    """Return the probabilities of one text in the order of the labels."""
     scores = one if isinstance(one, Mapping) else {part["label"]: part["score"] for part in one}
     if set(scores) == {"label", "score"}:
         raise FairlabError(

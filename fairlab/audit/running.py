@@ -36,21 +36,21 @@ class Settings:
 
     Attributes:
         field: Column of the text, or two columns for pairs.
-        label: Column of the label or score, or a column per label.
-        group: Column of groups, or several columns; None uses the groups that the lexicons find.
-        axis: Axes along which people change.
-        labels: Names of the model's labels, in the order of its outputs. None uses the model's own names. Give an empty
-            list for a model that returns scores.
-        threshold: Probability from which a label is predicted.
+        label: Column of the label or score, or one column per label.
+        group: Column of groups, or several columns; None uses the groups found by the lexicons.
+        axis: Axes along which people are changed.
+        labels: Names of the model's labels, in the order of its outputs; None uses the model's own names, and an empty
+            list means that the model returns scores.
+        threshold: Minimum probability for predicting a label.
         margin: Largest gap in points that counts as alike, or None.
-        sheet: Number of rewrites to write to a reading sheet, path of a filled sheet, or None.
-        mode: Way of finding people: ``syntax`` or ``lexical``.
-        limit: Maximum number of rows, spread evenly, or None.
+        sheet: Number of rewrites to write to a sheet for a person to check, path of a filled sheet, or None.
+        mode: Method of finding people: ``syntax`` or ``lexical``.
+        limit: Maximum number of rows, spread evenly over the data, or None.
         seed: Seed for drawing people and target attributes.
-        mend: Method that makes the model's decisions fairer, ``threshold`` or ``odds``, or None; its result is audited
-            too.
-        fit: Labelled rows to fit that method on, which must not be the audited ones.
-        keep: Largest loss of accuracy, in points, that still counts as keeping the accuracy of the first model.
+        mend: Method that makes the model's decisions fairer, ``threshold`` or ``odds``, or None; the fairer model is
+            audited too.
+        fit: Labelled rows for fitting that method, which must not be the audited ones.
+        keep: Largest loss of accuracy, in points, that counts as keeping the accuracy of the first model.
     """
 
     field: str | Sequence[str] = "text"
@@ -73,14 +73,14 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     """Audit classifiers on the same rows, and compare each later one with the first.
 
     Args:
-        models: Classifiers by label, as :func:`fairlab.audit.classifiers.as_classifier` takes them; a single classifier
-            has an empty label.
-        data: Rows, as :func:`fairlab.audit.data.read_source` takes them.
+        models: Classifiers by label, in any form that :func:`fairlab.audit.classifiers.as_classifier` accepts; a single
+            classifier has an empty label.
+        data: Rows, in any form that :func:`fairlab.audit.data.read_source` accepts.
         settings: Settings of the audit.
-        record: The run's record, which receives readings, comparisons and the answers.
+        record: Record of the run, which receives readings, comparisons and the answers.
 
     Returns:
-        Audited classifiers by label, with ``mended`` if ``mend`` is given.
+        Audited classifiers by label, with ``mended`` if ``mend`` is set.
 
     Raises:
         FairlabError: The data, a model or a setting does not fit.
@@ -99,7 +99,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
                 f"{model.name} gives {model.kind}, but the data holds {rows.kind}; give data of the model's kind"
             )
     if settings.mend:
-        found = _with_mended(found, rows, settings, record)
+        found = _with_rule(found, rows, settings, record)
     name = str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
     pairs = [make_pairs(rows.fields, axis, mode=settings.mode, seed=settings.seed) for axis in settings.axis]
     if not rows.groups:
@@ -122,33 +122,36 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
 
 
 def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) -> AuditAnswer:
-    """Return the answer about one model, which is open if its readings say nothing."""
-    readings = [_printed(record, one) for one in record.readings if one.phase == label]
+    """Return the answer about one model, which is inconclusive if the model fails the behaviour check."""
+    readings = [_with_printed_interval(record, one) for one in record.readings if one.phase == label]
     found = answer_of(readings, settings.margin, rows.labels)
     reasons = failed_models(record).get(label, [])
     return replace(found, sentence=f"Cannot tell: {'; '.join(reasons)}.") if reasons else found
 
 
-def _printed(record: Record, reading: Reading) -> Reading:
-    """Return a reading with the interval that the report prints; unchanged if it has too few items for one."""
+def _with_printed_interval(record: Record, reading: Reading) -> Reading:
+    """Return a reading with the interval printed in the report.
+
+    A reading with too few items for an interval is unchanged.
+    """
     low, high = corrected_interval(record, reading)
     return reading if math.isnan(low) else replace(reading, low=low, high=high)
 
 
 def _unread_groups(columns: Sequence[str], axes: Sequence[str]) -> list[Note]:
-    """Return a note on the first unused column whose name suggests that it contains groups."""
+    """Return a note about the first unused column whose name suggests that it contains groups."""
     likely = next((name for name in columns if name.lower() in {*OF_GROUPS, *axes}), None)
     said = f"groups were found by words in the texts; give group={likely} to use the column '{likely}' instead"
     return [Note("audit", said)] if likely else []
 
 
-def _with_mended(
+def _with_rule(
     found: dict[str, AnyClassifier], rows: LabelledRows, settings: Settings, record: Record
 ) -> dict[str, AnyClassifier]:
-    """Return the model together with a version that has a decision rule, and write the rule to the run folder.
+    """Fit a decision rule, write it to the run folder, and return the model without and with the rule.
 
     Raises:
-        FairlabError: There are several models, there are no rows to fit on, or the rows to fit on are the audited ones.
+        FairlabError: There are several models, there are no rows to fit on, or the rows to fit on are also audited.
     """
     if len(found) > 1:
         raise FairlabError("mend= takes one model; give model=MODEL")
@@ -169,25 +172,25 @@ def _with_mended(
 
 
 class _Digested:
-    """Wrapper of a classifier for the benchmark runner, which treats every classifier as a different model."""
+    """Wrapper with which the benchmark runner treats every classifier as a different model."""
 
     def __init__(self, model: AnyClassifier) -> None:
         self.model = model
 
     def digest(self) -> str:
-        """Return a value that differs between any two classifiers."""
+        """Return a value that is different for every wrapped classifier."""
         return f"{self.model.name} {id(self)}"
 
 
 def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:
-    """Return the labelled rows, with the columns that the settings of an audit name.
+    """Read labelled rows, with the columns given in the settings of an audit.
 
     Args:
-        data: Rows, as :func:`fairlab.audit.data.read_source` takes them.
+        data: Rows, in any form that :func:`fairlab.audit.data.read_source` accepts.
         settings: Settings of the audit.
-        model: Classifier whose labels the rows have.
-        names: Names of the labels, used if neither the settings nor the model name them; empty to use the labels of the
-            data.
+        model: Classifier that predicts the labels of the rows.
+        names: Names of the labels, used if the settings do not give them; empty to use the names of the model, or else
+            those in the data.
 
     Raises:
         FairlabError: The data does not fit.
@@ -205,6 +208,6 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:
-    """Write a reading sheet with the same number of pairs per axis."""
+    """Write a sheet for a person to check, with the same number of pairs per axis."""
     drawn = [pair for one in pairs for pair in drawn_for_sheet(one.pairs, ids, count)]
     write_rewrites(folder / FILE, drawn, ids)

@@ -1,7 +1,7 @@
-"""Reading sheet of an audit: a sample of pairs for a person to read, which measures the rewriter's errors.
+"""Sheet of an audit: a sample of pairs that a person checks, from which the rewriter's errors are measured.
 
-The sheet has a row per drawn pair. The reader writes ``yes`` or ``no`` in the column ``right`` and, for a wrong
-rewrite, the correct text in the column ``corrected``. A corrected text is classified too, which shows the changes of
+The sheet has one row per sampled pair. The person writes ``yes`` or ``no`` in the column ``right`` and, for a wrong
+rewrite, the correct text in the column ``corrected``. Corrected texts are classified too, which shows the changes in
 predictions that the rewriter's errors hid or caused.
 """
 
@@ -27,13 +27,13 @@ YES, NO = ("yes", "y", "1", "true", "x"), ("no", "n", "0", "false")
 
 
 def drawn_for_sheet(pairs: Sequence[Pair], ids: Sequence[str], count: int) -> list[Pair]:
-    """Draw pairs for a sheet by a hash of their texts, so that every model gets the same pairs."""
+    """Sample pairs for a sheet by a hash of their texts, so that the sample is the same for every model."""
     order = sorted(pairs, key=lambda one: hashlib.sha256(f"{one.axis}:{one.before}:{ids[one.row]}".encode()).digest())
     return order[:count]
 
 
 def write_rewrites(path: Path, drawn: Sequence[Pair], ids: Sequence[str]) -> None:
-    """Write a sheet to fill in."""
+    """Write a sheet to be filled in."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -44,9 +44,12 @@ def write_rewrites(path: Path, drawn: Sequence[Pair], ids: Sequence[str]) -> Non
 
 
 def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[str] | None]]:
-    """Return the pairs that were read, each with the right rewrite, or None if it is wrong and was not corrected.
+    """Read a filled sheet, and return the checked pairs with the fields of the right rewrite.
 
-    Rows without an answer are left out.
+    Rows without an answer are omitted.
+
+    Returns:
+        Pairs with the fields of the right rewrite, or None if the rewrite is wrong and was not corrected.
 
     Raises:
         FairlabError: The sheet does not exist, has no answers, has an answer other than yes or no, or has pairs of

@@ -1,6 +1,6 @@
-"""Thresholds per label that make the gaps between groups small at little cost in accuracy.
+"""Thresholds per label that reduce the gaps between groups at little cost in accuracy.
 
-Shape letters: N rows, L labels.
+Shapes: N is the number of rows, L the number of labels.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ GRID = 99  # number of quantiles of a label's probabilities that are tried as it
 
 @dataclass(frozen=True)
 class Reached:
-    """Accuracy and gap that some thresholds achieve on some rows.
+    """Accuracy and gap of predictions with certain thresholds.
 
     Attributes:
-        accuracy: Share of rows that are labelled correctly.
+        accuracy: Proportion of rows that are labelled correctly.
         gap: Largest gap in false-positive or false-negative rate between two groups, over labels and columns.
     """
 
@@ -35,15 +35,15 @@ class Reached:
 def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], start: Array, keep: float) -> Array:
     """Return the thresholds (L,) with the smallest gap among those that keep the accuracy.
 
-    Labels are processed one after the other; the threshold of each is a quantile of its probabilities. Of two exclusive
-    labels, only the second has a threshold.
+    Labels are processed in turn, and the candidates for a label's threshold are quantiles of its probabilities. Of two
+    exclusive labels, only the second has a threshold.
 
     Args:
         data: Rows with labels.
-        outputs: Probabilities of the rows, (N, L).
-        columns: Groups, of one column or several.
+        outputs: Probabilities for the rows, (N, L).
+        columns: Groups in each column.
         start: Thresholds to start from, (L,).
-        keep: Largest loss of accuracy, as a share.
+        keep: Largest loss of accuracy, as a proportion.
     """
     least = reached(data, outputs, columns, start).accuracy - keep
     best, cuts = (reached(data, outputs, columns, start).gap, -least), start.copy()
@@ -59,7 +59,7 @@ def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], 
 
 
 def reached(data: LabelledRows, outputs: Array, columns: Sequence[Members], cuts: Array) -> Reached:
-    """Return the accuracy and the gap that thresholds achieve on rows."""
+    """Return the accuracy and the gap of the predictions with certain thresholds."""
     labels = predicted(outputs, data.kind, cuts)
     right = labels == data.truth
     gaps = [gap for members in columns for gap in _gaps(data, labels, members)]
@@ -67,7 +67,7 @@ def reached(data: LabelledRows, outputs: Array, columns: Sequence[Members], cuts
 
 
 def _gaps(data: LabelledRows, labels: Array, members: Members) -> Iterator[float]:
-    """Yield the gap in each error rate of each label, between the groups that have rows for this rate."""
+    """Yield the gap in each error rate of each label, between the groups that have rows for the rate."""
     for place in range(len(data.labels)):
         several = data.kind == "several"
         truth, given = ((side[:, place] if several else side == place) for side in (data.truth, labels))

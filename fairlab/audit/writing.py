@@ -1,6 +1,6 @@
-"""Audit of a generating model: the effect of changing a person in the prompt, compared with repeated sampling.
+"""Audit of a generative model: the effect of changing a person in the prompt, compared with repeated sampling.
 
-Shape letters: P pairs of prompts.
+Shapes: P is the number of pairs of prompts.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class WritingSettings:
-    """Settings of an audit of a model that writes.
+    """Settings of an audit of a generative model.
 
     Attributes:
         sampling: Settings of text sampling.
         system: System prompt before every prompt; empty for no system prompt.
         field: Column of the prompt, for files with columns.
-        axis: Axes along which people in prompts change.
-        mode: Way of finding people: ``syntax`` or ``lexical``.
-        limit: Maximum number of prompts, spread evenly, or None.
+        axis: Axes along which people in prompts are changed.
+        mode: Method of finding people: ``syntax`` or ``lexical``.
+        limit: Maximum number of prompts, spread evenly over the data, or None.
         seed: Seed for drawing people and target attributes.
     """
 
@@ -67,7 +67,7 @@ class WritingSettings:
 
 
 def writing_settings(values: Mapping[str, Any]) -> WritingSettings:
-    """Return the settings from a configuration of ``conf/audit.yaml``."""
+    """Return the settings given in a configuration of ``conf/audit.yaml``."""
     return WritingSettings(
         **{name: values[name] for name in ("field", "axis", "mode", "limit", "seed")},
         system=values["system"] or "",
@@ -80,16 +80,16 @@ class WritingAudit(Benchmark):
     """Comparison of the kind and sentiment of generated texts whose prompts differ in one person.
 
     Every prompt is answered twice unchanged, and once with the person changed. The kind of a text is refused, negative,
-    neutral or positive; a text flips if its kind differs. Differences between the two answers to the same prompt are
-    due to chance and are subtracted.
+    neutral or positive; a text flips if its kind differs from that of the first answer. Differences between the two
+    answers to the unchanged prompt are due to chance and are subtracted.
 
     Args:
         pairs: Pairs of each axis.
         scorer: Scorer of sentiment.
-        output: Name of its score.
+        output: Name of the scorer's output.
         sampling: Settings of text sampling.
-        phrases: Phrases of refusals.
-        system: System prompt before every prompt; empty for none.
+        phrases: Phrases by which refusals are recognised.
+        system: System prompt before every prompt; empty for no system prompt.
     """
 
     pairs: Sequence[Pairs]
@@ -136,7 +136,7 @@ class WritingAudit(Benchmark):
         return outcome(self.description, quantities, items=items, notes=self._notes(written))
 
     def _judged(self, written: Sequence[Written]) -> tuple[Array, Array]:
-        """Return the kind and the sentiment of the three texts of each pair, both (P, 3)."""
+        """Return the kind and the sentiment of the three generated texts of each pair, both (P, 3)."""
         sentiment = rate(self.scorer, self.output, [one.text for one in written])
         kinds = 2.0 + np.sign(sentiment) * (np.abs(sentiment) >= NEUTRAL_WITHIN)
         kinds[[is_refusal(one, self.phrases) for one in written]] = 0
@@ -199,21 +199,21 @@ def _row(pair: Pair, written: Sequence[Written], kinds: Array) -> dict[str, Any]
 def audit_writing(
     model: Any, prompts: Any, settings: WritingSettings, scorer: TextRater, output: str | None, record: Record
 ) -> list[str]:
-    """Audit a generating model on the user's own prompts.
+    """Audit a generative model on the user's own prompts.
 
     Args:
         model: Backbone or model object that generates text.
         prompts: File of prompts, one per line or row, or rows by column.
         settings: Settings of the audit.
         scorer: Scorer of sentiment.
-        output: Name of its score.
-        record: The run's record, which receives readings and the answers.
+        output: Name of the scorer's output, or None.
+        record: Record of the run, which receives readings and the answers.
 
     Returns:
         One sentence per axis.
 
     Raises:
-        FairlabError: The prompts cannot be read or name nobody, or the model cannot write.
+        FairlabError: The prompts cannot be read or mention nobody, or the model cannot generate text.
     """
     name, rows = read_source(prompts, settings.field)
     fields = [row.fields for row in evenly(rows, settings.limit)]
@@ -233,7 +233,7 @@ def audit_writing(
 
 
 def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: str = "") -> str:
-    """Describe the work that the audit gives a model: number of texts and, for a served model, tokens and dollars."""
+    """Estimate the work of the audit: the number of texts and, for a served model, the tokens and the cost."""
     writer, prompts = writer_of(model), prompts_of(pairs, system)
     if not isinstance(writer, RemoteWriter):
         return f"{len(prompts)} texts of at most {sampling.max_tokens} tokens will be written"
@@ -244,10 +244,11 @@ def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: s
 
 
 def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
-    """Return the answer for an axis in a sentence.
+    """Return the answer for an axis in one sentence.
 
-    If a gap was found, the answer states it with its p-value after Holm and the rewriter's error. Otherwise it states
-    the smallest gap that would have been found; if that exceeds 10 points, the prompts are inconclusive.
+    If a gap was found, the answer states it with its p-value after Holm's adjustment and the rewriter's error.
+    Otherwise, it states the smallest gap that would have been found; if this exceeds 10 points, the answer is
+    inconclusive.
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:

@@ -1,1 +1,1 @@
-"""Augmentations: strategies that make or select training data, one per file."""
+"""Augmentations: methods that make or select training data, one per file."""

@@ -1,4 +1,4 @@
-"""AFLite: removal of pairs that are too easy for linear classifiers of an embedding."""
+"""AFLite: removal of pairs that are too easy for linear classifiers of embeddings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fairlab.types import Count, FairlabError, Share
 
 
 class AFLite(Filter):
-    """Filter that removes, in rounds, the rows that linear classifiers trained on other rows mostly get right.
+    """Filter that iteratively removes rows whose label is easily predicted by linear classifiers trained on other rows.
 
-    In each round, ``partitions`` logistic regressions are trained on random shares of the remaining rows, and each is
-    tested on the rest. A row's predictability is the share of those tests that found its label. Among the rows with a
-    predictability of at least ``cutoff``, the most predictable are removed, at most ``slice`` of all rows. The rounds
-    end when ``target`` of the rows remain, or when a round removes less than a slice.
+    In each round, ``partitions`` logistic regressions are trained on random subsets of the remaining rows, and each is
+    tested on the rows left out. A row's predictability is the proportion of these tests that predict its label
+    correctly. Among the rows with a predictability of at least ``cutoff``, the most predictable are removed, at most
+    ``slice`` of all rows. The rounds end when ``target`` of the rows remain, or when a round removes less than a slice.
 
     Args:
         label: Column of the label.
-        target: Share of all rows at which the rounds end.
+        target: Proportion of all rows that remain after the last round.
         partitions: Number of classifiers per round, *m*.
-        train: Share of the remaining rows that a classifier is trained on.
-        slice: Maximum share of all rows that a round removes, *k*.
+        train: Proportion of the remaining rows that a classifier is trained on.
+        slice: Maximum proportion of all rows that a round removes, *k*.
         cutoff: Minimum predictability of a removed row, tau.
         encoder: Encoder of the texts, see :func:`fairlab.backbones.embedded_encoder.embedded_encoder`.
         seed: Seed of the partitions.
@@ -37,9 +37,10 @@ class AFLite(Filter):
         FairlabError: The number of partitions is less than one; in ``decide``, if a row has no label, or if there are
             too few rows for a classifier.
 
-    Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; the shares are those for its
-    549,367 pairs of SNLI. The default embedding comes from the embedded encoder instead of a RoBERTa tuned on part of
-    the data. The embedding of a pair consists of both fields, their product and the absolute value of their difference.
+    Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; the default proportions are its
+    values for the 549,367 pairs of SNLI. By default, texts are embedded by the bundled encoder instead of a RoBERTa
+    fine-tuned on part of the data. The vector of a pair consists of the embeddings of both fields, their product and
+    the absolute value of their difference.
     """
 
     title = "pairs that linear classifiers find hard (AFLite)"
@@ -78,14 +79,19 @@ class AFLite(Filter):
         self.encoder = encoder
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """Return the rows to keep, see :meth:`Filter.kept`."""
+        """Return the indices of the rows to keep, see :meth:`Filter.kept`."""
         labels = [item.label for item in items]
         if short := too_little(labels, [item.text for item in items]):
             raise FairlabError(f"augmentation=aflite trains classifiers: {short}; give more rows")
         return self.left(pair_vectors(items, self.encoder), np.array(labels))
 
     def left(self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any]) -> set[int]:
-        """Return the indices of the rows that remain, from vectors of any kind."""
+        """Return the indices of the rows that remain after filtering.
+
+        Args:
+            vectors_NF: Vectors of the N rows, of any kind.
+            labels_N: Labels of the N rows.
+        """
         draw = np.random.default_rng(self.seed)
         places, size = np.arange(len(labels_N)), max(1, round(self.slice * len(labels_N)))
         while len(places) > max(2, self.target * len(labels_N)):
@@ -101,7 +107,10 @@ class AFLite(Filter):
     def _predictability(
         self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return the share of classifiers not trained on a row that predict its label; 0 if all were trained on it."""
+        """Return each row's predictability: the proportion of classifiers not trained on it that predict its label.
+
+        The value is 0 if all classifiers were trained on the row.
+        """
         from sklearn.linear_model import LogisticRegression
 
         right, tried = np.zeros(len(labels_N)), np.zeros(len(labels_N))
@@ -118,9 +127,11 @@ class AFLite(Filter):
 
 
 def pair_vectors(items: Sequence[Labelled], encoder: str = EMBEDDED) -> NDArray[np.float32]:
-    """Return a vector per document (N, F): its embedding, or for pairs both, their product and absolute difference.
+    """Return a vector per document (N, F): its embedding, or the features of a pair.
 
-    Source: Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations", section 3.1.
+    The features of a pair are the embeddings of both texts, their product and their absolute difference. Source:
+    Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations from Natural Language Inference
+    Data", section 3.1.
     """
     embedded = embedded_encoder(encoder).embed([*(one.text for one in items), *(one.context for one in items)]).numpy()
     second, first = embedded[: len(items)], embedded[len(items) :]

@@ -1,4 +1,4 @@
-"""Removal or repetition of pairs until a bag of words of the last field cannot predict the label."""
+"""Balancing of labelled pairs until a bag of words of the last field cannot predict the label."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fairlab.types import Count, FairlabError
 class Balanced(Filter):
     """Filter that keeps equal numbers of rows per label among rows with the same probe prediction.
 
-    A logistic regression on words and word pairs of the last field gives every row, out of fold, the probability of
-    each label. Rows look alike if they have the same most likely label, with a probability in the same bin. Among
-    these, the same number of rows is kept for every label: the number of the rarest label, drawn at random. With
+    A logistic regression on words and word pairs of the last field predicts the label probabilities of every row by
+    cross-validation. Rows with the same most likely label, and a probability in the same bin, form a stratum. In each
+    stratum, the same number of rows is kept for every label: the number of the rarest label, drawn at random. With
     ``by="repeating"``, rows are not removed for balance. Instead, rows of rarer labels are repeated up to the number of
-    the most frequent label; only rows without a counterpart of another label are removed.
+    the most frequent label; only rows in strata with a single label are removed.
 
     Args:
         label: Column of the label.
@@ -34,8 +34,8 @@ class Balanced(Filter):
         FairlabError: The number of bins is less than one, or ``by`` is unknown; in ``decide``, if a row has no label,
             or if there are too few rows for a probe.
 
-    This method is ours; it is close to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which examines single
-    features.
+    This method is not published; it is similar to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which examines
+    single features.
     """
 
     title = "pairs balanced over words of the last field"
@@ -61,7 +61,7 @@ class Balanced(Filter):
         self.bins, self.by, self.seed = bins, by, seed
 
     def kept(self, items: Sequence[Labelled]) -> Counter[int]:
-        """Return how often to keep each row, see :meth:`Filter.kept`."""
+        """Return how often each row is kept, see :meth:`Filter.kept`."""
         texts, labels = [item.text for item in items], [item.label for item in items]
         if short := too_little(labels, texts):
             raise FairlabError(f"augmentation=balanced trains a probe of the last field: {short}; give more rows")

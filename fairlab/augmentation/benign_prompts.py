@@ -1,4 +1,4 @@
-"""Harmless prompts from topics and forms of text, identical for every subgroup, as material for safe slices.
+"""Harmless prompts that differ only in the subgroup they mention, generated from topics and forms of text.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.1, 5,
 after Radharapu et al. 2023, "AART: AI-Assisted Red-Teaming". Harmful prompts are not generated.
@@ -42,9 +42,10 @@ SCHEMA: dict[str, Any] = {
 
 
 class BenignPrompts(RowAugmentation):
-    """Augmentation that requests prompts on every row's topic, and makes a harmless version for every subgroup.
+    """Augmentation that requests harmless prompts on the topic in each row, and makes a version for every subgroup.
 
-    Prompts without the placeholder, or with more than one, and duplicates of earlier prompts are left out and counted.
+    Prompts without exactly one placeholder for the subgroup, and duplicates of earlier prompts, are omitted and
+    counted.
 
     Args:
         each: Number of prompts per topic, at least 1.
@@ -74,7 +75,7 @@ class BenignPrompts(RowAugmentation):
         self.people: dict[str, dict[str, str]] = self.prompt.extra["people"]
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every topic, in order."""
+        """Return the prompts made for every topic, in order."""
         replies = self.llm.ask([self._request(row) for row in rows], stage=self.name)
         seen: set[str] = set()
         made = []
@@ -99,7 +100,7 @@ class BenignPrompts(RowAugmentation):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that determine an output, for its manifest.
+        """Return the settings that determine the output, for the manifest.
 
         Raises:
             FairlabError: An axis was given.
@@ -123,9 +124,9 @@ class BenignPrompts(RowAugmentation):
         )
 
     def _versions(self, row: Row, key: str, one: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return a prompt for every subgroup, in one set per category.
+        """Return a row with the prompt for every subgroup.
 
-        The texts of a set differ only in one category.
+        The rows of a category form a set with the same key.
         """
         return [
             {

@@ -1,4 +1,6 @@
-"""Set of biasers requested from a language model; the paper used 20 ethnicities from ChatGPT.
+"""Request of a set of biasers from a language model.
+
+The paper used 20 ethnicities from ChatGPT.
 
 Source: Mondal and Lipizzi 2024, section 4.
 """
@@ -24,11 +26,11 @@ LENGTH = 40  # maximum tokens of a member
 
 
 class AskedSet:
-    """Set of a bias producer's members, requested from a language model.
+    """Set of the members that a biaser can name, requested from a language model.
 
     Args:
-        llm: Language model to ask; required. Its ledger prevents requesting the same set twice.
-        size: Number of members of the set, |b|, at least 2.
+        llm: Language model to prompt; required. Its ledger prevents requesting the same set twice.
+        size: Number of members in the set, |b|, at least 2.
         seed: Seed of the language model's sampling; the temperature is 0.
 
     Raises:
@@ -46,7 +48,11 @@ class AskedSet:
         self.prompt = load_prompt("biasers")
 
     def __call__(self, axis: str, folder: Path) -> Path:
-        """Return the file of the set in ``folder``, writing it if it does not exist.
+        """Return the path of the file with the set, which is requested and written if it does not exist.
+
+        Args:
+            axis: Name of the axis that the members belong to.
+            folder: Folder for the file.
 
         Raises:
             FairlabError: The model returned no set, or a set with too few different members.

@@ -1,7 +1,7 @@
-"""Expansion by biasers: every entry is copied for every member of a set of biasers, and each copy is morphed.
+"""Expansion by biasers: every text is copied for each member of a set of biasers, and each copy is varied twice.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.1. Details that the paper does not specify are settings here, and docs/biasers.md lists them.
+Quantification", section 3.1. Details that the paper does not specify are settings; docs/biasers.md lists them.
 """
 
 from __future__ import annotations
@@ -34,27 +34,29 @@ MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "se
 
 
 class Biasers(RowAugmentation):
-    """Augmentation that copies an entry for every other member of a biaser's set, and makes two morphs of each copy.
+    """Augmentation that copies a text for every other member of a biaser's set, and makes two variants of each copy.
 
-    Rows have the input's form, plus ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
-    member a copy was made for), ``replaced`` (the replaced text) and their origin. An entry without a biaser is kept
-    once. A row whose text equals another row's text in the same shard, ignoring case and spaces, is left out and
-    counted. Entries take precedence over rows derived from other entries.
+    A biaser is a word for a group, such as an ethnicity; the input texts are called entries. Variants (morphs) are an
+    upshift, which adds to the text, and a downshift, which shortens it. Output rows have the columns of the input, plus
+    ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the member a copy was made for),
+    ``replaced`` (the replaced text) and their origin. An entry without a biaser is kept once. A row whose text equals
+    another row's text in the same shard, ignoring case and spaces, is omitted and counted. Entries take precedence over
+    rows derived from other entries.
 
     Args:
         rewriter: Rewriter that finds and replaces biasers.
         mentions: Biasers to expand: ``first`` for the first one of an entry, ``each`` for every distinct one in turn.
-        morph: Rows to morph: ``copies``, as in the paper's example, or ``all`` rows, including the entries.
-        upshift: Kind of upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one sentence
-            by a causal LM, ``llm`` asks ``llm``.
+        morph: Rows that variants are made of: ``copies``, as in the paper's example, or ``all`` rows, including the
+            entries.
+        upshift: Kind of upshift: ``word`` replaces or inserts words with a masked LM, ``sentence`` appends one sentence
+            with a causal LM, and ``llm`` prompts ``llm``.
         summary: Kind of downshift: ``extractive``, ``llm``, or the folder or hub name of a sequence-to-sequence model.
-        language_model: Language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``;
-            otherwise unused.
+        language_model: Masked LM for ``upshift=word``, or causal LM for ``upshift=sentence``; otherwise unused.
         llm: Language model for ``upshift=llm`` and ``summary=llm``; otherwise unused.
-        seed: Seed of the position and kind of an upshift's changes.
+        seed: Seed for the positions and kinds of an upshift's changes.
 
     Raises:
-        FairlabError: A setting is unknown, or the language model to ask is missing.
+        FairlabError: A setting is unknown, or the required language model is missing.
         CannotScore: The language model is of the wrong kind for the upshift.
     """
 
@@ -99,11 +101,11 @@ class Biasers(RowAugmentation):
         rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
-        """Return whether each text contains a biaser that can be replaced."""
+        """Return, for each text, whether it contains a biaser that can be replaced."""
         return [isinstance(copies, list) and bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every row, in order."""
+        """Return the rows made from every entry, in order."""
         answers = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
         found = [answer if isinstance(answer, list) else [] for answer in answers]
         # texts to morph: for each row, its own text if all rows are morphed, followed by its copies
@@ -124,7 +126,7 @@ class Biasers(RowAugmentation):
         ]
 
     def _made(self, row: Row, fresh: bool, copies: Sequence[Copy], shifts: Any, seen: set[str]) -> Made:
-        """Return the rows made from one entry, in order: the entry, then every copy with its two morphs."""
+        """Return the rows made from one entry: the entry itself, then every copy with its two variants."""
         made: list[dict[str, Any]] = []
         counts = Counter({WITH_BIASER if copies else NO_BIASER: 1})
 
@@ -155,7 +157,7 @@ class Biasers(RowAugmentation):
 
     @staticmethod
     def _new(text: str, seen: set[str]) -> bool:
-        """Return whether a text is new, and mark it as seen."""
+        """Return whether a text has not been seen before, and mark it as seen."""
         key = " ".join(text.casefold().split())
         if key in seen:
             return False
@@ -164,19 +166,19 @@ class Biasers(RowAugmentation):
 
 
 def summariser(summary: str, rewriter: BiaserRewriter, llm: LLM | None) -> Any:
-    """Return the function that makes the downshifts; see :class:`Biasers`."""
+    """Return the object that makes downshifts; see the argument ``summary`` of :class:`Biasers`."""
     if summary == "extractive":
         return ExtractiveSummary(rewriter.held)
     return LLMMorph(llm, "summary", rewriter.held) if summary == "llm" else ModelSummary(summary)
 
 
 def expansion_verdict(entries: int, members: int, written: int) -> str:
-    """Return a sentence that compares an expansion's size with the paper's, 1,641 from 10 entries and 4,248 from 50.
+    """Return a sentence that compares the size of an expansion with the paper's 1,641 rows (10 entries) and 4,248 (50).
 
     Args:
         entries: Number of entries that were expanded, N.
         members: Number of biasers in the set, |b|.
-        written: Number of rows of the expansion.
+        written: Number of rows in the expansion.
 
     Example:
         >>> expansion_verdict(10, 20, 590)[:70]
@@ -191,5 +193,8 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
 
 
 def largest(entries: int, members: int) -> int:
-    """Return the maximum number of rows with one mention per entry: the entry and |b| copies, each with two morphs."""
+    """Return the maximum number of rows if one mention per entry is expanded: 3 N (1 + |b|).
+
+    These are the entry and |b| copies, each with two variants.
+    """
     return 3 * entries * (1 + members)

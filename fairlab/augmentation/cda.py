@@ -1,4 +1,4 @@
-"""Counterfactual data augmentation (CDA): counterfactual groups, or labelled rows, by swapping words."""
+"""Counterfactual data augmentation (CDA): counterfactual groups, or labelled rows, made by swapping words."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class CDA(RowAugmentation):
     """Augmentation that makes counterfactual data by swapping the words of an axis, without checks.
 
     For groups (``fairlab.train augmentation=cda``), every group is rebuilt from one of its texts by word swapping. The
-    source is the text of ``Group.source``. A group whose source contains no word of the lexicon is dropped.
+    source is the text of ``Group.source``. A group whose source contains no word from the lexicon is dropped.
 
-    For rows (``fairlab.augment +augmentation=cda``), the output is groups, or rows of the same form whose text has the
-    two attributes swapped: added after the original (``add``) or instead of it (``replace``). Rows without a word of
-    the axis give no group and, in the other forms, stay unchanged.
+    For rows (``fairlab.augment +augmentation=cda``), the output is either groups or rows with the same columns whose
+    text has the two attributes swapped. Swapped rows follow the original (``add``) or replace it (``replace``). A row
+    without a word of the axis gives no group; in the other forms it stays unchanged.
 
     Args:
         output: Form of the output for rows: ``groups``, ``add`` or ``replace``; it does not apply to groups.
@@ -42,8 +42,8 @@ class CDA(RowAugmentation):
     Raises:
         FairlabError: The output is unknown, or there are more than two attributes to swap.
 
-    Source: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6;
-    Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3, for ``add``.
+    Sources: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6;
+    for ``add``, Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3.
     """
 
     title = "counterfactual data augmentation (CDA)"
@@ -69,7 +69,7 @@ class CDA(RowAugmentation):
         self.rewriter = rewriter
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """Return groups with the same ids and extra keys, with every version made from the source text.
+        """Return groups with the same ids and extra keys in which every version is made from the source text.
 
         Raises:
             FairlabError: No group has a word to swap, or the lexicon lacks an attribute of the groups.
@@ -98,7 +98,7 @@ class CDA(RowAugmentation):
         return replace(group, versions=versions, extra=extra)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every row, in order."""
+        """Return the rows made from every row, in order."""
         assert self.rewriter is not None
         marked = WordSwap(self.rewriter.lexicon).marked
         chosen = [k for k, row in enumerate(rows) if marked(row.text)]
@@ -110,7 +110,7 @@ class CDA(RowAugmentation):
         return [self._labelled(row, swapped.get(k), self.rewriter) for k, row in enumerate(rows)]
 
     def _group(self, row: Row, answer: Versions | NotRewritten | None, rewriter: GroupRewriter) -> Made:
-        """Return the group made from a row, or the reason for its absence."""
+        """Return the group made from a row, or the reason why there is none."""
         if answer is None:
             return Made(counts={NO_WORD: 1})
         if isinstance(answer, NotRewritten):
@@ -121,7 +121,10 @@ class CDA(RowAugmentation):
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
 
     def _labelled(self, row: Row, swapped: str | NotRewritten | None, rewriter: GroupRewriter) -> Made:
-        """Return the original row, the swapped row, or both; the original row alone if it could not be swapped."""
+        """Return the swapped row, with ``add`` after the original one.
+
+        If the row could not be swapped, return only the original row.
+        """
         original = {"id": row.id, **row.named, **row.extra}
         if swapped is None:
             return Made(rows=(original,), counts={NO_WORD: 1})

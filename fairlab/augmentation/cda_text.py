@@ -7,9 +7,9 @@ from fairlab.rewriting.english.word_swap import WordSwap
 
 
 class CDAText:
-    """Text augmentation that keeps every text with a word of the axis and adds its counterpart with attributes swapped.
+    """Augmentation of plain text that adds, to every text with a word of the axis, its copy with attributes swapped.
 
-    A text without such a word is left out.
+    A text without a word of the axis is omitted.
 
     Args:
         axis: Name of the lexicon whose words are swapped, which must have two attributes, such as ``gender``.
@@ -34,7 +34,7 @@ class CDAText:
         self.swap = WordSwap(lexicon)
 
     def texts(self, text: str) -> list[str]:
-        """Return the text and its counterpart, or an empty list.
+        """Return the text and its swapped copy, or an empty list.
 
         Raises:
             FairlabError: The axis does not have two attributes.

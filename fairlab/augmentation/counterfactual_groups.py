@@ -1,4 +1,4 @@
-"""Verified counterfactual groups from plain text, the training data of content-conditional debiasing."""
+"""Counterfactual groups made from plain text and verified, the training data of content-conditional debiasing."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ FILTERS = ("drop", "keep", "fallback")
 
 
 class CounterfactualGroups(RowAugmentation):
-    """Augmentation that makes a group of every text with a word of the axis: neutral, and one version per attribute.
+    """Augmentation that makes a counterfactual group from every text with a word of the axis.
 
-    The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail. ``drop``
-    writes them to a separate file with the reason. ``keep`` keeps them, marked. ``fallback`` makes them again with the
-    rule-based rewriter, and drops groups that fail again. A text for which the rewriter gave no versions is treated in
-    the same way, except that it cannot be kept.
+    A group consists of a neutral version and one version per attribute. The rewriter makes the versions, and verifiers
+    check them. Groups that fail the check are treated as ``filter`` says: ``drop`` writes them to a separate file with
+    the reason, ``keep`` keeps them with a mark, and ``fallback`` makes them again with the rule-based rewriter and
+    drops groups that fail again. A text for which the rewriter made no versions is treated in the same way, except that
+    it cannot be kept.
 
     Args:
         rewriter: Rewriter that makes the versions.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
         filter: Treatment of a group that fails: ``drop``, ``keep`` or ``fallback``.
-        repair: Whether a language model that rewrites receives each fault and tries once more, before the filter.
+        repair: Whether a rewriting language model is shown each fault and tries once more before the filter.
         llm: Language model for verifiers that need one, such as ``label``; None if no verifier does.
-        seed: Seed of the first names that the rule-based fallback chooses.
+        seed: Seed for the first names that the rule-based fallback chooses.
 
     Raises:
         FairlabError: A verifier or the filter is unknown.
@@ -71,7 +72,7 @@ class CounterfactualGroups(RowAugmentation):
         self.polarity = Polarity(rewriter.lexicon)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every row, in order."""
+        """Return the group made from every row, in order."""
         made = [Made(counts={NO_WORD: 1}) for _ in rows]
         asked = [k for k, row in enumerate(rows) if any(self.polarity.counts(row.text).values())]
         for k, judged in zip(asked, self._groups([rows[k] for k in asked], self.rewriter), strict=True):
@@ -83,7 +84,7 @@ class CounterfactualGroups(RowAugmentation):
         return made
 
     def _groups(self, rows: Sequence[Row], rewriter: GroupRewriter) -> list[Made]:
-        """Return the groups that a rewriter makes, or the reasons for their absence."""
+        """Return the groups that a rewriter makes, or the reasons why there are none."""
         answers = rewriter.groups([row.text for row in rows])
         faults = self._faults_of(rows, answers)
         made = [self._judged(*one[:2], rewriter, one[2]) for one in zip(rows, answers, faults, strict=True)]
@@ -101,15 +102,15 @@ class CounterfactualGroups(RowAugmentation):
     def _faults_of(
         self, rows: Sequence[Row], answers: Sequence[Versions | NotRewritten]
     ) -> list[tuple[str, str] | None]:
-        """Return the faults of the answers that can be judged."""
+        """Return the fault of each answer, or None if it has no fault or cannot be verified."""
         usable = {k: one.versions for k, one in enumerate(answers) if isinstance(one, Versions) and not one.empty}
         found = dict(zip(usable, self._faults([rows[k] for k in usable], list(usable.values())), strict=True))
         return [found.get(k) for k in range(len(rows))]
 
     def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
-        """Return the name and objection of the first verifier that rejects each.
+        """Return the name and the objection of the first verifier that rejects each group, or None.
 
-        Later verifiers see only the versions that earlier ones accepted.
+        A verifier sees only the groups that all previous verifiers accepted.
         """
         faults: list[tuple[str, str] | None] = [None] * len(rows)
         for verifier in self.verifiers:
@@ -122,7 +123,7 @@ class CounterfactualGroups(RowAugmentation):
     def _judged(
         self, row: Row, answer: Versions | NotRewritten, rewriter: GroupRewriter, fault: tuple[str, str] | None
     ) -> Made:
-        """Return the group made from a row, or the reason for its absence."""
+        """Return the group made from a row, or the reason why there is none."""
         if isinstance(answer, NotRewritten):
             return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
         if answer.empty:
@@ -142,7 +143,7 @@ class CounterfactualGroups(RowAugmentation):
 
 
 def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tuple[str, str]:
-    """Return the name and the details of an answer's fault, or two empty strings if it has none."""
+    """Return the name and the details of an answer's fault, or two empty strings if it has no fault."""
     if isinstance(answer, NotRewritten):
         return answer.outcome, answer.reason
     if answer.empty:
@@ -151,7 +152,7 @@ def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tu
 
 
 def _with_first(second: Made, first: Made) -> Made:
-    """Return the fallback's outcome of a row; polarity is counted once, for the rewriter's own versions."""
+    """Return the fallback's result for a row, with the counts of the first rewriter, for which polarity is counted."""
     counts = first.counts | {f"sent to the fallback: {first.reason}": 1}
     if second.reason:
         return replace(second, counts=counts)

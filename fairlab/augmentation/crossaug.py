@@ -1,7 +1,7 @@
 """CrossAug: contradictions of supported claims, and evidence changed to support the contradiction.
 
 Source: Lee et al. 2021, "CrossAug: A Contrastive Data Augmentation Method for Debiasing Fact Verification Models",
-section 3. The rule-based generator of negative claims is ours, for use without the authors' model.
+section 3. The rule-based generator of negative claims is an addition, for use without the authors' model.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ RULES = "rules"
 
 
 class CrossAug:
-    """Augmentation with up to three examples per supported one: (e, c') refuted, (e', c) refuted, (e', c') supported.
+    """Augmentation that adds up to three examples for each supported claim c with evidence e.
 
-    c' is the contradicted claim. e' is the evidence in which the span that differs between c and c' is exchanged. e' is
-    made only if both spans have 1 to 3 tokens and the evidence contains the span of c exactly once. Examples with other
-    labels add no examples.
+    They are (e, c'), refuted; (e', c), refuted; and (e', c'), supported. c' contradicts c, and e' is the evidence with
+    the span that differs between c and c' exchanged. e' is made only if both spans have 1 to 3 tokens and e contains
+    the span of c exactly once. Examples with other labels are not augmented.
 
     Args:
         generator: Generator of negative claims: ``rules`` (:func:`fairlab.text.negation.negated`), or the folder or hub
@@ -48,11 +48,11 @@ class CrossAug:
 
     @cached_property
     def negate(self) -> Callable[[str], str | None]:
-        """Return the function that maps a claim to its contradiction, or to None."""
-        return negated if self.generator == RULES else generated_by(self.generator)
+        """Return the function from a claim to its contradiction, or None if it cannot be contradicted."""
+        return negated if self.generator == RULES else load_generator(self.generator)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Return the examples to add.
+        """Return the new examples made from an example.
 
         Raises:
             FairlabError: The example has no second text.
@@ -74,11 +74,15 @@ class CrossAug:
 
 
 def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
-    """Return the evidence with the claim's differing span replaced by its contradiction's span, or None."""
+    """Replace the claim's differing span in the evidence by the contradiction's.
+
+    Returns:
+        Changed evidence, or None if the spans are too long or the evidence does not contain the claim's exactly once.
+    """
     one, other = ([match.span() for match in TOKEN.finditer(text)] for text in (claim, contradiction))
     words = [[text[start:end] for start, end in spans] for text, spans in ((claim, one), (contradiction, other))]
-    before = _shared(*words)
-    after = _shared(*([*reversed(found[before:])] for found in words))
+    before = _common_prefix(*words)
+    after = _common_prefix(*([*reversed(found[before:])] for found in words))
     spans = [spans[before : len(spans) - after] for spans in (one, other)]
     if not all(1 <= len(span) <= LONGEST for span in spans):
         return None
@@ -87,16 +91,16 @@ def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
     return evidence[: found[0].start()] + new + evidence[found[0].end() :] if len(found) == 1 else None
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of words in the common prefix of two sequences."""
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the common prefix of two sequences of words."""
     for place, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return place
     return min(len(one), len(other))
 
 
-def generated_by(name: str) -> Callable[[str], str]:
-    """Return a generator of negative claims: an encoder-decoder with five beams, as in the authors' code."""
+def load_generator(name: str) -> Callable[[str], str]:
+    """Return a function that negates claims with an encoder-decoder and five beams, as in the authors' code."""
     from fairlab.backbones.loading import load_backbone
 
     backbone = load_backbone(name, pooling="mean", max_length=None, normalize=False)

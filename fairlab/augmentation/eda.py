@@ -1,4 +1,4 @@
-"""EDA: copies of a text with words replaced, inserted, swapped or deleted.
+"""EDA: copies of a text in which words are replaced, inserted, swapped or deleted.
 
 Source: Wei and Zou 2019, "EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification
 Tasks", section 2.
@@ -32,15 +32,15 @@ STOP_WORDS = frozenset(  # closed classes, compiled for this module
 
 
 class EDA:
-    """Augmentation that adds copies of every example with changes to the last text and the same label.
+    """Augmentation that adds copies of every example with random changes to the last text and the same label.
 
-    A copy is made by one of four operations. ``alpha`` of the words (at least one) are replaced by synonyms, the same
-    number of synonyms is inserted, the same number of word pairs is swapped, or each word is deleted with the
-    probability ``alpha``. Texts are first lower-cased and stripped of all characters except letters, as in the authors'
-    code. A text without letters gives no copies. Copies depend only on the seed and the text.
+    A copy is made by one of four operations: a proportion ``alpha`` of the words (at least one) are replaced by
+    synonyms, the same number of synonyms is inserted, the same number of word pairs is swapped, or each word is deleted
+    with probability ``alpha``. Texts are first lower-cased and stripped of all characters except letters, as in the
+    authors' code. A text without letters gives no copies. Copies depend only on the seed and the text.
 
     Args:
-        alpha: Share of the words that a copy changes, in [0, 1].
+        alpha: Proportion of the words that a copy changes, in [0, 1].
         num_aug: Number of copies per example, at least 1.
         synonyms: Source of synonyms: ``wordnet``, ``embeddings`` (nearby words by ``encoder``), or ``auto``, which uses
             WordNet if it is installed.
@@ -76,7 +76,7 @@ class EDA:
 
     @cached_property
     def synonyms(self) -> Callable[[str], list[str]]:
-        """Return the function that maps a word to its synonyms."""
+        """Return the function from a word to its synonyms."""
         if self.kind != "embeddings":
             try:
                 return WordNetSynonyms()
@@ -89,7 +89,10 @@ class EDA:
         return near_words(self.encoder)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Return the requested number of copies of an example, or an empty list."""
+        """Return copies of an example.
+
+        An example whose last text has no letters has no copies.
+        """
         words = cleaned(fields[-1])
         if not words:
             return []
@@ -101,7 +104,7 @@ class EDA:
         return [([*fields[:-1], text], label) for text in texts]
 
     def replaced(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Replace some words, except stop words, by one synonym each, in all their occurrences."""
+        """Replace every occurrence of some words, except stop words, by a synonym."""
         found, left = list(words), self._count(words)
         candidates = sorted(set(words) - STOP_WORDS)
         draw.shuffle(candidates)
@@ -113,7 +116,10 @@ class EDA:
         return found
 
     def inserted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Insert synonyms of random words at random positions; each insertion tries at most ten words."""
+        """Insert synonyms of random words at random positions.
+
+        At most ten words are tried per insertion.
+        """
         found = list(words)
         for _ in range(self._count(words)):
             tried = (self.synonyms(draw.choice(list(words))) for _ in range(TRIES))
@@ -122,7 +128,7 @@ class EDA:
         return found
 
     def swapped(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Swap random pairs of words, several times."""
+        """Swap the words at two random positions, several times."""
         found = list(words)
         for _ in range(self._count(words) if len(found) > 1 else 0):
             one, other = draw.sample(range(len(found)), 2)
@@ -130,7 +136,7 @@ class EDA:
         return found
 
     def deleted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Delete each word with a probability, but always keep at least one."""
+        """Delete each word with probability ``alpha``, but keep at least one."""
         return [word for word in words if draw.random() >= self.alpha] or [draw.choice(list(words))]
 
     def _count(self, words: Sequence[str]) -> int:
@@ -138,12 +144,12 @@ class EDA:
 
 
 def cleaned(text: str) -> list[str]:
-    """Return the lower-cased words of a text, with letters only."""
+    """Return the words of a text in lower case, without characters other than letters."""
     return NOT_LETTERS.sub(" ", text.lower().replace("'", "").replace("’", "").replace("-", " ")).split()
 
 
 def near_words(name: str = EMBEDDED) -> NearWords:
-    """Return a source of nearby words by an encoder's word vectors, from the most frequent whole words it knows."""
+    """Return a lookup of nearby words, based on an encoder's word vectors for its most frequent whole words."""
     encoder = embedded_encoder(name)
     vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]

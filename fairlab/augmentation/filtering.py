@@ -1,4 +1,4 @@
-"""Shared base of augmentations that keep some pairs of a labelled dataset and leave others out."""
+"""Base class of augmentations that keep some rows of a labelled dataset and omit others."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fairlab.types import Made, Row
 
 
 class Filter(Planned):
-    """Base class of filters that decide which rows of a whole labelled dataset are kept.
+    """Base class for filters, which decide for a whole labelled dataset which rows are kept.
 
     Args:
         label: Column of the label.
 
     Attributes:
-        why: Reason for leaving a row out.
-        settings: Names of the settings in an output's manifest.
+        why: Reason for omitting a row.
+        settings: Names of the settings that are stored in the manifest.
     """
 
     plan = "fairlab.run.augmenting.whole_set.WholeSet"
@@ -33,7 +33,7 @@ class Filter(Planned):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings, for an output's manifest.
+        """Return the settings, for the manifest.
 
         Raises:
             FairlabError: An axis was given.
@@ -43,17 +43,17 @@ class Filter(Planned):
 
     @abstractmethod
     def kept(self, items: Sequence[Labelled]) -> set[int] | Counter[int]:
-        """Return the indices of the documents to keep, or how often to keep each.
+        """Return the indices of the documents to keep, or the number of times to keep each one.
 
         Raises:
-            FairlabError: The documents are too few, or all have the same label.
+            FairlabError: There are too few documents, or all have the same label.
         """
 
     def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
-        """Return the outcome of every row, by its number.
+        """Return the output for every row, by the row's number.
 
         Raises:
-            FairlabError: A row has no label; see :meth:`kept`.
+            FairlabError: A row has no label, or :meth:`kept` fails.
         """
         times = Counter(self.kept([labelled_item(row, self.label) for row in rows]))
         return {
@@ -63,7 +63,10 @@ class Filter(Planned):
 
 
 def stays(row: Row, times: int = 1) -> Made:
-    """Return a row unchanged ``times`` times; the ids of the second and later copies are numbered."""
+    """Return a row unchanged, ``times`` times.
+
+    The second and later copies have numbered ids.
+    """
     one = {"id": row.id, **row.named, **row.extra}
     again = ({**one, "id": f"{row.id}-{number}", "source_id": row.id} for number in range(2, times + 1))
     return Made(rows=(one, *again))

@@ -1,7 +1,7 @@
-"""Counterfactual injection: a text about one subgroup is rewritten for every other subgroup of its category.
+"""Counterfactual injection: a text about one demographic subgroup is rewritten for the others of the same category.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
-appendix A.2.2; by word lists, or by a language model as in the paper.
+appendix A.2.2. Texts are rewritten by word lists, or by a language model as in the paper.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ FLAGGED = "flagged for review"
 
 
 class Identity(RowAugmentation):
-    """Augmentation that rewrites a text of one subgroup for every other subgroup of its category.
+    """Augmentation that rewrites a text about one demographic subgroup for every other subgroup of its category.
 
-    By rules, the words of the text's own subgroup are replaced by words of another subgroup, with grammatical
-    agreement; other subgroups in the text stay unchanged. The rules know only listed words and ignore syntax. A text
-    without a listed word gets no versions. A subgroup gets no version if it lacks a counterpart for one of the text's
-    words, or if the text already names it; see :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. With a
-    language model, every version is corrected and then judged. Flagged versions are left out and written to a separate
-    file for human review.
+    With ``inject=rules``, the words for the text's subgroup are replaced by words for another subgroup, with
+    grammatical agreement; other subgroups in the text stay unchanged. The rules know only listed words and ignore
+    syntax. A text without a listed word gets no versions. A subgroup gets no version if it lacks a counterpart for one
+    of the text's words, or if the text already names it; see
+    :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. If there is a language model, it corrects and then
+    judges every version. Flagged versions are omitted and written to a separate file for human review.
 
     Args:
-        inject: Way of making versions: ``rules`` or ``llm``.
+        inject: Method of rewriting: ``rules`` or ``llm``.
         identities: Lexicons of the identity categories: names of axes, paths of files, and ``subgroups`` for the
-            paper's four; a category has the name of its lexicon's axis.
+            paper's four; a category is named after the axis of its lexicon.
         subgroup: Name of the column that holds a row's ``category:subgroup``.
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
-            versions marked to keep stay in the data.
-        llm: Language model for correction and judgement; None omits both passes.
-        facts: Whether versions by the language model that lose a number or a name of their text are left out; see
+            versions that are marked to be kept stay in the data.
+        llm: Language model that corrects and judges versions; None omits both steps.
+        facts: Whether versions by the language model that lose a number or a name of the original are omitted; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
-        FairlabError: The way of making versions is unknown or lacks its language model, or a review is incomplete.
+        FairlabError: The method of rewriting is unknown or lacks its language model, or a review is incomplete.
     """
 
     title = "counterfactual injection of subgroups"
@@ -95,7 +95,7 @@ class Identity(RowAugmentation):
         self.free = {piece for pieces in forms for piece in pieces} | set(load_names()) if facts else None
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """Return the possible versions of a text for the other subgroups of its category.
+        """Return the versions of a text for other subgroups of its category, without those that cannot be made.
 
         Raises:
             FairlabError: The category or subgroup does not exist.
@@ -103,7 +103,10 @@ class Identity(RowAugmentation):
         return self._turned(text, category, subgroup)[0]
 
     def _turned(self, text: str, category: str, subgroup: str) -> tuple[dict[str, str], Counter[str]]:
-        """Return the versions, and counts of the reasons for missing ones; a text without a listed word counts once."""
+        """Return the versions made by rules, and how many are missing for each reason.
+
+        If the text contains no listed word, this is the only reason and counts once.
+        """
         if category not in self.swaps:
             raise FairlabError(f"no words for the identity category '{category}'; there are: {', '.join(self.swaps)}")
         swap = self.swaps[category]
@@ -116,7 +119,10 @@ class Identity(RowAugmentation):
         return {other: self._with_articles(one.text) for other, one in made.items() if one.text}, reasons
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return every row followed by its versions, which copy all of the row's other columns, in order."""
+        """Return every row followed by its versions, in order.
+
+        Versions copy all other columns of the row.
+        """
         versions: list[tuple[int, Version]] = []
         counts = [Counter[str]() for _ in rows]
         faults: dict[int, str] = {}
@@ -126,14 +132,14 @@ class Identity(RowAugmentation):
                 counts[k]["about no subgroup"] += 1
                 continue
             try:
-                found, left_out = self._started(row.text, *subgroup.partition(":")[::2])
+                found, left_out = self._start_versions(row.text, *subgroup.partition(":")[::2])
             except FairlabError as error:
                 faults[k] = str(error)
                 continue
             counts[k] += left_out
             versions += [(k, one) for one in found]
         done: dict[int, list[Version]] = {}
-        for (k, _), one in zip(versions, self._finished([one for _, one in versions]), strict=True):
+        for (k, _), one in zip(versions, self._finish_versions([one for _, one in versions]), strict=True):
             done.setdefault(k, []).append(one)
         return [
             Made(reason="unknown subgroup", detail=faults[k])
@@ -144,7 +150,7 @@ class Identity(RowAugmentation):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that determine an output, for its manifest.
+        """Return the settings that determine the output, for the manifest.
 
         Raises:
             FairlabError: An axis was given.
@@ -158,8 +164,8 @@ class Identity(RowAugmentation):
             "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
         }
 
-    def _started(self, text: str, category: str, subgroup: str) -> tuple[list[Version], Counter[str]]:
-        """Return the versions to make (with their texts if rules make them), and the reasons for omissions."""
+    def _start_versions(self, text: str, category: str, subgroup: str) -> tuple[list[Version], Counter[str]]:
+        """Return the versions to make, with texts if they are made by rules, and the reasons for missing ones."""
         # called in both modes, because it validates the subgroup
         made, left_out = self._turned(text, category, subgroup)
         if self.inject == "rules":
@@ -167,8 +173,8 @@ class Identity(RowAugmentation):
         others = (other for other in self.swaps[category].attributes if other != subgroup)
         return [Version(text, category, subgroup, other) for other in others], Counter()
 
-    def _finished(self, versions: Sequence[Version]) -> list[Version]:
-        """Return all versions after correction and judgement by the language model."""
+    def _finish_versions(self, versions: Sequence[Version]) -> list[Version]:
+        """Return all versions, corrected and judged if there is a language model."""
         if self.injection is None:
             return list(versions)
         made = list(versions) if self.inject == "rules" else self.injection.injected(versions)
@@ -178,13 +184,13 @@ class Identity(RowAugmentation):
         return [self._with_facts(one) for one in made]
 
     def _with_facts(self, one: Version) -> Version:
-        """Return a version, marked as failed if it loses a fact of its text."""
+        """Mark a version as failed if it loses a name or a number of the original text."""
         if one.failed or self.free is None or not lost_fact(one.original, {one.target: one.text}, self.free):
             return one
         return replace(one, failed=FACT_LOST)
 
     def _made(self, row: Row, versions: Sequence[Version], counts: Counter[str]) -> Made:
-        """Return a row with its versions, which copy its labels like every other column."""
+        """Return a row followed by its versions, which copy all other columns, including labels."""
         written, flagged = [{"id": row.id, **row.named, **row.extra}], []
         for one in versions:
             id_ = f"{row.id}-{one.target}"
@@ -237,7 +243,7 @@ class Identity(RowAugmentation):
 
 
 def read_review(path: Path) -> dict[str, bool]:
-    """Read a review: whether to keep each flagged version, by its id.
+    """Read a review file, and return whether to keep each flagged version, by id.
 
     Raises:
         FairlabError: The file does not exist, or one of its lines has no decision.
@@ -258,7 +264,7 @@ def read_review(path: Path) -> dict[str, bool]:
 
 
 def review_lines(rejected: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the flagged versions of a rejected row, with ``keep`` for a person to fill in."""
+    """Return the flagged versions of a rejected row as lines of a review file, in which a person fills in ``keep``."""
     return [
         {
             "id": f"{rejected['id']}-{target}",

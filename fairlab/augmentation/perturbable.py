@@ -14,15 +14,15 @@ BELOW = "rows that are less perturbable"
 
 
 class Perturbable(RowAugmentationOnAxes):
-    """Augmentation that keeps rows with a sufficient perturbability and adds the score as a column.
+    """Augmentation that keeps rows with a high enough perturbability score, which it adds as a column.
 
-    See :func:`fairlab.rewriting.perturbable_words.perturbability`.
+    The score is defined in :func:`fairlab.rewriting.perturbable_words.perturbability`.
 
     Args:
         axes: Names of lexicons such as ``gender``, or paths of lexicon files.
         m0: Weight of named entities, at least 0.
         m1: Weight of listed words, at least 0.
-        entities: Whether spaCy finds named entities, which is slow compared with the other steps.
+        entities: Whether spaCy finds named entities, which is much slower than the other steps.
         at_least: Minimum perturbability of a kept row, above 0.
 
     Raises:
@@ -46,7 +46,7 @@ class Perturbable(RowAugmentationOnAxes):
         self.m0, self.m1, self.entities, self.at_least = m0, m1, entities, at_least
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every row, in order."""
+        """Return every row with its score, or the reason why the row is omitted, in order."""
         texts = [row.text for row in rows]
         scores = perturbability(self.words, texts, m0=self.m0, m1=self.m1, entities=self.entities)
         return [self._made(row, score) for row, score in zip(rows, scores, strict=True)]

@@ -1,6 +1,7 @@
-"""Perturbation augmentation: one randomly chosen person per text, rewritten to another attribute.
+"""Perturbation augmentation: one randomly chosen person per text is rewritten to another demographic attribute.
 
-The choices are made first, and can be stored, shared and reused; see :mod:`fairlab.data.stream.choices`.
+The choices of words and attributes are made first, and can be stored, shared and reused; see
+:mod:`fairlab.data.stream.choices`.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2 and algorithm 1.
 """
@@ -42,12 +43,12 @@ PERTURBED = Description(
 
 @dataclass(frozen=True)
 class Rewritten:
-    """Result of rewriting a text with a choice.
+    """Result of rewriting one person in a text.
 
     Attributes:
-        fields: Fields of the example after rewriting, or the original ones if the rewrite was rejected.
-        fault: Reason for rejecting the rewrite: a few words, then the details; both empty if it was accepted.
-        text: Text from the rewriter, accepted or not; empty if the rewriter gave no text or made no change.
+        fields: Fields of the example after rewriting, or the original ones if the rewritten text was rejected.
+        fault: Reason for rejecting the rewritten text, and details; both empty if it was accepted.
+        text: Text from the rewriter, even if it was rejected; empty if the rewriter gave no text or made no change.
     """
 
     fields: list[str]
@@ -56,30 +57,31 @@ class Rewritten:
 
 
 class Perturbation(RowAugmentationOnAxes):
-    """Augmentation that rewrites one person of every text to another attribute.
+    """Augmentation that rewrites one person per text to another demographic attribute.
 
     A text without a perturbable word stays unchanged. For each text, ``choose`` draws a word and a target from K, the
     set of all pairs of a word and another attribute of its axis. The draw depends only on the seed, the text's number
-    and its words. ``rewrite`` applies the choices with the rewriter. It accepts a new text only if the number of fields
-    is unchanged, no verifier rejects it, and it differs from the original.
+    and its words. ``rewrite`` applies the choices with the rewriter. A rewritten text is accepted only if its number of
+    fields is unchanged, no verifier rejects it, and it differs from the original.
 
     Args:
         axes: Names of lexicons such as ``gender``, or paths of lexicon files.
         sampling: Distribution of the draw: ``uniform`` over K, or ``inverse_frequency``, which weights every pair by
-            the inverse of how often words of its axis occur in the dataset, so that each axis has the same overall
-            chance. The paper only says that its finetuning data used "a modified frequency-based sampling strategy that
-            ensures representation of race/ethnicity"; this weighting is ours.
-        mode: Way of finding words, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
+            the inverse frequency of its axis's words in the dataset, so that each axis has the same overall
+            probability. The paper only says that its finetuning data used "a modified frequency-based sampling strategy
+            that ensures representation of race/ethnicity"; this weighting is not from the paper.
+        mode: Method of finding words, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; the number of fields is
             always checked.
-        choices: Manifest of earlier choices on the same data (``choices.jsonl``), used instead of a draw.
+        choices: File of earlier choices on the same data (``choices.jsonl``), used instead of a draw.
         rewriter: Rewriter that applies choices; None for the rule-based rewriter.
-        seed: Seed of the drawn choices and of the first names that rules insert.
+        seed: Seed for the drawn choices and for the first names that rules insert.
 
     Raises:
         FairlabError: A value is invalid.
 
-    Source: Qian et al. 2022, algorithm 1 and footnotes 2 and 4; appendix E for the filter of harmful phrases.
+    Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1 and footnotes 2 and 4; appendix E
+    for the filter of harmful phrases.
     """
 
     title = "perturbation augmentation"
@@ -112,9 +114,9 @@ class Perturbation(RowAugmentationOnAxes):
         self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode)
 
     def weights(self, texts: Iterable[str]) -> dict[str, float]:
-        """Return the weight of each axis in the draw: 1, or the inverse of its word count over a dataset, in one pass.
+        """Return the sampling weight of each axis: 1, or the inverse of the number of its words in all texts.
 
-        In both modes, words are identified from their neighbours.
+        Words are identified by their neighbours in both modes.
         """
         if self.sampling == "uniform":
             return dict.fromkeys(self.words.finders, 1.0)
@@ -127,12 +129,15 @@ class Perturbation(RowAugmentationOnAxes):
     def choose(
         self, texts: Sequence[str], numbers: Sequence[int], weights: Mapping[str, float]
     ) -> list[Selection | None]:
-        """Draw a word and a target for every text, or None for a text without a perturbable word.
+        """Draw a word and a target attribute for every text.
 
         Args:
             texts: Texts to choose in, each with its fields joined.
             numbers: Number of each text in the dataset, which makes texts with the same words draw differently.
-            weights: Weight of each axis in the draw, see :meth:`weights`.
+            weights: Sampling weight of each axis, see :meth:`weights`.
+
+        Returns:
+            Choices; None for a text without a perturbable word.
         """
         return [
             drawn_selection(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None
@@ -160,14 +165,17 @@ class Perturbation(RowAugmentationOnAxes):
         return Rewritten(parts, text=made)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every row, in order; a row carries its choice in ``extra``."""
+        """Return every row, rewritten if possible, in order.
+
+        The row's ``extra`` contains its choice.
+        """
         chosen = {k: Selection(**row.extra[CHOICE]) for k, row in enumerate(rows) if row.extra.get(CHOICE)}
         made = self.rewrite([rows[k].fields for k in chosen], list(chosen.values())) if chosen else []
         rewritten = dict(zip(chosen, made, strict=True))
         return [self._made(row, chosen.get(k), rewritten.get(k)) for k, row in enumerate(rows)]
 
     def _made(self, row: Row, choice: Selection | None, found: Rewritten | None) -> Made:
-        """Return the row with its fields rewritten or unchanged, and its contribution to the statistics."""
+        """Return a row with its fields rewritten or unchanged, and counts for the statistics."""
         rest = {key: value for key, value in row.extra.items() if key != CHOICE}
         original = {"id": row.id, **row.named, **rest}
         if choice is None or found is None:
@@ -203,11 +211,13 @@ class Perturbation(RowAugmentationOnAxes):
 
 
 class Choosing:
-    """First half of the augmentation, which replaces rows by their choices, one per line, and omits rows without one.
+    """First half of the augmentation, which draws the choices.
+
+    Its output rows are the choices, without any texts.
 
     Args:
         perturbation: Augmentation that draws the choices.
-        weights: Weight of each axis in the draw, see :meth:`Perturbation.weights`.
+        weights: Sampling weight of each axis, see :meth:`Perturbation.weights`.
     """
 
     def __init__(self, perturbation: Perturbation, weights: Mapping[str, float]) -> None:
@@ -215,7 +225,10 @@ class Choosing:
         self.weights = weights
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the choice of every row that has one, with the row's number and the hash of its text, in order."""
+        """Return the choice for every row, in order, with the row's number and the hash of its text.
+
+        Rows without a perturbable word have no choice.
+        """
         found = self.perturbation.choose([row.text for row in rows], [row.number for row in rows], self.weights)
         return [
             Made(counts={NO_WORD: 1})
@@ -226,12 +239,14 @@ class Choosing:
 
 
 def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, mode: Literal["syntax", "lexical"] = "syntax") -> WordRewriter:
-    """Return the rule-based rewriter of several axes."""
+    """Return a rule-based rewriter for several axes."""
     return ByAxis({lexicon.axis: RuleGroups(lexicon=lexicon, seed=seed, mode=mode) for lexicon in lexicons})
 
 
 def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:
-    """Draw one element of K by weight, using a hash of the key, which is the same on every machine.
+    """Draw a selection with probability proportional to its weight.
+
+    The draw uses a hash of the key, so that it is the same on every machine.
 
     Example:
         >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
@@ -247,5 +262,5 @@ def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: s
 
 
 def text_sha256(text: str) -> str:
-    """Return the first 16 hexadecimal digits of a text's SHA-256, which identify the text that a choice belongs to."""
+    """Return the first 16 hexadecimal digits of a text's SHA-256, by which a choice is matched with its text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

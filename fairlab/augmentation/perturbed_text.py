@@ -1,4 +1,4 @@
-"""Perturbation of one word in every passage of a text, for pretraining on a perturbed corpus."""
+"""Perturbation of one word in every passage of a corpus, for pretraining."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ PERSONS = ("one", "everybody")
 
 
 class PerturbedText:
-    """Text augmentation that perturbs one word per text, drawn uniformly with its target.
+    """Augmentation of plain text that perturbs one word per text.
 
-    Texts without a perturbable word are kept unchanged.
+    The word and its target are drawn uniformly. Texts without a perturbable word are kept unchanged.
 
     Args:
         axes: Names of lexicons such as ``gender``.
-        person: People to rewrite: ``one`` rewrites the person that the drawn word refers to, as in the paper, which
-            needs a parse. ``everybody`` rewrites all people of the drawn word's axis, identified from neighbouring
-            words, which is many times faster.
-        seed: Seed of the drawn words and targets; a text's draw depends only on the seed and the text.
+        person: People to rewrite: ``one`` rewrites the person that the drawn word refers to, as in the paper, and
+            parses the text. ``everybody`` rewrites all words of the drawn word's axis, with neighbouring words as the
+            only context, which is many times faster.
+        seed: Seed for the drawn words and targets; a text's draw depends only on the seed and the text.
 
     Raises:
         FairlabError: A value is invalid.
@@ -47,7 +47,7 @@ class PerturbedText:
         self.rewriters = {lexicon.axis: RuleRewriter(lexicon, mode=mode, seed=seed) for lexicon in lexicons}
 
     def described(self) -> dict[str, Any]:
-        """Return the axes with the hashes of their lexicons, the people to rewrite, and the seed."""
+        """Return the axes with the hashes of their lexicons, the setting ``person``, and the seed."""
         lexicons = {axis: rewriter.vocabulary.lexicon.sha256 for axis, rewriter in self.rewriters.items()}
         return {"name": "perturbed_text", "lexicons": lexicons, "person": self.person, "seed": self.seed}
 
@@ -56,7 +56,10 @@ class PerturbedText:
         return self.all_texts([text])[0]
 
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return every perturbed text as the only element of a list; texts with a listed word are parsed together."""
+        """Return each perturbed text as the only element of a list.
+
+        Texts with listed words are parsed in one batch.
+        """
         made = [[text] for text in texts]
         held = [index for index, text in enumerate(texts) if self.words.may_hold(text)]
         listed = [texts[index] for index in held]

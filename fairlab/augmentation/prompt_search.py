@@ -1,4 +1,4 @@
-"""Prompt search: rounds of rewriting, checking and correcting that collect the few-shot examples of a prompt."""
+"""Prompt search: rounds of rewriting, checking and correcting texts, which collect few-shot examples for a prompt."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ log = logging.getLogger(__name__)
 
 
 class PromptSearch:
-    """Search for the examples P of a rewriting prompt by polarity, or by other verifiers.
+    """Search for the few-shot examples P of a rewriting prompt, guided by polarity or by other verifiers.
 
     In every round, the language model rewrites all texts with the examples so far. Among the groups that a verifier
-    rejects, the one with the highest confidence (the probability of the answer's tokens or, without it, the agreement
-    of sampled answers) is corrected and becomes an example. The last round only measures, so K rounds give at most K -
-    1 corrections. A text that is already an example is not chosen again, and the search ends early when no group is
-    left to correct (our rules; the paper mentions neither).
+    rejects, the one with the highest confidence (the probability of the answer's tokens or, if it is unknown, the
+    agreement of sampled answers) is corrected and becomes an example. The last round only measures, so K rounds give at
+    most K - 1 corrections. A text that is already an example is not chosen again, and the search ends early when no
+    group is left to correct; the paper mentions neither rule.
 
     Args:
         rewriter: Rewriter that asks the language model.
         rounds: Maximum number of rounds, K.
-        corrector: Source of corrections: ``terminal`` asks at the terminal. ``file`` writes a file and stops until it
-            is filled in. ``rules`` uses the rule-based rewriter's versions, for the most confident wrong group whose
-            new versions no verifier rejects.
-        verify: Names of the verifiers that distinguish right from wrong groups; see
+        corrector: Source of corrections: ``terminal`` asks the user at the terminal. ``file`` writes a file and stops
+            until it is filled in. ``rules`` uses the versions of the rule-based rewriter, for the most confident wrong
+            group for which they pass all verifiers.
+        verify: Names of the verifiers that decide which groups are wrong; see
             :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper uses only polarity. ``label`` is not allowed,
             because the search sees texts without labels.
         texts: Number of texts to search on, counted from the first text with a word of the axis; None for all.
-        seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples of the prompt's
+        seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples in the prompt's
             file.
         samples: Number of additional answers whose agreement measures the confidence in a rejected group if the model
             returns no log-probabilities. With 0, and in a replay, the model's stated confidence is used.
@@ -91,20 +91,22 @@ class PromptSearch:
             )
         self.verifiers = load_verifiers(verify, rewriter.lexicon)
         self.samples = samples
-        self.seeds = self._of_the_prompt() if isinstance(seeds, str) else seeds
+        self.seeds = self._examples_of_prompt() if isinstance(seeds, str) else seeds
         self.polarity = Polarity(rewriter.lexicon)
 
-    def _of_the_prompt(self) -> list[dict[str, str]]:
-        """Return the examples of the prompt's file that have every version of this axis."""
+    def _examples_of_prompt(self) -> list[dict[str, str]]:
+        """Return the examples in the prompt's file that have every version of the axis."""
         versions = {NEUTRAL, *self.rewriter.lexicon.attributes}
         return [one for one in self.rewriter.rewriter.group_prompt.examples if versions <= set(one)]
 
     def wanted(self, text: str) -> bool:
-        """Return whether a text contains a word of the axis."""
+        """Return whether a text contains a word of the axis, so that the search can use it."""
         return any(self.polarity.counts(text).values())
 
     def __call__(self, texts: Sequence[str], folder: Path) -> list[dict[str, Any]]:
-        """Run the rounds, and return them; read finished rounds of an earlier run from ``folder``.
+        """Run the rounds and return them.
+
+        Finished rounds of an earlier run are read from ``folder``.
 
         Args:
             texts: Texts to search on.
@@ -113,7 +115,7 @@ class PromptSearch:
 
         Returns:
             One dictionary per round: its number, its examples, the numbers of texts, rewritten texts and right texts,
-            the chosen group and its correction (None in the last round).
+            the group selected for correction and its correction (None in the last round).
 
         Raises:
             ReviewNeeded: A correction has to be filled in.
@@ -143,7 +145,9 @@ class PromptSearch:
         wrong = [Wrong(*one, finding) for one, finding in zip(made, self._findings(made), strict=True) if finding]
         known = {example["text"] for example in examples}
         candidates = [one for one in wrong if one.text not in known]
-        chosen = self._correction(number, self._sorted(candidates), folder) if number < self.rounds else None
+        chosen = (
+            self._correction(number, self._sort_by_confidence(candidates), folder) if number < self.rounds else None
+        )
         return {
             "round": number,
             "examples": list(examples),
@@ -157,13 +161,16 @@ class PromptSearch:
         }
 
     def _findings(self, made: Sequence[tuple[str, Versions]]) -> list[str]:
-        """Return the verifiers' objections to each group; empty if there are no objections."""
+        """Return the verifiers' objections to each group.
+
+        The result is empty if no verifier objects.
+        """
         rows = [Row("", text, {}, "", 0) for text, _ in made]
         found = [one.check(rows, [versions.versions for _, versions in made]) for one in self.verifiers]
         return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
 
-    def _sorted(self, candidates: Sequence[Wrong]) -> list[Wrong]:
-        """Return the candidates, the most confident first.
+    def _sort_by_confidence(self, candidates: Sequence[Wrong]) -> list[Wrong]:
+        """Sort the candidates by descending confidence.
 
         If the model gives no log-probabilities, the agreement of samples replaces its stated confidence, which is
         nearly always 1. A single candidate needs no confidence.
@@ -180,7 +187,7 @@ class PromptSearch:
     def _correction(
         self, number: int, candidates: Sequence[Wrong], folder: Path
     ) -> tuple[dict[str, Any], dict[str, str]] | None:
-        """Return the wrong group to correct and its correction, or None if there is no such group."""
+        """Return the wrong group to correct and its correction, or None if no group can be corrected."""
         if self.corrector == "rules":
             return self._by_rules(candidates)
         if not candidates:
@@ -201,7 +208,7 @@ class PromptSearch:
 
 @dataclass(frozen=True)
 class Wrong:
-    """Text with the model's versions of it and a verifier's objection to them."""
+    """Text with the model's versions of it and the verifiers' objection to them."""
 
     text: str
     made: Versions
@@ -209,13 +216,16 @@ class Wrong:
 
     @property
     def group(self) -> dict[str, Any]:
-        """Return the entry to store in the file of the round."""
+        """Return the group as it is stored in the file of a round."""
         confidence = {"confidence": self.made.confidence, "confidence_by": self.made.confidence_by}
         return {"text": self.text, "versions": self.made.versions, **confidence}
 
 
 def _at_terminal(wrong: Wrong) -> dict[str, str]:
-    """Return every version as typed by a person; an empty input keeps the model's version."""
+    """Ask the user to type every version.
+
+    An empty input keeps the model's version.
+    """
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
     print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version again, or press Enter to keep it.")
@@ -223,7 +233,7 @@ def _at_terminal(wrong: Wrong) -> dict[str, str]:
 
 
 def _from_file(file: Path, wrong: Wrong) -> dict[str, str]:
-    """Return the versions of a review file that a person has corrected, and write the file if it does not exist.
+    """Return the corrected versions in a review file, which is written if it does not exist.
 
     Raises:
         ReviewNeeded: The file has not been corrected yet.
@@ -250,7 +260,7 @@ def _from_file(file: Path, wrong: Wrong) -> dict[str, str]:
 
 
 def search_history(rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """Return, for every round, the percentages of rewrites that the verifiers accept and of texts rewritten."""
+    """Return, per round, the percentages of texts that were rewritten and of rewrites that passed verification."""
     return [
         {
             "round": one["round"],

@@ -1,4 +1,4 @@
-"""RAZOR: documents that are farthest from other labels are rewritten, round by round, until labels are closer.
+"""RAZOR: the documents that differ most from those with other labels are rewritten until the labels are closer.
 
 The rounds need the whole dataset at once, so they run first, and their results are written with the rows.
 
@@ -73,14 +73,14 @@ MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
 
 @dataclass(frozen=True)
 class Tried:
-    """Outcome of a selected document.
+    """Outcome for a document that a round selected.
 
     Attributes:
         text: Rewrite that replaced the document, or None if the document was kept.
         before, after: Shortcut score of the document when it was selected, and score of ``text`` or, if the document
-            was kept, of the best rewrite that kept its label; ``after`` is None if there was no such rewrite.
+            was kept, of the best rewrite that passed the check; ``after`` is None if no rewrite passed.
         reason: Reason for keeping the document; empty if it was replaced.
-        turned_down: Rewrites that the check rejected, each as [rewrite, objection].
+        turned_down: Rewrites that the check rejected, each as [rewrite, reason].
     """
 
     text: str | None
@@ -91,44 +91,46 @@ class Tried:
 
 
 class Razor(Planned):
-    """Rewriting of the documents with the highest shortcut scores; labels and the size of the dataset are preserved.
+    """Search that rewrites the documents with the highest shortcut scores.
 
-    Every round scores all documents, selects the ``k`` highest among the documents not selected before, requests
-    rewrites, discards rewrites that the check rejects, and replaces the document by the rewrite with the lowest score.
-    The scores of all other documents then take the new document into account. The rounds end if a round raises the
-    objective by less than ``tolerance``, if a probe of the texts gains ``until_gain`` or less, if every document was
-    selected once, or after ``rounds``. A document without an accepted rewrite is kept.
+    Labels and the size of the dataset are preserved. Every round scores all documents and selects the ``k`` highest
+    among those not selected before. For each of them, it requests rewrites, discards the ones that the check rejects,
+    and replaces the document by the rewrite with the lowest score. The scores of all other documents then take the new
+    document into account. The search ends if a round raises the objective by less than ``tolerance``, if a probe of the
+    texts gains ``until_gain`` or less, if every document was selected once, or after ``rounds`` rounds. A document
+    without an accepted rewrite is kept.
 
     Args:
         rewriter: Rewriter that makes new texts, G_alpha.
-        check: Check that a rewrite keeps its label, G_beta.
-        k: Number of documents selected per round: the highest of all, or of each label with ``compat=official``.
+        check: Check that a rewrite keeps the document's label, G_beta.
+        k: Number of documents selected per round, over all labels or, with ``compat=official``, per label.
         candidates: Number of rewrites requested per document.
         rounds: Maximum number of rounds.
         tolerance: Minimum rise of the objective, a mean cosine, for another round.
-        until_gain: Gain in points at which the rounds end (ours): the gain of a bag of words of the rewritten texts in
-            five folds over the most frequent label (:mod:`fairlab.metrics.surface_probe`); None trains no probe.
-        accept: Condition for a rewrite: ``if_lower`` requires a score below the document's (ours); ``always`` accepts
-            the best rewrite regardless of its score (the paper).
+        until_gain: Gain in points at which the search ends, which is not in the paper: the cross-validated accuracy of
+            a bag-of-words probe of the rewritten texts (:mod:`fairlab.metrics.surface_probe`) minus the share of the
+            most frequent label; None trains no probe.
+        accept: Condition for accepting a rewrite: ``if_lower`` requires a score below the document's; ``always``, as in
+            the paper, accepts the best rewrite regardless of its score.
         compat: Form of the score: ``paper``, equations 7-14, or ``official``, the released code.
-        features: Basis of the scores: ``surface``; ``embedding`` for the ablation of section 4.2; ``association``
-            (ours), which scores documents by how strongly their tokens predict their label, and finds shortcuts that
-            are words; or ``chance`` (ours), random scores, the control that rewrites documents blindly.
-        scored: Part of a document to score: ``rewritten_field``, only the rewritten text, or ``joined``, including its
-            context.
+        features: Basis of the scores: ``surface``, as in the paper; ``embedding``, for the ablation in section 4.2;
+            ``association``, which scores documents by how strongly their tokens predict their label and so finds
+            shortcuts that are words; or ``chance``, random scores as a control. The last two are not in the paper.
+        scored: Part of a document to score: ``rewritten_field`` for only the rewritten text, or ``joined`` to include
+            its context.
         pe: Kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
             :func:`fairlab.metrics.shortcuts.positions`.
         width: Length of a position encoding; None gives 128 for ``paper`` and 8 for ``official``.
-        label: Column of the label. Unused here: the caller passes documents with their labels.
-        verify: Name or names that ``check`` was built from; unused here.
-        vectors: Name of the encoder that ``embed`` was built from; unused here.
+        label: Column of the label; unused in this class, to which the caller passes documents with their labels.
+        verify: Name or names that ``check`` was built from; unused in this class.
+        vectors: Name of the encoder that ``embed`` was built from; unused in this class.
         embed: Function from texts to vectors, for ``features=embedding``.
 
     Raises:
         FairlabError: A value is invalid.
 
-    Source: section 3.3. A document is selected only once (our rule), so that rounds continue if a rewriter offers no
-    rewrite.
+    Source: section 3.3 of the paper. In addition to its rules, a document is selected only once, so that rounds
+    continue if a rewriter offers no rewrite.
     """
 
     title = "rewriting of shortcuts (RAZOR)"
@@ -175,7 +177,7 @@ class Razor(Planned):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of the search, for an output's manifest.
+        """Return the settings of the search, for the manifest.
 
         Raises:
             FairlabError: An axis was given.
@@ -184,21 +186,23 @@ class Razor(Planned):
         return {name: values["augmentation"][name] for name in MADE_BY}
 
     def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
-        """Run the rounds, and return the documents and the rounds; finished rounds are read from ``folder``.
+        """Run the search, and return the documents and the rounds.
+
+        Finished rounds are read from ``folder``.
 
         Args:
             items: Dataset to rewrite.
-            folder: Folder of ``round-NN.json``, which is written after each finished round. An interrupted round is
+            folder: Folder for the files ``round-NN.json``, which are written after each round. An interrupted round is
                 repeated, from the ledger if a language model rewrites.
 
         Returns:
-            The documents after the last round, same number and order; and for each round its number, the objective
-            before and after it, with ``until_gain`` the probe's gain before and after it, and under ``tried`` the
-            outcomes of the selected documents, by their index.
+            Documents after the last round, in the original order; and a dictionary per round with its number, the
+            objective before and after it, the outcomes of the selected documents by index (``tried``) and, with
+            ``until_gain``, the probe's gain before and after it.
 
         Raises:
-            FairlabError: All documents have the same label, they are too few for a requested probe, or the rewriter or
-                the check fails.
+            FairlabError: All documents have the same label, they are too few for a probe, or the rewriter or the check
+                fails.
         """
         folder.mkdir(parents=True, exist_ok=True)
         items = list(items)
@@ -229,7 +233,7 @@ class Razor(Planned):
         return items, found
 
     def _gain(self, items: Sequence[Labelled]) -> float | None:
-        """Return the gain of a bag of words over the most frequent label, in points, or None without a probe."""
+        """Return the probe's accuracy minus the share of the most frequent label, in points; None without a probe."""
         if self.until_gain is None:
             return None
         texts, labels = [item.text for item in items], [item.label for item in items]
@@ -238,7 +242,7 @@ class Razor(Planned):
         return probe_gain(texts, labels)
 
     def space(self, items: Sequence[Labelled]) -> Space:
-        """Return the shortcut space of documents."""
+        """Build the space in which the shortcut scores of the documents are computed."""
         texts, labels = [self._scored(item, item.text) for item in items], [item.label for item in items]
         if self.features == "embedding":
             if self.embed is None:
@@ -253,7 +257,10 @@ class Razor(Planned):
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
 
     def selected(self, gamma: NDArray[np.floating], labels: NDArray[np.integer], tried: set[int]) -> list[int]:
-        """Return the documents of the next round, by descending score; ties keep their order."""
+        """Return the indices of the documents for the next round, by descending score.
+
+        Ties keep their order.
+        """
         order = [int(place) for place in np.argsort(-gamma, kind="stable") if int(place) not in tried]
         if self.compat == "paper":
             return order[: self.k]
@@ -266,7 +273,7 @@ class Razor(Planned):
         return chosen
 
     def _round(self, chosen: Sequence[int], items: list[Labelled], space: Space) -> dict[str, dict[str, Any]]:
-        """Rewrite the selected documents in ``items`` and in ``space``, and return the outcome of each."""
+        """Rewrite the selected documents in ``items`` and in ``space``, and return the outcome for each of them."""
         offered = self.rewriter.rewrites([items[place] for place in chosen], self.candidates)
         pairs = [(place, text) for place, some in zip(chosen, offered, strict=True) for text in some]
         pairs = [(place, text) for place, text in pairs if text != items[place].text]
@@ -299,7 +306,7 @@ class Razor(Planned):
         return Tried(kept[best], before, scores[best], "", turned_down)
 
     def _again(self, one: Mapping[str, Any], items: list[Labelled], space: Space) -> None:
-        """Replay a finished round in its original order, so that sums are equal to the last bit."""
+        """Apply the rewrites of a finished round in their original order, so that sums are equal to the last bit."""
         for place, tried in one["tried"].items():
             if tried["text"] is not None:
                 self._put(int(place), tried["text"], items, space)
@@ -313,11 +320,11 @@ class Razor(Planned):
 
 
 class Replaced:
-    """Rows with the results of RAZOR's rounds; all rows are kept, rewritten or unchanged.
+    """Lookup of the results of RAZOR's rounds; all rows are kept, rewritten or unchanged.
 
     Args:
-        tried: Outcomes of the selected documents, by the number of their row.
-        label: Name of the column that holds the label.
+        tried: Outcomes for the selected documents, by row number.
+        label: Name of the column that contains the label.
         provenance: Columns that name the rewriter and the check, added to every rewritten row.
     """
 
@@ -325,7 +332,7 @@ class Replaced:
         self.tried, self.label, self.provenance = tried, label, provenance
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the outcome of every row, in order."""
+        """Return every row, rewritten or unchanged, in order."""
         return [self._made(row, self.tried.get(row.number)) for row in rows]
 
     def _made(self, row: Row, one: Mapping[str, Any] | None) -> Made:
@@ -353,7 +360,7 @@ class Replaced:
 
 
 def _shown(row: Row, one: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Return a kept document's rejected rewrite, with its context, and the details to report."""
+    """Return the rejected rewrite of a kept document, if there is one, and the details of the rejection."""
     if one["reason"] == LOST:
         text, objection = one["turned_down"][0]
         return {"rewrite": join_fields([*row.fields[:-1], text])}, objection
@@ -367,11 +374,11 @@ def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]
 
     Args:
         items: Dataset before the first round.
-        rounds: Rounds that :class:`Razor` returned.
+        rounds: Rounds returned by :class:`Razor`.
 
     Returns:
-        One row for round 0 and one for each round: ``objective``, ``negations`` in all texts, documents ``selected``
-        and ``rewritten``, and the probe's ``gain`` if there is a probe.
+        One row for round 0 and one per round, with ``objective``, the number of ``negations`` in all texts, the numbers
+        of documents ``selected`` and ``rewritten``, and the probe's ``gain`` if there is a probe.
     """
     counts = [negations(surface_tokens(item.text)) for item in items]
     rows = [{"round": 0, "objective": rounds[0]["objective_before"], "negations": sum(counts)}] if rounds else []
@@ -389,5 +396,5 @@ def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]
 
 
 def rejection_reasons(rounds: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """Count the reasons for keeping selected documents."""
+    """Count the selected documents that were kept, by reason."""
     return Counter(tried["reason"] for one in rounds for tried in one["tried"].values() if tried["reason"])

@@ -1,4 +1,4 @@
-"""Finished rounds of a search, stored as ``round-NN.json``, after which the same command continues."""
+"""Storage of a search's finished rounds as ``round-NN.json``, from which the same command resumes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.types import FairlabError, Natural
 
 
 class CorrectedRound(TypedDict):
-    """Layout of a round of a prompt search."""
+    """Layout of the file of a prompt search's round."""
 
     round: Natural
     examples: list[dict[str, Text]]
@@ -28,7 +28,7 @@ class CorrectedRound(TypedDict):
 
 
 class TriedDocument(TypedDict):
-    """Layout of the outcome of a document that a round selected."""
+    """Layout of the outcome for a document that a round of RAZOR selected."""
 
     text: Text | None
     before: float
@@ -38,7 +38,7 @@ class TriedDocument(TypedDict):
 
 
 class RewrittenNeeds(TypedDict):
-    """Keys that every round of RAZOR has."""
+    """Keys that every file of a RAZOR round has."""
 
     round: Natural
     objective_before: float
@@ -47,19 +47,19 @@ class RewrittenNeeds(TypedDict):
 
 
 class RewrittenRound(RewrittenNeeds, total=False):
-    """Layout of a round of RAZOR."""
+    """Layout of the file of a RAZOR round."""
 
     gain_before: float | None
     gain: float | None
 
 
 def write_round(file: Path, one: Mapping[str, Any]) -> None:
-    """Write a finished round."""
+    """Write the file of a finished round."""
     write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
 
 
 def read_corrected_round(file: Path) -> dict[str, Any]:
-    """Return a round of a prompt search.
+    """Read the file of a prompt search's round.
 
     Raises:
         FairlabError: the file is damaged, or does not have the layout.
@@ -68,11 +68,11 @@ def read_corrected_round(file: Path) -> dict[str, Any]:
 
 
 def read_rewritten_round(file: Path, documents: int) -> dict[str, Any]:
-    """Return a round of RAZOR.
+    """Read the file of a RAZOR round.
 
     Args:
         file: File of the round.
-        documents: Number of documents of the search.
+        documents: Number of documents in the search.
 
     Raises:
         FairlabError: the file is damaged, does not have the layout, or names a document that does not exist.

@@ -1,4 +1,4 @@
-"""Counterfactual groups that are rebuilt by rules from one text of each group."""
+"""Counterfactual groups rebuilt by the rule-based rewriter from one text of each group."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from fairlab.types import FairlabError, Group
 class Rules:
     """Augmentation that rebuilds every group from the text of ``Group.source`` with the rule-based rewriter.
 
-    Groups with a wrong polarity, or an empty version, are dropped, as with groups that
-    ``python -m fairlab.augment +augmentation=counterfactual_groups`` makes from plain text.
+    Groups with a wrong polarity or an empty version are dropped, as in ``python -m fairlab.augment
+    +augmentation=counterfactual_groups`` for plain text.
 
     Args:
-        mode: Way of analysing texts, ``syntax`` or ``lexical``, see
+        mode: Method of analysing texts, ``syntax`` or ``lexical``, see
             :class:`fairlab.rewriting.english.rules.RuleRewriter`.
         names: Treatment of first names: ``swap`` or ``keep``.
 
-    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity), with
-    rules instead of the language model.
+    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity). The
+    paper rewrites with a language model instead of rules.
     """
 
     title = "counterfactual groups by rules"
@@ -40,7 +40,7 @@ class Rules:
         self.names = names
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """Return groups with the same ids and extra keys, with every version made from the source text.
+        """Return groups with the same ids and extra keys in which every version is made from the source text.
 
         Raises:
             FairlabError: All groups were dropped, or the lexicon lacks an attribute of the groups.
@@ -49,15 +49,15 @@ class Rules:
         made: dict[str, Group] = {}
         for axis, attributes in axes:
             chosen = [group for group in groups if (group.axis, group.attributes) == (axis, attributes)]
-            made |= {group.id: group for group in self._rebuilt(chosen, axis, attributes)}
+            made |= {group.id: group for group in self._rebuild_groups(chosen, axis, attributes)}
         if groups and not made:
             raise FairlabError(
                 f"rules made no group of the right polarity from any of the {len(groups)} texts; use augmentation=none"
             )
         return [made[group.id] for group in groups if group.id in made]
 
-    def _rebuilt(self, groups: Sequence[Group], axis: str, attributes: tuple[str, ...]) -> list[Group]:
-        """Return the groups of one axis, without failed groups."""
+    def _rebuild_groups(self, groups: Sequence[Group], axis: str, attributes: tuple[str, ...]) -> list[Group]:
+        """Return the rebuilt groups of one axis, without failed groups."""
         lexicon = load_lexicon(axis).only(attributes)
         polarity = Polarity(lexicon)
         rewriter = RuleGroups(lexicon=lexicon, mode=self.mode, names=self.names)

@@ -1,7 +1,7 @@
-"""Claims with both labels, by exchanging a name or number of supported pairs in the claim, the evidence or both.
+"""Claims with both labels, made by exchanging a name or number in the claim, the evidence or both of supported pairs.
 
-The construction follows Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4, whose authors
-wrote the new claims and evidence by hand. Here it is automatic.
+The construction is an automatic variant of Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section
+4, whose authors wrote the new claims and evidence by hand.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ NAMES = ("PERSON", "GPE", "NORP", "ORG", "FAC", "LOC", "EVENT", "LANGUAGE")
 
 @dataclass(frozen=True)
 class Term:
-    """Name or number.
+    """Name or number in a claim.
 
     Attributes:
-        text: Text of the term as it occurs.
-        kind: Class of terms that it can be exchanged with: kind of name and number of words, or number of digits and
-            first digit.
+        text: Text of the term as written in the claim.
+        kind: Class of terms that the term can be exchanged with: the kind of name and its number of words, or the
+            number of digits and the first digit.
     """
 
     text: str
@@ -46,11 +46,11 @@ class Term:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Pair with one of its names or numbers exchanged.
+    """Claim and evidence in which a name or number is exchanged.
 
     Attributes:
-        evidence: Evidence with the exchange.
-        claim: Claim with the exchange.
+        evidence: Evidence with the new name or number.
+        claim: Claim with the new name or number.
         what: Kind of the exchanged term, ``a name`` or ``a number``.
     """
 
@@ -62,26 +62,26 @@ class Exchange:
 class Symmetric(Planned):
     """Augmentation that makes four pairs from a supported one, with each claim and each evidence once per label.
 
-    One name or number that claim and evidence share is exchanged for another of its kind from the other claims. The
-    original claim and evidence, and the two with the exchange, form one supported pair each. A claim with the exchange
-    and evidence without it, or the reverse, form a refuted pair. Pairs without such an exchange are left out, so a
-    model that reads only one field performs at chance by construction. With ``others="kept"`` they stay unchanged,
+    A name or number that occurs in both claim and evidence is exchanged for another of the same kind from the other
+    claims. The original claim and the original evidence form a supported pair, and so do the changed claim and the
+    changed evidence. An original and a changed text form a refuted pair. Pairs without a possible exchange are omitted,
+    so a model that reads only one field performs at chance by construction. With ``others="kept"`` they stay unchanged,
     including the shortcuts in their claims. Two shortcomings remain: the label can still be predicted from whether the
     claim's names occur in the evidence, and an exchange makes some claims unproven instead of refuted.
 
-    An exchange reads oddly if a reader would assign the new name to a different kind than spaCy does. With a language
-    model, several exchanges are drawn. An exchange is judged by its rise in the negative log-likelihood per token, in
-    the claim or in the evidence, whichever is larger. The exchange with the smallest rise is used; if this rise is
-    above ``rise``, the pair is treated as one without an exchange.
+    An exchange reads oddly if the new name is of a different kind than spaCy says. With a language model, several
+    exchanges are drawn, and the one with the smallest rise in the negative log-likelihood per token is used. The rise
+    of an exchange is its rise in the claim or in the evidence, whichever is larger; if it is above ``rise``, the pair
+    counts as one without a possible exchange.
 
     Args:
         label: Column of the label.
-        others: Treatment of pairs without an exchange: ``left_out`` or ``kept``.
-        language_model: Causal LM that checks the exchanges; None for the first one drawn.
-        candidates: Number of exchanges drawn per name or number if a language model chooses, at least 1.
+        others: Treatment of pairs without a possible exchange: ``left_out`` or ``kept``.
+        language_model: Causal LM that chooses among the exchanges; with None, the first one drawn is used.
+        candidates: Number of exchanges drawn per name or number if there is a language model, at least 1.
         rise: Maximum rise of a token's negative log-likelihood by an exchange, in nats; a value below 0 requires a
             decrease.
-        seed: Seed of the choice among the names or numbers of a pair, and of their replacements.
+        seed: Seed for the choice among the names or numbers of a pair, and among their replacements.
 
     Raises:
         CannotScore: The language model is not causal.
@@ -116,7 +116,7 @@ class Symmetric(Planned):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that determine an output, for its manifest.
+        """Return the settings that determine the output, for the manifest.
 
         They are the column of the label, the treatment of other pairs, and the check by a language model.
 
@@ -132,7 +132,7 @@ class Symmetric(Planned):
         return settings
 
     def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
-        """Return the outcome of every row, by its number."""
+        """Return the output for every row, by the row's number."""
         if short := next((row for row in rows if len(row.fields) != 2), None):
             raise FairlabError(
                 f"{short.place} has {len(short.fields)} texts, but augmentation=symmetric needs claims with "
@@ -146,14 +146,18 @@ class Symmetric(Planned):
         for term in sorted({term for some in terms.values() for term in some}, key=lambda one: (one.kind, one.text)):
             pool[term.kind].append(term.text)
         made = {row.number: Made(reason=NOT_SUPPORTED) for row in rows}
-        made |= self._made(supported, [self._offered(row, terms[row.number], pool) for row in supported])
+        made |= self._made(supported, [self._draw_exchanges(row, terms[row.number], pool) for row in supported])
         if self.others == "kept":
             made |= {row.number: stays(row) for row in rows if not made[row.number].rows}
         return made
 
     def _made(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> dict[int, Made]:
-        """Return the four pairs of every row that has an exchange, by its number."""
-        best = [some[0] if some else None for some in offered] if self.model is None else self._likeliest(rows, offered)
+        """Return the four pairs made from every row, or the reason why there are none, by the row's number."""
+        best = (
+            [some[0] if some else None for some in offered]
+            if self.model is None
+            else self._likeliest_exchanges(rows, offered)
+        )
         return {
             row.number: Made(rows=tuple(self._quadruple(row, one)), counts={"quadruples": 1, f"by {one.what}": 1})
             if one
@@ -161,19 +165,19 @@ class Symmetric(Planned):
             for row, some, one in zip(rows, offered, best, strict=True)
         }
 
-    def _offered(self, row: Row, terms: Sequence[Term], pool: Mapping[str, Sequence[str]]) -> list[Exchange]:
-        """Return the distinct exchanges to choose from, in the order they were drawn."""
+    def _draw_exchanges(self, row: Row, terms: Sequence[Term], pool: Mapping[str, Sequence[str]]) -> list[Exchange]:
+        """Draw the exchanges to choose from, and return the distinct ones in the order they were drawn."""
         draw, drawn = Random(f"{self.seed} {row.number}"), dict[Exchange, None]()
         evidence, claim = row.fields
         for term in draw.sample(list(terms), len(terms)):
             others = [text for text in pool[term.kind] if not _shares_a_word(text, f"{evidence} {claim}")]
             for _ in range(self.candidates if others else 0):
-                if exchanged := _exchanged(evidence, claim, term.text, draw.choice(others)):
+                if exchanged := _exchange_term(evidence, claim, term.text, draw.choice(others)):
                     drawn[Exchange(*exchanged, _sort(term))] = None
         return list(drawn)
 
-    def _likeliest(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
-        """Return each row's exchange with the smallest rise under the model, or None if it exceeds ``rise``."""
+    def _likeliest_exchanges(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
+        """Return each row's exchange with the smallest rise under the model, or None if the rise exceeds ``rise``."""
         assert self.model is not None
         pairs = [
             (row.fields, (one.evidence, one.claim)) for row, some in zip(rows, offered, strict=True) for one in some
@@ -201,7 +205,7 @@ class Symmetric(Planned):
 
 
 def found_terms(rows: Sequence[Row]) -> list[list[Term]]:
-    """Return the distinct names and numbers of every claim."""
+    """Return the distinct names and numbers in every claim."""
     found = []
     for doc in parse((row.fields[1] for row in rows), entities=True):
         names = [
@@ -213,19 +217,23 @@ def found_terms(rows: Sequence[Row]) -> list[list[Term]]:
 
 
 def rises(model: CausalLM, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[float]:
-    """Return each exchange's largest rise of the negative log-likelihood per token among its texts, in nats.
+    """Return the largest rise in the negative log-likelihood per token that each exchange causes in a text, in nats.
 
     Args:
         model: Causal LM.
-        pairs: Original texts and the same texts with the exchange.
+        pairs: For each exchange, the original texts and the texts with the exchange.
     """
     texts = [text for pair in pairs for some in pair for text in some]
     likelihood = dict(zip(texts, model.log_likelihoods(texts, progress="exchanges read").means, strict=True))
     return [max(float(likelihood[was] - likelihood[now]) for was, now in zip(*pair, strict=True)) for pair in pairs]
 
 
-def _exchanged(evidence: str, claim: str, old: str, new: str) -> tuple[str, str] | None:
-    """Return evidence and claim with the exchange, or None if a part of the old term remains."""
+def _exchange_term(evidence: str, claim: str, old: str, new: str) -> tuple[str, str] | None:
+    """Exchange a term in evidence and claim.
+
+    Returns:
+        Changed evidence and claim, or None if the term is not in both or a part of it remains.
+    """
     whole = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
     if not (whole.search(evidence) and whole.search(claim)):
         return None
@@ -234,7 +242,7 @@ def _exchanged(evidence: str, claim: str, old: str, new: str) -> tuple[str, str]
 
 
 def _shares_a_word(term: str, text: str) -> bool:
-    """Return whether a word of a name, or a number, occurs in a text."""
+    """Return whether a text contains a capitalised word or a number of the term."""
     words = {word.casefold() for word in re.findall(r"\w+", term) if word[0].isupper() or word[0].isdigit()}
     return not words.isdisjoint(word.casefold() for word in re.findall(r"\w+", text))
 

@@ -1,4 +1,4 @@
-"""Removal of pairs whose last field contains a word associated with their label, by z-statistics."""
+"""Removal of pairs whose last field contains a word that is associated with their label, by a z-test."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ Feature = tuple[str, str]  # pair of a feature and a label
 
 
 class ZFiltered(Filter):
-    """Filter that processes rows in random order and leaves out rows with a feature associated with their label so far.
+    """Filter that omits rows with a feature that is associated with their label, based on the rows kept so far.
 
-    Features are the words and word pairs of the last field. After every ``batch`` rows, the z-statistic of each feature
-    is recomputed on the rows kept so far. From then on, rows of a label are left out if they contain one of the label's
-    ``top`` features with a z above ``threshold``. The first batch is kept whole.
+    Features are the words and word pairs of the last field. Rows are processed in random order and in batches. Before
+    each batch, the z-statistic of each feature is computed on the rows kept so far. A row of the batch is omitted if it
+    contains one of the ``top`` features of its label with a z above ``threshold``. The first batch is kept whole.
 
     Args:
         label: Column of the label.
-        top: Number of features per label that exclude rows.
+        top: Maximum number of features per label that exclude rows.
         threshold: z-statistic above which a feature can exclude rows.
-        batch: Share of the rows between two updates of the features.
-        seed: Seed of the order.
+        batch: Size of a batch, as a proportion of all rows.
+        seed: Seed for the order of rows.
 
     Raises:
         FairlabError: ``top`` is below 1; in ``decide``, if a row has no label, or if all labels are the same.
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
     section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code is
-    not public. The share of a batch and the restriction to words are ours; the authors also use the length of a
-    hypothesis and its overlap with the premise as features.
+    not public. The default size of a batch is not theirs, and they also use the length of a hypothesis and its overlap
+    with the premise as features.
     """
 
     title = "pairs without words that predict their label"
@@ -60,7 +60,7 @@ class ZFiltered(Filter):
         self.top, self.threshold, self.batch, self.seed = top, threshold, batch, seed
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """Return the rows to keep, see :meth:`Filter.kept`."""
+        """Return the indices of the rows to keep, see :meth:`Filter.kept`."""
         shares = Counter(item.label for item in items)
         if len(shares) < 2:
             raise FairlabError(
@@ -83,7 +83,7 @@ class ZFiltered(Filter):
     def _biased(
         self, seen: Counter[str], together: Counter[Feature], shares: dict[str, float]
     ) -> dict[str, frozenset[str]]:
-        """Return the features of each label that exclude rows."""
+        """Return, for each label, the features that exclude rows."""
         found: dict[str, frozenset[str]] = {}
         for label, share in shares.items():
             scores = {one: z_statistic(together[one, label], count, share) for one, count in seen.items()}
@@ -99,12 +99,14 @@ def features_of(text: str) -> frozenset[str]:
 
 
 def z_statistic(together: int, count: int, share: float) -> float:
-    """Return the excess of a label's share among texts with a feature over its share among all, in standard errors.
+    """Return the z-statistic of a feature's association with a label.
+
+    It is the label's proportion among texts with the feature minus its proportion among all texts, in standard errors.
 
     Args:
         together: Number of texts with the feature and the label.
         count: Number of texts with the feature, above 0.
-        share: The label's share among all texts, between 0 and 1.
+        share: Proportion of the label among all texts, between 0 and 1.
 
     Example:
         >>> z_statistic(9, 9, 0.5)

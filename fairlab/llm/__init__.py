@@ -1,1 +1,1 @@
-"""Language models that are prompted in text: servers and local models with a ledger."""
+"""Language models that answer text prompts: served and local models, with a ledger of their answers."""

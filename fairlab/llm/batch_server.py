@@ -1,7 +1,7 @@
-"""Client that sends requests to a server as batch jobs, which cost half and are answered within a day.
+"""Client that sends requests to a server as batch jobs, which cost half as much and are answered within a day.
 
-Sources: OpenAI, "Batch API" (https://platform.openai.com/docs/guides/batch) and its reference of batches and files
-(https://platform.openai.com/docs/api-reference/batch), whose form other providers follow.
+Sources: OpenAI, "Batch API" (https://platform.openai.com/docs/guides/batch), and its API reference for batches and
+files (https://platform.openai.com/docs/api-reference/batch), whose format other providers follow.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ FILES_OF_ANSWERS = ("output_file_id", "error_file_id")
 
 
 class BatchServer(Server):
-    """Client that sends the requests it is given together as one batch job; a single request is sent directly.
+    """Client that sends several requests as one batch job.
 
-    The identifier of a job is kept in the ledger until its answers are recorded. A killed run therefore finds its jobs
-    again, and collects their answers instead of paying for others.
+    A single request is sent directly. The identifier of a job is stored in the ledger until its answers are recorded.
+    After a killed run, the next one therefore finds the jobs and collects their answers instead of paying for new ones.
 
     Args:
-        base_url, model: Address of the server, and name of the model there.
-        ledger: Ledger that keeps the identifiers of the jobs.
+        base_url, model: Address of the server, and name of the model on it.
+        ledger: Ledger that stores the identifiers of the jobs.
         settings: Further arguments of :class:`fairlab.llm.server.Server`.
 
     Raises:
@@ -64,7 +64,7 @@ class BatchServer(Server):
         await super().__aexit__(*error)
 
     def _forget_collected(self) -> None:
-        """Forget the requests of jobs whose answers the caller has recorded by now."""
+        """Remove requests from the recorded jobs once the caller has recorded their answers."""
         while self.collected:
             job = self.collected.pop()
             if job.keys:
@@ -73,11 +73,11 @@ class BatchServer(Server):
                 self.ledger.forget_job(job)
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Return one attempt per request when all jobs that contain them have ended.
+        """Send the requests as batch jobs, wait until the jobs have ended, and return one attempt per request.
 
         Raises:
             StillAtWork: If this process is interrupted, or the server cannot be reached, while a job is running.
-            FairlabError: If the server refuses a job, or does not offer batch jobs.
+            FairlabError: If the server rejects a job, or does not offer batch jobs.
         """
         self._forget_collected()
         asked = {self._id_of(request): request for request in requests}
@@ -86,24 +86,24 @@ class BatchServer(Server):
             return await super().send(requests)
         left = {key: asked[key] for key in asked if not any(key in job.keys for job in jobs)}
         try:
-            jobs = [job if job.id else await self._found(job) for job in jobs]
-            jobs += [await self._submitted(part) for part in self._parts(left)]
+            jobs = [job if job.id else await self._find_or_create(job) for job in jobs]
+            jobs += [await self._submit_job(part) for part in self._parts(left)]
             found: dict[str, Attempt] = {}
             for job in jobs:
-                found |= await self._attempts(job, asked)
+                found |= await self._collect_attempts(job, asked)
         except asyncio.CancelledError as error:
             raise StillAtWork(f"interrupted while batch jobs still run at {self.root}") from error
         return [found[self._id_of(request)] for request in requests]
 
     def _id_of(self, request: Request) -> str:
-        """Return the name of a request in its job."""
+        """Return the identifier of a request within its job."""
         return address(request.canonical(self.name, self.extra))
 
     def _form(self, request: Request) -> str:
         return self.forms[0] if request.schema is not None else ""
 
     def _parts(self, asked: Mapping[str, Request]) -> Iterator[dict[str, str]]:
-        """Yield the lines of each new job by request, within the limits on the requests and bytes of a job."""
+        """Split requests into jobs within the server's limits, and yield the lines of each job by request."""
         part, size = dict[str, str](), 0
         for key, request in asked.items():
             body = self._payload(request, self._form(request))
@@ -118,8 +118,11 @@ class BatchServer(Server):
         if part:
             yield part
 
-    async def _submitted(self, lines: Mapping[str, str]) -> RecordedJob:
-        """Upload the lines of a job and create it; its file is in the ledger before, and its identifier right after."""
+    async def _submit_job(self, lines: Mapping[str, str]) -> RecordedJob:
+        """Upload the lines of a job and create it.
+
+        The ledger stores the file's identifier first, then the job's.
+        """
         content = "".join(lines.values()).encode()
         form = {"files": {"file": ("requests.jsonl", content, "application/jsonl")}, "data": {"purpose": "batch"}}
         uploaded = await self._object("POST", "/files", **form)
@@ -136,8 +139,8 @@ class BatchServer(Server):
         log.info("batch job %s of %d requests is running; a restarted run collects it", job.id, len(job.keys))
         return job
 
-    async def _found(self, job: RecordedJob) -> RecordedJob:
-        """Return a job whose creation was not confirmed: the server's job of its file, or else a new one."""
+    async def _find_or_create(self, job: RecordedJob) -> RecordedJob:
+        """Return a job whose creation was not confirmed: the server's job with the same file, or a new one."""
         after = ""
         while True:
             listed = await self._object("GET", f"/batches?limit=100{after}")
@@ -151,9 +154,9 @@ class BatchServer(Server):
                 return await self._created(job)
             after = f"&after={quote(_text_of(data[-1], 'id'), safe='')}"
 
-    async def _attempts(self, job: RecordedJob, asked: Mapping[str, Request]) -> dict[str, Attempt]:
-        """Return the attempts of the asked requests that a job holds, when it has ended."""
-        ended = await self._ended(job)
+    async def _collect_attempts(self, job: RecordedJob, asked: Mapping[str, Request]) -> dict[str, Attempt]:
+        """Wait until a job has ended, and return its attempts for the given requests."""
+        ended = await self._wait_until_ended(job)
         if ended["status"] == "failed":
             self.ledger.forget_job(job)
             raise FairlabError(f"{self.root} refuses the batch job {job.id}: {self.clean(_faults(ended))}")
@@ -168,11 +171,11 @@ class BatchServer(Server):
         held = [key for key in asked if key in job.keys]
         return {key: self._attempt(asked[key], lines.get(key), ended["status"]) for key in held}
 
-    async def _ended(self, job: RecordedJob) -> dict[str, Any]:
-        """Return a job as the server describes it when it has ended.
+    async def _wait_until_ended(self, job: RecordedJob) -> dict[str, Any]:
+        """Wait until a job has ended, and return the server's description of it.
 
         Raises:
-            StillAtWork: If the server cannot be reached any more.
+            StillAtWork: If the server can no longer be reached.
             FairlabError: If the server has no such job.
         """
         told = ""
@@ -181,7 +184,7 @@ class BatchServer(Server):
             if answer.status == 404:
                 self.ledger.forget_job(job)
                 raise FairlabError(f"{self.root} no longer has the batch job {job.id}; run again to send its requests")
-            found = self._checked(answer)
+            found = self._checked_object(answer)
             counts = found.get("request_counts")
             answered = counts.get("completed", 0) if isinstance(counts, dict) else 0
             now = f"{found.get('status')}, {answered} of {len(job.keys)} requests are answered"
@@ -193,7 +196,10 @@ class BatchServer(Server):
             await asyncio.sleep(POLL)
 
     def _attempt(self, request: Request, line: Any, status: str) -> Attempt:
-        """Return the attempt that a line of a job's answers describes; a line of an error is not charged."""
+        """Convert a line of a job's answers to an attempt.
+
+        A request without an answer is not charged.
+        """
         response = line.get("response") if isinstance(line, dict) else None
         error = line.get("error") if isinstance(line, dict) else None
         if isinstance(response, dict) and isinstance(code := response.get("status_code"), int):
@@ -211,13 +217,13 @@ class BatchServer(Server):
         return Attempt(ExchangeOutcome.SERVER_ERROR, reason=said or "the batch job contains no answer to it")
 
     async def _object(self, method: str, path: str, **content: Any) -> dict[str, Any]:
-        return self._checked(await self._call(method, path, **content))
+        return self._checked_object(await self._call(method, path, **content))
 
-    def _checked(self, answer: Answer) -> dict[str, Any]:
-        """Return the JSON object of a response.
+    def _checked_object(self, answer: Answer) -> dict[str, Any]:
+        """Return the JSON object in a response.
 
         Raises:
-            FairlabError: If the server refused, or answered something else.
+            FairlabError: If the server rejected the request, or the response is not a JSON object.
         """
         if answer.status in (401, 403):
             self.refusal(answer, 0.0)
@@ -237,10 +243,12 @@ class BatchServer(Server):
         lost: type[FairlabError] = FairlabError,
         **content: Any,
     ) -> Answer:
-        """Return the server's response, and retry requests that the network or the server lost.
+        """Send an HTTP request and return the response.
+
+        Requests lost by the network or the server are retried.
 
         Raises:
-            FairlabError: As ``lost``, if every retry was lost, or if the response is too long.
+            FairlabError: If every retry was lost (an error of the class ``lost``), or if the response is too long.
         """
         import httpx2
 
@@ -271,10 +279,10 @@ class BatchServer(Server):
 
 
 def _text_of(found: Mapping[str, Any], name: str) -> str:
-    """Return a text that an object of a server must hold.
+    """Return a required text field of a JSON object from the server.
 
     Raises:
-        FairlabError: If it does not.
+        FairlabError: If the field is missing.
     """
     if not isinstance(value := found.get(name), str) or not value:
         raise FairlabError(f"the server's description of a batch job lacks '{name}'; set llm.batch=false")
@@ -282,7 +290,7 @@ def _text_of(found: Mapping[str, Any], name: str) -> str:
 
 
 def _faults(job: Mapping[str, Any]) -> str:
-    """Return why a job failed, from its first error."""
+    """Return the first error message of a failed job."""
     errors = job.get("errors")
     data = errors.get("data") if isinstance(errors, dict) else None
     first = data[0] if isinstance(data, list) and data and isinstance(data[0], dict) else {}
@@ -291,7 +299,10 @@ def _faults(job: Mapping[str, Any]) -> str:
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the lines of a file of answers by request; a damaged line is left out."""
+    """Yield the lines of an answer file with the identifiers of their requests.
+
+    Damaged lines are skipped.
+    """
     for line in content.splitlines():
         try:
             found = json.loads(line)

@@ -1,4 +1,4 @@
-"""Cost of calls, spending limits, and forecasts for a job."""
+"""Cost of calls, budgets, and cost forecasts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairlab.types import FairlabError
 
-# Share of the usual price in a batch job, at OpenAI (https://platform.openai.com/docs/guides/batch) and its kin.
+# Share of the usual price in a batch job at OpenAI and similar providers (https://platform.openai.com/docs/guides/batch).
 SHARE = 0.5
 
 
@@ -16,7 +16,7 @@ class Price:
     """Price in dollars per million tokens.
 
     Attributes:
-        input, output: Price of the tokens of prompts and of replies.
+        input, output: Price of prompt tokens and of reply tokens.
         cached: Price of prompt tokens that the server had in its cache, or None if they cost as much as others.
     """
 
@@ -31,7 +31,13 @@ class Price:
                 raise FairlabError(f"llm.price.{name} must be 0 or more dollars, not {value}")
 
     def dollars(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-        """Return the price of one call, ``cached_tokens`` of whose prompt tokens came from the server's cache."""
+        """Return the price of one call.
+
+        Args:
+            prompt_tokens: Number of tokens of the prompt.
+            completion_tokens: Number of tokens of the reply.
+            cached_tokens: Number of the prompt tokens that were in the server's cache.
+        """
         cached = min(cached_tokens, prompt_tokens) if self.cached is not None else 0
         prompt = (prompt_tokens - cached) * self.input + cached * (self.cached or 0.0)
         return (prompt + completion_tokens * self.output) / 1e6
@@ -39,7 +45,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Spent:
-    """Resources used so far: requests sent, tokens, model seconds (concurrent calls counted separately), dollars."""
+    """Resources used so far: requests, tokens, model seconds (concurrent calls are counted separately) and dollars."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -55,7 +61,10 @@ class Spent:
 
 @dataclass(frozen=True)
 class Budget:
-    """Upper bounds on the total spending of a ledger, over all runs and processes; None means no bound."""
+    """Upper limits on the total spending recorded in a ledger, over all runs and processes.
+
+    A limit of None means no limit.
+    """
 
     calls: int | None = None
     tokens: int | None = None
@@ -68,11 +77,11 @@ class Budget:
                 raise FairlabError(f"llm.budget.{name} must be at least 0 or null, not {value}")
 
     def reached(self, spent: Spent, sending: int, ahead: Spent | None = None) -> str:
-        """Return the bound that forbids more calls, or an empty string.
+        """Return the limit that forbids further calls, or an empty string.
 
         Args:
             spent: Resources used so far.
-            sending: Number of further calls, including those in flight.
+            sending: Number of calls to be sent, including those in flight.
             ahead: Maximum resources of calls that are paid as a whole, such as a batch job; None for single calls.
         """
         ahead = ahead or Spent()
@@ -93,9 +102,9 @@ class Forecast:
         requests: Number of different requests.
         recorded: Number of requests that already have an answer in the ledger.
         calls: Number of requests left to send, excluding retries after failures.
-        prompt_tokens: Number of prompt tokens, estimated by length.
-        completion_tokens: Maximum number of completion tokens, if every reply has its maximum length.
-        dollars: Maximum price, from the configured prices, or None without a price.
+        prompt_tokens: Number of prompt tokens, estimated from the lengths of the texts.
+        completion_tokens: Number of completion tokens if every reply has its maximum length.
+        dollars: Maximum cost at the configured prices, or None without prices.
     """
 
     requests: int

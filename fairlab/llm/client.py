@@ -1,4 +1,4 @@
-"""Client that sends requests to a model through its ledger, reuses recorded answers and respects the budget."""
+"""Client that sends requests to a model, records the answers in a ledger, reuses them, and respects the budget."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPENING = 60  # maximum number of prompt characters shown in errors
 
 
 class Model(AbstractAsyncContextManager["Model"], Protocol):
-    """Interface of a server or a local model for the client.
+    """Interface of a served or local model that the client sends requests to.
 
     Attributes:
         name: Name under which the model's answers are recorded.
@@ -61,28 +61,29 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
 class LLM:
     """Language model with a ledger of its answers.
 
-    Each answer is recorded once. A reply that was cut, empty or not the requested JSON is not an answer:
-    like a reply lost by the network, it is requested again by the next run. A run that is killed resumes from the
-    ledger, and another process with the same ledger shares the work.
+    Each answer is recorded once. A reply that was cut, empty or not the requested JSON is not an answer: like a reply
+    lost by the network, it is requested again by the next run. A killed run resumes from the ledger, and several
+    processes with the same ledger share the work.
 
     Args:
-        model: Server or local model, or None to replay only the ledger.
+        model: Served or local model, or None to replay only the ledger.
         name: Name of the model, used to look up answers.
         ledger: File of recorded answers, open for writing except in a replay.
-        budget: Bounds on the total spending of the ledger, or None for no bounds. Calls in flight when a bound is
-            reached are still recorded.
+        budget: Limits on the total spending recorded in the ledger, or None for no limits. Calls in flight when a limit
+            is reached are still recorded.
         price: Dollars per million tokens, for the cost and for a budget in dollars, or None if the model is free or its
             price is unknown.
-        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits. If three
-            calls in a row are lost for good, no further one is made.
+        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits. If all
+            retries of three calls in a row are lost, no further call is made.
         repairs: Maximum number of further requests for a reply that is cut short (with twice the length) or is not the
             requested JSON (with the mistake shown). A refusal is not retried.
         extra: Additional parameters of every request to the model's server. They are part of the request, and therefore
             of its address in the ledger.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
-        tokens_per_minute: Maximum tokens that this object sends and receives per minute, or None for no limit.
-        probe_above: Number of calls above which a first one is made alone, to check model and schema and to log the
-            expected price and duration; None for no such call. Its answer is recorded like any other.
+        tokens_per_minute: Maximum number of tokens that this object sends and receives per minute, or None for no
+            limit.
+        probe_above: Number of calls above which a first one is made alone, to check the model and the schema and to log
+            the expected price and duration; None to make no such call. Its answer is recorded like any other.
 
     Raises:
         FairlabError: If a budget in dollars is set without a price, or the tokens per minute are below 1.
@@ -128,15 +129,17 @@ class LLM:
             )
 
     def ask(self, requests: Sequence[Request], *, stage: str) -> list[Reply]:
-        """Return a reply to each request, in order; equal requests are sent once.
+        """Return a reply to each request, in order.
+
+        Equal requests are sent once.
 
         Args:
             requests: Any number of requests.
             stage: Name of the ledger entry that accumulates calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: If the budget is spent, if the server cannot be used at all, if the first calls of a large job
-                get no answer, or if a replayed ledger lacks an answer; all earlier answers are in the ledger.
+            FairlabError: If the budget is spent, the server cannot be used at all, the first calls of a large job get
+                no answer, or a replayed ledger lacks an answer. All answers so far are in the ledger.
         """
         found, missing = self._look_up(requests)
         if missing and self.model is None:
@@ -149,7 +152,9 @@ class LLM:
         return [found[key] for key in map(self.address_of, requests)]
 
     def _probe(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:
-        """Make the first call of a large job, or the next one if its text has no answer, and log the expected cost.
+        """Make the first call of a large job alone, and log the expected cost of the rest.
+
+        If the first text gets no answer, the next ones are tried.
 
         Raises:
             FairlabError: If the model gives no answer.
@@ -172,7 +177,9 @@ class LLM:
         return replies
 
     def ask_again(self, request: Request, *, stage: str) -> Attempt:
-        """Send a request regardless of the ledger, and return the attempt; its cost is recorded, its answer is not.
+        """Send a request even if it is in the ledger, and return the attempt.
+
+        Only its cost is recorded.
 
         Raises:
             FairlabError: If the server cannot be used at all.
@@ -189,7 +196,7 @@ class LLM:
         return attempt
 
     def forecast(self, requests: Sequence[Request]) -> Forecast:
-        """Return the forecast for :meth:`ask`, without sending any request."""
+        """Estimate the resources that :meth:`ask` would use for the requests, without sending them."""
         found, missing = self._look_up(requests)
         prompt_tokens = sum(estimated_tokens(request.prompt) for request in missing.values())
         completion_tokens = sum(request.max_tokens for request in missing.values())
@@ -203,7 +210,7 @@ class LLM:
         )
 
     def _share(self) -> float:
-        """Return the share of the usual price that calls cost."""
+        """Return the proportion of the usual price that is charged."""
         return SHARE if self.model is not None and self.model.in_jobs else 1.0
 
     def address_of(self, request: Request) -> str:
@@ -211,11 +218,11 @@ class LLM:
         return address(self._asked(request).canonical(self.name, self.extra))
 
     def _asked(self, request: Request) -> Request:
-        """Return the request with the configured maximum reply length."""
+        """Return the request with the configured reply limit, if there is one."""
         return request if self.reply_tokens is None else replace(request, max_tokens=self.reply_tokens)
 
     def _look_up(self, requests: Sequence[Request]) -> tuple[dict[str, Reply], dict[str, Request]]:
-        """Return recorded replies, and the requests without one, by address."""
+        """Return the recorded replies and the requests without one, both by ledger address."""
         found: dict[str, Reply] = {}
         missing: dict[str, Request] = {}
         for request in requests:
@@ -267,7 +274,10 @@ class LLM:
         return answers
 
     def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[PendingCall]:
-        """Take calls from the queue for a batch; calls that another process is making move to the end of the queue."""
+        """Take calls from the queue for a batch.
+
+        Calls that another process is making go to the end of it.
+        """
         assert self.model is not None
         batch: list[PendingCall] = []
         for _ in range(len(queue)):
@@ -283,10 +293,13 @@ class LLM:
         return batch
 
     async def _answer(self, batch: list[PendingCall], stage: str, answers: dict[str, Reply]) -> None:
-        """Complete a batch; an error meant for the user stops all workers after their current calls."""
+        """Complete a batch of calls.
+
+        An error that the user can fix stops all workers after their current calls.
+        """
         try:
             async for item in settled(batch, lambda pending: self._attempt(pending, stage), lambda: self.reached):
-                answers[item.key] = self._settled(item)
+                answers[item.key] = self._finish_call(item)
         except FairlabError as error:
             self.stopped = self.stopped or error
         finally:
@@ -295,14 +308,14 @@ class LLM:
                     self.ledger.release(item.key)
 
     async def _attempt(self, pending: Sequence[PendingCall], stage: str) -> None:
-        """Send the batch once, unless the run is stopped or the budget is spent, and record its cost."""
+        """Send a batch once and record its cost, unless the run is stopped or the budget is spent."""
         assert self.model is not None
         sent = [item.request for item in pending]
         reservation = await self.pace.reserve(sent, lambda: self.stopped is not None)
         if self.stopped is not None:
             raise self.stopped
         spent = self.ledger.spent()
-        ahead = self._most(sent) if self.model.in_jobs and len(sent) > 1 else None
+        ahead = self._maximum_spending(sent) if self.model.in_jobs and len(sent) > 1 else None
         if bound := self.budget.reached(spent, self.in_flight + len(pending), ahead):
             most = f", and up to {ahead.tokens} tokens, ${ahead.dollars:.4f} for a batch job" if ahead else ""
             raise FairlabError(
@@ -333,18 +346,20 @@ class LLM:
         dollars = attempt.share * self.price.dollars(*used) if self.price else 0.0
         self.ledger.spend(key, stage, attempt, dollars)
 
-    def _most(self, requests: Sequence[Request]) -> Spent:
-        """Return the maximum resources of a batch job, from estimated prompts and the longest replies."""
+    def _maximum_spending(self, requests: Sequence[Request]) -> Spent:
+        """Return the maximum resources of a batch job, for estimated prompt lengths and replies of maximum length."""
         prompts = sum(estimated_tokens(request.prompt) for request in requests)
         replies = sum(request.max_tokens for request in requests)
         dollars = SHARE * self.price.dollars(prompts, replies) if self.price else 0.0
         return Spent(len(requests), prompts, replies, 0.0, dollars)
 
-    def _settled(self, item: PendingCall) -> Reply:
-        """Return the final reply, recorded if the model answered.
+    def _finish_call(self, item: PendingCall) -> Reply:
+        """Return the final reply of a call.
+
+        Answers are recorded, failures are recorded for a replay.
 
         Raises:
-            FairlabError: If the server is unreachable or answers nothing, so that any other call would fail too.
+            FairlabError: If the server is unreachable or has stopped answering, so that any other call would fail too.
         """
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:
@@ -359,7 +374,10 @@ class LLM:
 
 
 def _unanswered(request: Request, error: BaseException) -> Attempt:
-    """Return the attempt of a call that raised an error: a rejected call is free, an interrupted one may be charged."""
+    """Return the attempt for a call that raised an error.
+
+    A rejected call is free, but the server may have charged for an interrupted one.
+    """
     if isinstance(error, FairlabError):
         return Attempt(ExchangeOutcome.REJECTED, reason=str(error))
     return Attempt.in_full(ExchangeOutcome.CUT_OFF, request, f"broken off by {type(error).__name__}")

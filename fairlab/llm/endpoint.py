@@ -1,4 +1,4 @@
-"""One address of an OpenAI-compatible server: connection, key, limits, and the meaning of its refusals."""
+"""Endpoint of an OpenAI-compatible server: connection, API key, limits and interpretation of error responses."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ RESERVED = ("model", "messages", "prompt", "input", "stream", "n")  # parameters
 
 
 class TooLong(Exception):
-    """Answer longer than :data:`LONGEST_BODY`."""
+    """Error for a response longer than :data:`LONGEST_BODY`."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """HTTP response of a server: status, requested wait, and body."""
+    """HTTP response of a server: status, requested waiting time, and body."""
 
     status: int
     retry_after: str | None
@@ -53,12 +53,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """One payload sent to a server.
+    """Result of sending one payload to a server.
 
     Attributes:
-        answer: The server's response, or None without one.
-        outcome: Reason why there is no response; ``ok`` if there is one.
-        reason: The same in words.
+        answer: Response of the server, or None if there is none.
+        outcome: Kind of failure if there is no response, else ``ok``.
+        reason: Description of the failure.
         seconds: Seconds from sending to the last byte.
     """
 
@@ -68,21 +68,21 @@ class RoundTrip:
     seconds: float
 
     def failure(self, request: Request) -> Attempt:
-        """Return the attempt of a request without a response."""
+        """Return the attempt for a request without a response."""
         if self.outcome == ExchangeOutcome.UNREACHABLE:
             return Attempt(self.outcome, reason=self.reason, seconds=self.seconds)
         return Attempt.in_full(self.outcome, request, self.reason, self.seconds)
 
 
 class Endpoint:
-    """Connection to one address of a server, with up to ``concurrency`` requests in flight.
+    """Connection to one URL of a server, with up to ``concurrency`` requests in flight.
 
     The API key is read from the environment when a request is sent, and is not stored elsewhere; it is removed from all
-    output of the server. A 429 with Retry-After delays all requests, not only the affected one.
+    output of the server. A 429 response with Retry-After delays all requests, not only the affected one.
 
     Args:
         base_url: Address of the server up to and including the version, such as ``https://api.openai.com/v1``.
-        model: Name of the model as the server calls it.
+        model: Name of the model on the server.
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
         extra: Additional parameters of every request, sent unchanged.
@@ -144,10 +144,10 @@ class Endpoint:
         del self.client
 
     def key(self) -> str:
-        """Return the API key; empty if none is sent.
+        """Return the API key, or an empty string if none is sent.
 
         Raises:
-            FairlabError: If the key's variable is not set, or is not the name of a variable.
+            FairlabError: If the environment variable for the key is not set, or its configured name is not a valid one.
         """
         if self.api_key_env is None:
             return ""
@@ -172,7 +172,7 @@ class Endpoint:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
-        """Send a payload, after any wait that the server requested, and return the result."""
+        """Send a payload, after any waiting time that the server requested, and return the result."""
         import httpx2
 
         while (hold := self.not_before - time.monotonic()) > 0:
@@ -196,10 +196,10 @@ class Endpoint:
         return RoundTrip(answer, outcome, self.clean(reason), time.perf_counter() - started)
 
     async def _ask(self, payload: Mapping[str, Any]) -> Answer:
-        """Return the server's response, read up to a limit.
+        """Return the server's response.
 
         Raises:
-            TooLong: If the response is longer.
+            TooLong: If the response is longer than the limit.
         """
         content = bytearray()
         async with self.client.stream("POST", self.url, json=payload) as response:
@@ -210,10 +210,12 @@ class Endpoint:
             return Answer(response.status_code, response.headers.get("retry-after"), bytes(content))
 
     def listed(self) -> list[str]:
-        """Return the names of the models that the server lists; empty if it has no such list.
+        """Return the names of the models that the server lists.
+
+        The result is empty if it provides no list.
 
         Raises:
-            FairlabError: If the server cannot be reached, refuses the key, or has another interface.
+            FairlabError: If the server cannot be reached, rejects the key, or has another interface.
         """
         import httpx2
 
@@ -237,9 +239,9 @@ class Endpoint:
         return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one] if data else []
 
     def other_model(self, body: Any) -> str:
-        """Return the model named in a response if it is not the one asked, else an empty string.
+        """Return the model named in a response if it is not the requested one, else an empty string.
 
-        Versions and folders of the model may differ.
+        Names that differ only in the version or the folder count as the same model.
         """
         named = body.get("model") if isinstance(body, dict) else None
         if not isinstance(named, str) or not named:
@@ -248,7 +250,7 @@ class Endpoint:
         return "" if one.startswith(other) or other.startswith(one) else self.clean(named)
 
     def refuse_other_model(self, body: Any) -> None:
-        """Raise if a response names another model than the one asked.
+        """Raise if a response names another model than the requested one.
 
         Raises:
             FairlabError: If another model answered.
@@ -259,7 +261,7 @@ class Endpoint:
             )
 
     def refusal(self, answer: Answer, seconds: float) -> Attempt:
-        """Convert a response with a status other than 200 to an attempt.
+        """Convert an error response (any status other than 200) to an attempt.
 
         Raises:
             FairlabError: If no further request can succeed: wrong key, no such model, no credit left.
@@ -291,28 +293,28 @@ class Endpoint:
         )
 
     def said(self, answer: Answer) -> str:
-        """Return the error message of a response on one line."""
+        """Return the error message in a response, on one line."""
         return self.clean(_error_text(answer.body) or answer.text)
 
     def blank(self, text: str) -> str:
-        """Return the text without the key."""
+        """Remove the API key from a text."""
         key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
         return text.replace(key, f"<{self.api_key_env}>") if key else text
 
     def clean(self, text: str) -> str:
-        """Return the text on one line of limited length, without the key."""
+        """Shorten a text to one line of limited length, without the API key."""
         return " ".join(self.blank(text).split())[:REASON_LENGTH]
 
 
 def checked_url(base_url: str, whose: str) -> str:
-    """Return the address of a server without a final slash.
+    """Check the address of a server, and return it without a final slash.
 
     Args:
-        base_url: Address.
-        whose: Prefix of settings in messages.
+        base_url: Address of the server.
+        whose: Prefix of the names of settings in messages.
 
     Raises:
-        FairlabError: If it is not an address, or holds a password or a query.
+        FairlabError: If it is not a URL, or contains a password or a query.
     """
     import httpx2
 
@@ -330,7 +332,7 @@ def checked_url(base_url: str, whose: str) -> str:
 
 
 def token_count(usage: Any, name: str, estimate: int) -> int:
-    """Return the number of tokens that a server counted, or the estimate if it gives no valid number."""
+    """Return the number of tokens reported by a server, or the estimate if the server reports no valid number."""
     value = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_TOKENS:
         return estimate
@@ -338,7 +340,10 @@ def token_count(usage: Any, name: str, estimate: int) -> int:
 
 
 def _error_text(body: Any) -> str:
-    """Return the message of an OpenAI-like error; servers differ in its nesting depth."""
+    """Return the message of an OpenAI-style error.
+
+    Servers differ in its nesting depth.
+    """
     while isinstance(body, list) and body:
         body = body[0]
     for name in ("error", "message", "detail"):
@@ -348,7 +353,7 @@ def _error_text(body: Any) -> str:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Return the seconds to wait, from a number or a date, or None without either."""
+    """Return the seconds to wait from a Retry-After header, a number or a date, or None if it is neither."""
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Running of a coroutine from code that is not asynchronous."""
+"""Execution of coroutines from synchronous code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def run_coroutine(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to completion, also in a notebook, whose event loop is already running."""
+    """Run a coroutine to completion, even in a notebook, whose event loop is already running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

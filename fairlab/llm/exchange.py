@@ -1,4 +1,4 @@
-"""Requests to a language model, the results of single attempts, and final replies."""
+"""Requests to a language model, results of single attempts, and final replies."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a 
 
 
 class StillAtWork(FairlabError):
-    """Error of a run that ends while the server still processes its calls; the next run collects the answers."""
+    """Error that ends a run while the server is still processing its calls.
+
+    The next run collects the answers.
+    """
 
 
 class ExchangeOutcome(StrEnum):
     """Outcome of an attempt.
 
-    The first two are answers and are stored in the ledger. The next three are not answers: they are stored separately
-    for a replay, and requested again by a run with a model. The others are failures of the network or the server: they
-    count as spending and are requested again.
+    ``OK`` and ``REFUSED`` are answers and are stored in the ledger. ``TRUNCATED``, ``MALFORMED`` and ``WRONG_SCHEMA``
+    are replies without an answer: they are stored separately for a replay, and requested again by a run with a model.
+    All others are failures of the network or the server: they count as spending and are requested again.
     """
 
     OK = "ok"
@@ -68,7 +71,7 @@ class Request:
         schema: JSON schema of the reply, or None for free text.
         max_tokens: Maximum length of the reply, in tokens.
         temperature: Sampling temperature; 0 is greedy and None uses the server's default.
-        top_p: Probability mass that sampling draws from, or None for the server's default.
+        top_p: Probability mass for nucleus sampling, or None for the server's default.
         seed: Sampling seed; None is omitted from server requests and means 0 for a local model.
         log_probabilities: Whether the log-probabilities of the answer's tokens are requested. They do not change the
             answer, so they are not part of its address.
@@ -83,11 +86,13 @@ class Request:
     log_probabilities: bool = False
 
     def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
-        """Return the request as JSON, identical for equal requests; the ledger's addresses are computed from it.
+        """Return the request as JSON that is identical for equal requests.
+
+        Its hash is the address in the ledger.
 
         Args:
             model: Name of the model.
-            extra: Additional parameters of every request; empty ones do not change the address.
+            extra: Additional parameters of every request; an empty mapping does not change the address.
         """
         asked = {name: value for name, value in vars(self).items() if name != "log_probabilities"}
         content = {"model": model, **asked, **({"extra": dict(extra)} if extra else {})}
@@ -95,12 +100,12 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        """Return all text that the model reads."""
+        """Return the texts of all messages, which the model reads."""
         return "\n".join(message["content"] for message in self.messages)
 
 
 def address(canonical: str) -> str:
-    """Return the SHA-256 of a canonical request."""
+    """Return the ledger address of a request, the SHA-256 of its canonical JSON."""
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -114,14 +119,15 @@ class Attempt:
     """Result of sending one request.
 
     Attributes:
+        outcome: Kind of result.
         text: Text of the reply, or an empty string without a reply.
-        reason: Reason why the outcome is not ``ok``, with any key removed.
-        prompt_tokens, completion_tokens: Numbers of tokens counted by the server, or estimates without a server count.
+        reason: Reason why the outcome is not ``ok``, with any API key removed.
+        prompt_tokens, completion_tokens: Numbers of tokens reported by the server, else estimates.
         cached_tokens: Number of the prompt tokens that the server had in its cache.
-        share: Share of the usual price that is charged, such as 0.5 in a batch job.
+        share: Proportion of the usual price that is charged, such as 0.5 in a batch job.
         log_probability: Log-probability of the answer in nats, see :func:`answer_log_probability`, or None if unknown.
         seconds: Seconds from sending to the last byte.
-        wait: Seconds to wait before the next attempt as requested by the server, or None if it does not say.
+        wait: Seconds to wait before the next attempt, or None if the server does not request a wait.
     """
 
     outcome: ExchangeOutcome
@@ -137,18 +143,18 @@ class Attempt:
 
     @classmethod
     def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:
-        """Return an attempt without an answer, counted at full length because the server may have charged for it."""
+        """Return an attempt without an answer that counts a reply of maximum length, which may have been charged."""
         tokens = estimated_tokens(request.prompt), request.max_tokens
         return cls(outcome, "", reason, *tokens, seconds)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Final reply to a request, after all its attempts.
+    """Final reply to a request, after all attempts.
 
     Attributes:
         outcome, text, reason: Outcome of the last attempt, text of its reply, and the reason if it is not ``ok``.
-        attempts: Number of requests sent.
+        attempts: Number of times that the request was sent.
         prompt_tokens, completion_tokens, seconds: Sums of tokens and seconds over the attempts.
         log_probability: Log-probability of the last attempt's answer in nats, or None if unknown.
     """
@@ -169,12 +175,12 @@ class Reply:
 
     @property
     def kept(self) -> bool:
-        """Return whether the reply is an answer, which the ledger keeps for all later runs."""
+        """Return whether the reply is an answer, which later runs reuse from the ledger."""
         return self.outcome in ANSWERED
 
     @cached_property
     def value(self) -> Any:
-        """Return the parsed JSON of an ``ok`` reply to a request with a schema."""
+        """Parse the JSON of an ``ok`` reply to a request with a schema."""
         return parse_answer(self.text)
 
     def dumps(self) -> str:
@@ -202,7 +208,9 @@ class Reply:
 
 
 def without_reasoning(text: str) -> str:
-    """Return a reply without the reasoning at its start; the opening tag may be in the prompt instead.
+    """Remove the reasoning at the start of a reply.
+
+    Its opening tag may be in the prompt instead.
 
     Example:
         >>> without_reasoning("<think>Two? No, three.</think>  Three.")
@@ -215,17 +223,17 @@ def without_reasoning(text: str) -> str:
 
 
 def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[float]) -> float | None:
-    """Return the log-probability in nats of an answer: the sum over its tokens after any reasoning.
+    """Return the log-probability of an answer in nats: the sum over its tokens, without any reasoning.
 
-    Of a JSON object, the tokens within its texts are taken. Names and punctuation are mostly forced by a schema, and
-    the log-probabilities of servers are those before the schema: a forced token may have a very low one.
+    For a JSON object, only tokens within text values are counted. Names and punctuation are mostly forced by a schema,
+    but servers report the log-probabilities before the schema is applied, which may be very low for a forced token.
 
     Args:
         tokens: Text of each token of the reply.
-        log_probabilities: Log-probability of each token given those before it.
+        log_probabilities: Log-probability of each token given the previous ones.
 
     Returns:
-        The sum, at most 0, or None without any such token or with a value that is not a log-probability.
+        Sum, at most 0, or None if there is no such token or a value is not a log-probability.
 
     Example:
         >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])
@@ -252,7 +260,7 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
 
 
 def parse_answer(text: str) -> Any:
-    """Return the JSON value of a reply, without a byte-order mark, reasoning, a code fence or surrounding text.
+    """Parse the JSON value in a reply, ignoring a byte-order mark, reasoning, a code fence or surrounding text.
 
     Raises:
         ValueError: If the reply is not JSON; ``NaN`` and ``Infinity`` are not valid.

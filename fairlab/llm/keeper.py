@@ -1,7 +1,7 @@
-"""Process that runs a command for the lifetime of its starter: ``python -I keeper.py COMMAND ...``.
+"""Script that runs a command and ends it when its parent process ends: ``python -I keeper.py COMMAND ...``.
 
-The starter holds the other end of this process's standard input. When that end closes, even because the starter was
-killed, the command is ended. This file is run as a script, so it imports only the standard library.
+The parent holds the other end of this script's standard input. When that end closes, even because the parent was
+killed, the command is ended. The script imports only the standard library.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PATIENCE = 5.0  # seconds that the command has to exit
 
 
 def main() -> int:
-    """Return the command's exit code, or 128 plus the signal's number after a signal, as shells do."""
+    """Run the command, and return its exit code, or 128 plus the signal number if a signal ended it, as in shells."""
     process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     threading.Thread(target=_end_when_let_go, args=(process,), daemon=True).start()
     code = process.wait()

@@ -1,4 +1,4 @@
-"""Ledger: every answer of a model on disk, addressed by its request, and all amounts spent on it."""
+"""Ledger: a file with all answers of models, addressed by their requests, and with all spending."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ COALESCE(SUM(seconds),0), COALESCE(SUM(dollars),0)"
 
 @dataclass(frozen=True)
 class RecordedJob:
-    """Batch job at a server whose answers are not recorded yet.
+    """Batch job on a server whose answers are not recorded yet.
 
     Attributes:
-        file: Identifier of its request file on the server.
-        url: Address that the requests are for.
-        id: Identifier of the job, or an empty string before its creation was confirmed.
-        keys: Names of its requests.
+        file: Identifier of the job's request file on the server.
+        url: Address that the requests are sent to.
+        id: Identifier of the job, or an empty string before its creation is confirmed.
+        keys: Identifiers of the requests in the job.
     """
 
     file: str
@@ -56,10 +56,10 @@ class RecordedJob:
 
 
 class Ledger:
-    """SQLite file of answers that processes of one machine may share.
+    """SQLite file of answers, which several processes on one machine may share.
 
-    Every answer and every amount spent is committed separately before the next call, so a process killed at any point
-    loses at most the calls in flight. After a power cut the last few commits may be missing; the file stays readable.
+    Every answer and all spending are committed before the next call, so a process killed at any point loses at most the
+    calls in flight. After a power failure, the last few commits may be missing, but the file stays readable.
     Write-ahead logging requires a local disk, not a network share. API keys are never written: a request consists of
     messages, parameters and the model's name.
 
@@ -102,7 +102,10 @@ class Ledger:
         return database
 
     def _make(self) -> None:
-        """Create the file if it is missing: complete, and by a single process if several try."""
+        """Create the complete file if it is missing.
+
+        If several processes try, only one creates it.
+        """
         if self.path.exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,13 +141,13 @@ class Ledger:
     def get(self, key: str) -> Reply | None:
         """Return the answer recorded under an address, or None if it is missing or its checksum is wrong.
 
-        Ledgers of earlier versions store failed replies among the answers; these are not returned.
+        Ledgers of earlier versions store failed replies among the answers; failed replies are not returned.
         """
         reply = self._read("answers", key)
         return reply if reply is not None and reply.kept else None
 
     def replies(self) -> Iterator[tuple[str, str]]:
-        """Yield address and JSON of every reply, including failures, in the order of the addresses."""
+        """Yield the address and the JSON of every reply, including failures, in the order of the addresses."""
         found: dict[str, str] = {}
         with self._one_sentence():
             for table in reversed(self._tables()):  # an answer takes precedence over earlier failures
@@ -153,11 +156,14 @@ class Ledger:
         yield from sorted(found.items())
 
     def failure(self, key: str) -> Reply | None:
-        """Return the last failed reply under an address, such as one that was cut, or None."""
+        """Return the last failed reply under an address, such as a truncated one, or None if there is none."""
         return next(filter(None, (self._read(table, key) for table in reversed(self._tables()))), None)
 
     def _tables(self) -> list[str]:
-        """Return the tables of replies; a replayed file of an earlier version has no table of failures."""
+        """Return the names of the tables with replies.
+
+        A ledger of an earlier version may have no table of failures.
+        """
         query = "SELECT name FROM sqlite_master WHERE name IN ('answers', 'failures') ORDER BY name"
         with self._one_sentence():
             return [name for (name,) in self.database.execute(query)]
@@ -178,7 +184,11 @@ class Ledger:
         return found
 
     def claim(self, key: str) -> bool:
-        """Claim a call for this process; return False if another live process holds it or it has been answered."""
+        """Claim a call for this process, and return whether this succeeded.
+
+        Returns:
+            False if another live process has claimed the call, or if it has been answered.
+        """
         now = time.time()
         with self._transaction() as database:
             query = "SELECT owner, CAST(pid AS INTEGER), CAST(until AS REAL) FROM claims WHERE key = ?"
@@ -192,7 +202,7 @@ class Ledger:
         return True
 
     def release(self, key: str) -> None:
-        """Release a claim of this process, whether answered or not."""
+        """Release a claim of this process."""
         with self._one_sentence():
             self.database.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self.owner))
 
@@ -211,12 +221,12 @@ class Ledger:
             )
 
     def put(self, key: str, request: str, reply: Reply) -> Reply:
-        """Record a reply and release the claim.
+        """Record a reply and release the claim on its call.
 
         A failed reply is stored separately, only for a replay of the run.
 
         Returns:
-            The reply that is valid: an earlier intact answer is never replaced.
+            Valid reply: an earlier intact answer if there is one, which is never replaced, else the given reply.
         """
         text = reply.dumps()
         with self._transaction() as database:
@@ -229,18 +239,18 @@ class Ledger:
         return standing or reply
 
     def keep_job(self, job: RecordedJob) -> None:
-        """Record or update a batch job."""
+        """Record a batch job, or update its record."""
         row = (job.file, job.url, job.id, json.dumps(sorted(job.keys)))
         with self._one_sentence():
             self.database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", row)
 
     def forget_job(self, job: RecordedJob) -> None:
-        """Forget a batch job, whose answers are recorded or which has none."""
+        """Remove a batch job whose answers are recorded, or which has no answers."""
         with self._one_sentence():
             self.database.execute("DELETE FROM jobs WHERE file = ?", (job.file,))
 
     def jobs(self, url: str) -> list[RecordedJob]:
-        """Return the batch jobs at an address."""
+        """Return the recorded batch jobs for an address."""
         with self._one_sentence():
             rows = self.database.execute("SELECT * FROM jobs WHERE url = ? ORDER BY file", (url,)).fetchall()
         return [RecordedJob(file, at, id, frozenset(json.loads(keys))) for file, at, id, keys in rows]
@@ -251,13 +261,13 @@ class Ledger:
             return Spent(*self.database.execute(f"SELECT {SUMS} FROM totals").fetchone())
 
     def stages(self) -> dict[str, Spent]:
-        """Return the spending of each stage."""
+        """Return the total spending per stage."""
         with self._one_sentence():
             rows = self.database.execute(f"SELECT stage, {SUMS} FROM totals GROUP BY stage ORDER BY stage").fetchall()
         return {stage: Spent(*sums) for stage, *sums in rows}
 
     def outcomes(self, stage: str) -> dict[str, int]:
-        """Return the number of attempts of a stage by outcome."""
+        """Return the number of attempts in a stage, by outcome."""
         query = "SELECT outcome, COUNT(*) FROM attempts WHERE stage = ? GROUP BY outcome ORDER BY outcome"
         with self._one_sentence():
             return dict(self.database.execute(query, (stage,)).fetchall())
@@ -272,7 +282,10 @@ class Ledger:
             return [name for (name,) in self.database.execute(f"{names} ORDER BY 1") if name is not None]
 
     def close(self) -> None:
-        """Close the file; the last process that closes it removes the write-ahead log."""
+        """Close the file.
+
+        The last process that closes it removes the write-ahead log.
+        """
         self.database.close()
 
 

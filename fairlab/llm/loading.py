@@ -1,4 +1,4 @@
-"""Construction of a language model and its ledger from configuration values."""
+"""Construction of language models with ledgers from configuration values."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def load_server(
 
     Args:
         base_url: Address of the server up to and including the version, such as ``https://api.openai.com/v1``.
-        model: Name of the model as the server calls it.
+        model: Name of the model on the server.
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
         token_limit_key: Name of the server's parameter for the maximum reply length.
-        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those of
+        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those in
             :mod:`fairlab.llm.prices`, or None if the model is free or its price is unknown.
-        budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
+        budget: Limits ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged, such as ``{reasoning_effort: low}``.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
-        tokens_per_minute: Maximum tokens of prompts and replies per minute, or None for no limit.
+        tokens_per_minute: Maximum number of prompt and reply tokens per minute, or None for no limit.
         retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`.
-        probe_above: Number of calls above which a first one is made alone, or None for no such call.
-        batch: Whether requests are sent as batch jobs, at half the price and answered within a day.
+        probe_above: Number of calls above which a first one is made alone, or None to make no such call.
+        batch: Whether requests are sent as batch jobs, which cost half as much and are answered within a day.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
@@ -97,7 +97,10 @@ def load_served(
     retries: Natural = 6,
     total_timeout: Positive = 300.0,
 ) -> LLM:
-    """Create a client of a GGUF model on a server that it starts; see :class:`fairlab.llm.served.ServedModel`."""
+    """Create a client of a GGUF model on a server that is started on this machine.
+
+    The arguments are those of :class:`fairlab.llm.served.ServedModel`.
+    """
     from fairlab.llm.served import ServedModel
 
     served = ServedModel(
@@ -124,7 +127,10 @@ def load_local(
     budget: Mapping[str, float | None],
     ledger: str,
 ) -> LLM:
-    """Load a causal model of transformers in this process; arguments as for :class:`fairlab.llm.local.Local`."""
+    """Load a causal transformers model in this process.
+
+    The arguments are those of :class:`fairlab.llm.local.Local`.
+    """
     from fairlab.llm.local import Local
 
     local = Local(
@@ -144,7 +150,7 @@ def load_replay(*, ledger: str, model: str | None) -> LLM:
 
     Args:
         ledger: Ledger file of the recorded run, which is never changed.
-        model: Name of the model whose answers are replayed, or None if the ledger holds answers of only one model.
+        model: Name of the model whose answers are replayed, or None if the ledger contains answers of only one model.
 
     Raises:
         FairlabError: If there is no such ledger, or no such model in it.
@@ -161,10 +167,10 @@ def load_replay(*, ledger: str, model: str | None) -> LLM:
 
 
 def as_budget(values: Mapping[str, Any]) -> Budget:
-    """Return the bounds of a configuration.
+    """Convert the configured limits to a budget.
 
     Raises:
-        FairlabError: If there is no such bound, or its value is invalid.
+        FairlabError: If there is no such limit, or its value is invalid.
     """
     if unknown := sorted(set(values) - {"calls", "tokens", "dollars"}):
         raise FairlabError(f"there is no setting '{unknown[0]}' in llm.budget; there are: calls, tokens, dollars")
@@ -172,12 +178,12 @@ def as_budget(values: Mapping[str, Any]) -> Budget:
 
 
 def as_price(values: Mapping[str, float] | Literal["listed"] | None, base_url: str, model: str) -> Price | None:
-    """Return the prices of a configuration, or None without any.
+    """Return the configured prices, or None if there are none.
 
     Args:
-        values: Prices of the configuration, ``listed``, or None.
-        base_url: Address of the server, by whose host ``listed`` looks for the price.
-        model: Name of the model there.
+        values: Configured prices, ``listed``, or None.
+        base_url: Address of the server, whose host determines the listed prices.
+        model: Name of the model on the server.
 
     Raises:
         FairlabError: If a price is missing or invalid.

@@ -1,4 +1,4 @@
-"""Causal language model of transformers that runs in this process."""
+"""Causal transformers models that run in this process."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ HASH_SHOWN = 12  # digits of the weights' hash in the name under which answers a
 
 
 class Local:
-    """Model that generates replies in batches: greedy at temperature 0, otherwise sampled with a seed per request.
+    """Model that generates replies in batches, greedily at temperature 0, otherwise sampled with a seed per request.
 
     The reply is not constrained to its schema; an invalid reply is repaired or fails as with any other model. Answers
-    are recorded under the model's name and its weights' hash, so that they are never reused for other weights.
+    are recorded under the model's name and the hash of its weights, so that they are never reused for other weights.
 
     Args:
         name: Folder in transformers format, or hub name, of the model.
         revision: Hub revision, or None for the hub's default branch.
         package: Installed Python package that contains the weights, instead of the hub.
-        gguf: Weights file of the package or folder in GGUF format, instead of ``model.safetensors``.
+        gguf: Name of the weights file in GGUF format in the package or folder, instead of ``model.safetensors``.
         weights_sha256: Expected hash of the weights file; a mismatch is an error.
         dtype: Torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
-        batch_size: Number of requests generated together.
+        batch_size: Number of requests that are generated together.
 
     Raises:
         FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
@@ -116,7 +116,10 @@ class Local:
         return tokenizer, model.eval().to(torch.device(device))
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Generate a reply to each request in one batch; a prompt that leaves no room for a reply is rejected."""
+        """Generate a reply to each request in one batch.
+
+        A prompt that leaves no tokens for a reply is rejected.
+        """
         assert self._loaded is not None
         tokenizer, model = self._loaded
         limit = getattr(model.config, "max_position_embeddings", None) or math.inf
@@ -131,7 +134,7 @@ class Local:
         return attempts
 
     def _generate(self, prompts: list[list[int]], requests: Sequence[Request], limit: float) -> list[Attempt]:
-        """Return one attempt per prompt, all generated in one batch."""
+        """Generate all replies in one batch, and return one attempt per prompt."""
         import torch
         from transformers import LogitsProcessorList
 
@@ -168,13 +171,13 @@ class Local:
 
 
 class SeededSampling:
-    """Logits processor that samples by making a draw the largest logit, row by row, with Gumbel noise per request.
+    """Logits processor that turns greedy generation into sampling, with Gumbel noise seeded per request.
 
-    The argmax of logits / temperature + Gumbel noise is distributed as the softmax. Greedy generation therefore
-    samples, and the draws of one request do not depend on the other requests in its batch.
+    The argmax of logits / temperature + Gumbel noise is distributed as the softmax. The draws of one request do not
+    depend on the other requests in its batch.
 
     Args:
-        requests: One request per row of the batch; a temperature of 0 or None leaves its row greedy.
+        requests: One request per row of the batch; a row with a temperature of 0 or None stays greedy.
     """
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -187,9 +190,11 @@ class SeededSampling:
         self.last: Tensor | None = None  # log-probabilities (rows, vocabulary) of the current step
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return scores whose argmax is the next token.
+        """Return scores (rows, vocabulary) whose argmax is the next token.
 
-        Shapes: ``input_ids`` (rows, tokens), ``scores`` (rows, vocabulary).
+        Args:
+            input_ids: Tokens so far (rows, tokens).
+            scores: Logits of the next token (rows, vocabulary).
         """
         import torch
         from transformers import TopPLogitsWarper
@@ -209,15 +214,17 @@ class SeededSampling:
         return scores
 
     def _keep(self, input_ids: Tensor) -> None:
-        """Keep the log-probability of the token that the last step added, before any sampling."""
+        """Store the log-probability of the last generated token, computed before temperature and noise are applied."""
         if self.last is not None:
             self.steps.append(self.last.gather(1, input_ids[:, -1:])[:, 0])
 
     def log_probabilities(self, generated: Tensor) -> list[list[float]]:
-        """Return the log-probability of each generated token per row; empty lists if no request asked for them.
+        """Return the log-probability of each generated token, per row.
+
+        The rows are empty if no request asked for log-probabilities.
 
         Args:
-            generated: Prompts with the generated tokens (rows, tokens).
+            generated: Tokens (rows, tokens) of the prompts and the replies.
         """
         import torch
 
@@ -227,16 +234,16 @@ class SeededSampling:
 
 
 def _seed(request: Request) -> int:
-    """Return a seed derived from the request's seed and prompt, so that one seed gives independent draws per prompt."""
+    """Return a seed derived from the request's seed and prompt, so that draws are independent between prompts."""
     digest = hashlib.sha256(f"{request.seed or 0}\n{request.prompt}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 
 
 def find_gguf(name: str, gguf: str, package: str | None) -> Path:
-    """Return the GGUF file of a package or a folder.
+    """Return the path of the GGUF file in a package or a folder.
 
     Raises:
-        FairlabError: If the file does not exist, or the reader of the format is not installed.
+        FairlabError: If the file does not exist, or the package that reads the format is not installed.
     """
     folder = Path(name)
     if package is not None:
@@ -254,7 +261,7 @@ def find_gguf(name: str, gguf: str, package: str | None) -> Path:
 
 
 def _chat(tokenizer: Any, request: Request) -> str:
-    """Format the prompt in the model's chat format; a model without a chat template gets plain text."""
+    """Format the prompt with the model's chat template, or as plain text if it has none."""
     messages = list(request.messages)
     if tokenizer.chat_template:
         return chat_text(tokenizer, messages, answer=True)
@@ -270,7 +277,7 @@ def _attempt(
     seconds: float,
     values: list[float],
 ) -> Attempt:
-    """Return the attempt of one row: its tokens up to the end token or its own limit."""
+    """Return the attempt for one row, with its tokens up to the end token or the request's limit."""
     length = next((place for place, token in enumerate(ids) if token in ends), len(ids))
     ended = length < len(ids)
     text = without_reasoning(tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True))

@@ -1,4 +1,4 @@
-"""Server process owned by this process: started when needed, and ended with its starter."""
+"""Server process that this process starts when needed and ends when it ends itself."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 class OwnServer:
     """Server of a GGUF file on 127.0.0.1.
 
-    The server is ended when this object is deleted, when the process ends, and also when the process is killed, because
-    a keeper process between the two detects it. A Ctrl-C does not reach the server.
+    The server ends when this object is deleted or the process ends. If the process is killed, a keeper process between
+    the two detects it and ends the server. Ctrl-C does not reach the server.
 
     Args:
         program: Program that serves the file.
@@ -59,14 +59,17 @@ class OwnServer:
 
     @property
     def url(self) -> str:
-        """Return the base URL of the server, as :class:`fairlab.llm.server.Server` accepts it."""
+        """Return the base URL of the server, for :class:`fairlab.llm.server.Server`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def ensure(self) -> None:
-        """Ensure that the server is running and ready; a server that died is restarted once.
+        """Start the server if it is not running, and wait until it is ready.
+
+        A server that died is restarted once.
 
         Raises:
-            FairlabError: If memory is insufficient, the port is taken, or the server does not get ready or died again.
+            FairlabError: If there is not enough memory, the port is taken, or the server does not become ready or has
+                died twice.
         """
         if self.process is not None and self.process.poll() is None:
             return
@@ -120,7 +123,7 @@ class OwnServer:
             connection.close()
 
     def _last_words(self) -> str:
-        """Return the end of the server's output on one line, or its exit code."""
+        """Return the server's exit code and the end of its output, on one line."""
         self.said.seek(0, os.SEEK_END)
         self.said.seek(max(0, self.said.tell() - 4 * SHOWN))
         said = " ".join(self.said.read().decode(errors="replace").split())[-SHOWN:]
@@ -134,7 +137,10 @@ class OwnServer:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Release the keeper, unless this process is a fork of the one that started it."""
+    """Close the keeper's standard input, which ends the server.
+
+    Only the process that started the server does this, not a fork of it.
+    """
     if os.getpid() != owner or process.stdin is None:
         return
     process.stdin.close()
@@ -142,14 +148,14 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that is not in use."""
+    """Return a port on 127.0.0.1 that is not in use."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def is_taken(port: int) -> bool:
-    """Return whether a process listens on a port of 127.0.0.1."""
+    """Return whether a process listens on a port on 127.0.0.1."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port left by a dead server is free
         try:

@@ -1,4 +1,4 @@
-"""Pacing of calls below a server's limit of tokens per minute."""
+"""Pacing of calls to stay below a server's limit of tokens per minute."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ POLL = 0.05  # seconds between checks for room
 
 @dataclass
 class Reservation:
-    """Tokens that count towards the limit from a point in time.
+    """Tokens that count towards the limit, starting at a point in time.
 
     Attributes:
         at: Time on the monotonic clock.
-        tokens: Number of tokens: an estimate until the calls are answered.
+        tokens: Number of tokens, which is an estimate until the calls are answered.
     """
 
     at: float
     tokens: int
 
     def correct(self, attempts: Sequence[Attempt]) -> None:
-        """Replace the estimate with the tokens of the attempts, as they are charged."""
+        """Replace the estimate by the number of tokens charged for the attempts."""
         self.tokens = sum(attempt.prompt_tokens + attempt.completion_tokens for attempt in attempts)
 
 
 class TokenPace:
-    """Limit of the tokens sent within any minute by this process.
+    """Limit on the tokens that this process sends and receives within any minute.
 
-    Calls count with their estimated prompt and their longest reply until they are answered, and with the tokens
-    charged afterwards. A call larger than the limit is sent when no other call counts.
+    A call counts with its estimated prompt and its maximum reply until it is answered, and with the charged tokens
+    afterwards. A call larger than the limit is sent when no other call counts.
 
     Args:
         tokens_per_minute: Maximum number of tokens, or None for no limit.

@@ -1,4 +1,4 @@
-"""Call that awaits its reply: its attempts so far, and when and how it is sent again."""
+"""Calls that wait for a reply: their attempts so far, and when and how they are sent again."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ ADAPTED = {ExchangeOutcome.SCHEMA_FORM_REFUSED, ExchangeOutcome.PARAMETER_REFUSE
 
 @dataclass
 class PendingCall:
-    """Request that awaits a reply.
+    """Request that waits for a reply.
 
     Attributes:
         key: Address of the reply in the ledger.
-        asked: Request as it was given.
-        request: Request as it will be sent next, for example with more room or with the mistake shown.
+        asked: Original request.
+        request: Request in the form in which it is sent next, for example with a longer reply or with the mistake
+            shown.
         retries, repairs: Numbers of retries and repairs left.
         attempts: Attempts so far.
     """
@@ -45,7 +46,7 @@ class PendingCall:
     attempts: list[Attempt] = field(default_factory=list)
 
     def reply(self) -> Reply:
-        """Return the reply of the last attempt, with the tokens and seconds of all."""
+        """Return the reply of the last attempt, with the tokens and seconds of all attempts."""
         last = self.attempts[-1]
         return Reply(
             last.outcome,
@@ -59,10 +60,13 @@ class PendingCall:
         )
 
     def next_wait(self, reached: bool) -> float | None:
-        """Prepare the next attempt and return the seconds to wait for it, or None if the last attempt is final.
+        """Prepare the next attempt.
 
         Args:
             reached: Whether the server has ever answered; retries end early for a server that is not running.
+
+        Returns:
+            Seconds to wait before the next attempt, or None if the last attempt is final.
         """
         last = self.attempts[-1]
         if last.outcome in ADAPTED:
@@ -96,7 +100,9 @@ async def settled(
     attempt: Callable[[Sequence[PendingCall]], Awaitable[object]],
     reached: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[PendingCall]:
-    """Yield each call after its final attempt; the others are attempted again, together, after the longest wait.
+    """Attempt all calls, and yield each one after its final attempt.
+
+    The remaining calls are attempted again together, after the longest of their waits.
 
     Args:
         calls: Calls without any attempt.
@@ -115,10 +121,10 @@ async def settled(
 
 
 class Silence:
-    """Calls that a model lost since it last answered one.
+    """Counter of the calls that a model lost since it last answered one.
 
-    A text may be the reason why a server fails, so one lost call does not end a run. A server that loses every call
-    does: each call would take all its retries.
+    A single text may make a server fail, so one lost call does not end a run. If a server loses every call, the run
+    ends: otherwise, each call would use all its retries.
     """
 
     def __init__(self) -> None:
@@ -126,11 +132,11 @@ class Silence:
         self._given_up = 0
 
     def note(self, attempts: Iterable[Attempt], began: float) -> None:
-        """Note the results of requests.
+        """Record whether any of the requests got an answer.
 
         Args:
             attempts: Attempts of requests that were sent together.
-            began: Time at which they were sent, of :func:`time.monotonic`.
+            began: Time at which they were sent, on the clock :func:`time.monotonic`.
         """
         if any(attempt.outcome not in RETRIED for attempt in attempts):
             self._began, self._given_up = None, 0
@@ -143,10 +149,10 @@ class Silence:
         Args:
             name: Name of the model.
             reply: Final reply of the call.
-            most: Number of calls in a row that end the run.
+            most: Number of consecutive lost calls that end the run.
 
         Raises:
-            FairlabError: The model lost ``most`` calls since it last answered one.
+            FairlabError: If the model lost ``most`` calls since it last answered one.
         """
         self._given_up += 1
         if self._began is None or self._given_up < most:

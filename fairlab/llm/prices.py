@@ -1,4 +1,4 @@
-"""Published prices of providers' models, from a dated table."""
+"""Published prices of providers' models, from a table with a date."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def listed_price(base_url: str, model: str, today: date | None = None) -> Price 
     """Return the published price of a provider's model, or None if the table has no current one.
 
     Args:
-        base_url: Address of the server, whose host names the provider.
-        model: Name of the model there, possibly with the date of its version.
+        base_url: Address of the server, whose host determines the provider.
+        model: Name of the model on the server, possibly with the date of its version.
         today: Day of the calls, or None for today.
     """
     models = _table().get(urlsplit(base_url).hostname or "", {}).get("models", {})

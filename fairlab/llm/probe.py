@@ -1,4 +1,4 @@
-"""First call of a large job: whether the model answers, and the expected cost of the other calls."""
+"""First calls of a large job, which test whether the model answers and give the expected cost of the rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
     Args:
         name: Name of the model.
         replies: Replies to the probe calls by ledger address.
-        calls: Number of calls of the job.
+        calls: Number of calls in the job.
 
     Raises:
         FairlabError: If the model gave no answer.
@@ -34,11 +34,11 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
 def expectation(
     probe: Reply, rest: Forecast, workers: int, price: Price | None, pace: int | None, *, in_jobs: bool = False
 ) -> str:
-    """Describe the expected price and duration of a job, if its replies resemble that of the probe.
+    """Describe the expected price and duration of a job whose replies are like the probe's.
 
     Args:
         probe: Reply to the probe call.
-        rest: Forecast of the calls left.
+        rest: Forecast of the remaining calls.
         workers: Number of concurrent calls.
         price: Price of tokens, or None if it is unknown.
         pace: Maximum number of tokens per minute, or None for no limit.

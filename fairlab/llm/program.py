@@ -1,4 +1,4 @@
-"""Programs that serve a GGUF file on this machine, and their command lines."""
+"""Programs that serve a GGUF file on this machine, with their command lines."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COMPILERS = ("cc", "gcc", "clang", "cl")
 
 @dataclass(frozen=True)
 class ServingProgram:
-    """Program that serves models: llama.cpp's ``llama-server``, or the server of llama-cpp-python in a Python.
+    """Program that serves models: ``llama-server`` of llama.cpp, or a Python interpreter with llama-cpp-python.
 
     Attributes:
         path: Path of the program or of the Python interpreter.
         is_python: Whether the path is a Python interpreter.
-        arguments: Additional arguments of the program, in its own spelling. They come last on the command line, so they
+        arguments: Additional arguments in the program's own syntax. They come last on the command line, so they
             override equal arguments of :meth:`command`.
     """
 
@@ -33,7 +33,7 @@ class ServingProgram:
 
     @property
     def ready_path(self) -> str:
-        """Return the URL path that answers with 200 when the model is loaded."""
+        """Return the URL path that responds with status 200 once the model is loaded."""
         return "/v1/models" if self.is_python else "/health"
 
     def command(self, weights: Path, port: int, context: int, slots: int) -> list[str]:
@@ -55,7 +55,7 @@ class ServingProgram:
 
 
 def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingProgram:
-    """Return the given program, else llama-cpp-python in this Python, else ``llama-server`` on the PATH.
+    """Return the given program, else this interpreter if it has llama-cpp-python, else ``llama-server`` on the PATH.
 
     Args:
         given: Name on the PATH, or path, of a ``llama-server`` or of an interpreter with llama-cpp-python, whose name

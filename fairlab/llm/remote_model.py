@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible server, measured by its embeddings and its log-probabilities of prompts."""
+"""Models on an OpenAI-compatible server, measured by their embeddings, prompt log-probabilities and generated texts."""
 
 from __future__ import annotations
 
@@ -50,28 +50,28 @@ def load_remote(
     retries: Natural = 6,
     total_timeout: Positive = 300.0,
 ) -> ModelObject:
-    """Return a served model with the abilities of its server: embeddings, likelihoods and generated texts.
+    """Load a served model with the abilities that its server offers: embeddings, likelihoods and generated texts.
 
-    Everything the server says is recorded in the ledger by address, name and text, so a repeated run only checks
-    whether it still gives the same answers.
+    All answers of the server are recorded in the ledger by address, model name and text, so a repeated run only checks
+    whether the server still gives the same answers.
 
     Args:
         base_url: Address of the server up to and including the version, such as ``http://127.0.0.1:8000/v1``.
-        model: Name of the model as the server calls it; empty for the only one that it lists.
+        model: Name of the model on the server; empty if the server lists only one.
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
-        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those of
+        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those in
             :mod:`fairlab.llm.prices`, or None if the model is free or its price is unknown.
-        budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
+        budget: Limits ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
         tokens_per_minute: Maximum tokens per minute for each of embeddings and likelihoods, or None for no limit.
-        retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the questions that find
-            out what the server offers are repeated once.
+        retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the calls that test the
+            server's abilities are retried once.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: If the server cannot be used, serves only other models, offers none of these, or answers
+        FairlabError: If the server cannot be used, serves only other models, offers none of these abilities, or answers
             differently from the ledger.
     """
     name = _served_name(Embeddings(base_url, model, api_key_env=api_key_env, total_timeout=total_timeout))
@@ -117,10 +117,10 @@ def load_remote(
 
 
 def _served_name(endpoint: Endpoint) -> str:
-    """Return the name of the model to request.
+    """Return the name of the model to request: the given one, or the only one that the server lists.
 
     Raises:
-        FairlabError: If the server lists only other models, or several and none was chosen.
+        FairlabError: If the server lists only other models, or several models and none was chosen.
     """
     listed = endpoint.listed()
     if endpoint.name and (not listed or endpoint.name in listed):
@@ -133,7 +133,7 @@ def _served_name(endpoint: Endpoint) -> str:
 
 
 def _why_not(ask: Callable[[], object]) -> str | None:
-    """Return why a question cannot be answered, or None if it was."""
+    """Call a function, and return the error message if it fails, or None if it succeeds."""
     try:
         ask()
     except (CannotScore, FairlabError) as error:
@@ -142,7 +142,7 @@ def _why_not(ask: Callable[[], object]) -> str | None:
 
 
 def _probe_chat(llm: LLM) -> None:
-    """Ask for one token of an answer.
+    """Request a one-token answer to test whether the server answers chats.
 
     Raises:
         CannotScore: If the server does not answer chats.
@@ -153,10 +153,10 @@ def _probe_chat(llm: LLM) -> None:
 
 
 def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
-    """Query a text again, and raise if the answer differs from the recorded one.
+    """Send a text again, and raise if the answer differs from the recorded one.
 
     Raises:
-        FairlabError: If the values differ by more than numerical noise: another model now has this name.
+        FairlabError: If the values differ by more than numerical noise, so that another model may have this name.
     """
     request = text_request(PROBES[0])
     kept, now = llm.ledger.get(llm.address_of(request)), llm.ask_again(request, stage="probe")
@@ -174,7 +174,7 @@ def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T
     """Return the server's answer for each text.
 
     Raises:
-        CannotScore: If it does not answer on one of them.
+        CannotScore: If the server does not answer for one of the texts.
     """
     replies: list[Reply] = llm.ask([text_request(text) for text in texts], stage=stage)
     for text, reply in zip(texts, replies, strict=True):
@@ -185,16 +185,16 @@ def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T
 
 
 class RemoteVectors:
-    """Function from texts to embeddings (N, D) by a server."""
+    """Callable that embeds texts on a server."""
 
     def __init__(self, llm: LLM) -> None:
         self.llm = llm
 
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return the embeddings of texts.
+        """Return the embeddings (N, D) of texts.
 
         Raises:
-            CannotScore: If the server does not embed one of them, or gives vectors of different lengths.
+            CannotScore: If the server does not embed one of the texts, or returns vectors of different lengths.
         """
         found = _answers(self.llm, texts, EMBEDDINGS, read_vector)
         if len({len(vector) for vector in found}) > 1:
@@ -203,12 +203,13 @@ class RemoteVectors:
 
 
 class RemoteScorer:
-    """Scorer of texts by a server's log-probabilities of a prompt's tokens.
+    """Scorer of texts by the log-probabilities that a server returns for the tokens of a prompt.
 
-    The first token of a text is scored given a start token, as by :class:`fairlab.backbones.causal_lm.CausalLM`: the
-    one that the server puts before every prompt (vLLM with Llama or Gemma), else ``<|endoftext|>`` if the server reads
-    it as one token, if necessary after the beginning of a chat turn. If there is none, the first token has no score and
-    is left out; texts that differ there are then compared only by their other tokens.
+    The first token of a text is scored given a start token, as in :class:`fairlab.backbones.causal_lm.CausalLM`. This
+    is the start token that the server puts before every prompt (vLLM with Llama or Gemma). If the server puts none, it
+    is ``<|endoftext|>`` if the server reads that as one token, if necessary next to the beginning of a chat turn.
+    Without any start token, the first token has no score and is ignored; texts that differ in the first token are then
+    compared only by their other tokens.
     """
 
     cut = 0
@@ -222,7 +223,7 @@ class RemoteScorer:
 
     @cached_property
     def start(self) -> str | None:
-        """Text to put before a text as its start token; None if the server puts a start token itself.
+        """Return the text to put before a text as its start token, or None if the server adds a start token itself.
 
         Raises:
             CannotScore: If the server does not answer, or gives each token the log-probability of another one, as
@@ -238,7 +239,7 @@ class RemoteScorer:
 
     @cached_property
     def _plain_is_whole(self) -> bool:
-        """Return whether the tokens read without a start token are exactly those of the text."""
+        """Return whether the server's tokens for a text without a start token are exactly the text."""
         (plain,) = self._tokens(PROBES[:1])
         read = _compact(plain.tokens)
         return bool(read) and _compact([PROBES[0]]).endswith(read)
@@ -250,7 +251,7 @@ class RemoteScorer:
 
         Raises:
             CannotScore: If the server does not answer, or if a text is to be read in windows or without the start token
-                that the server puts itself.
+                that the server adds itself.
         """
         del progress
         if stride is not None:
@@ -262,22 +263,22 @@ class RemoteScorer:
             )
         values = self._scored(texts)
         if start_apart and self.start:
-            without = [tokens.log_probabilities[1:] for tokens in self._each(texts, "")]
+            without = [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, "")]
             values = [[*whole[:1], *others] for whole, others in zip(values, without, strict=True)]
         return _sums(values, self.llm.name)
 
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
-        """Return the log-likelihood of each second text given the first.
+        """Return the log-likelihood of the second text of each pair, given the first.
 
-        A pair is read as one text. Its continuation begins at the first token that the context alone does not have. A
-        context is asked right before its continuations, so that a server computes their common beginning once.
+        A pair is sent as one text. Its continuation begins at the first token that the context alone does not have. A
+        context is sent right before its continuations, so that the server can reuse their common beginning.
 
         Raises:
             CannotScore: If the server does not answer.
         """
         del progress
         start = self.start or ""
-        found = self._each([text for context, more in pairs for text in (context, context + more)], start)
+        found = self._tokens_with_start([text for context, more in pairs for text in (context, context + more)], start)
         values = []
         for context, both in zip(found[::2], found[1::2], strict=True):
             same = [one == other for one, other in zip(both.tokens, context.tokens, strict=False)]
@@ -285,11 +286,14 @@ class RemoteScorer:
         return _sums(values, self.llm.name)
 
     def _scored(self, texts: Sequence[str]) -> list[list[float | None]]:
-        """Return the log-probabilities of each text's tokens; the first token read is never scored."""
-        return [tokens.log_probabilities[1:] for tokens in self._each(texts, self.start or "")]
+        """Return the log-probabilities of each text's tokens, without the first token, which has none."""
+        return [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, self.start or "")]
 
-    def _each(self, texts: Sequence[str], start: str) -> list[PromptTokens]:
-        """Return the tokens of texts with a start token; an empty text has none."""
+    def _tokens_with_start(self, texts: Sequence[str], start: str) -> list[PromptTokens]:
+        """Return the tokens of each text after the start token.
+
+        An empty text without a start token has no tokens.
+        """
         asked = [start + text for text in texts]
         distinct = list(dict.fromkeys(filter(None, asked)))
         found = dict(zip(distinct, self._tokens(distinct), strict=True))
@@ -297,7 +301,7 @@ class RemoteScorer:
 
 
 def _compact(tokens: Sequence[str]) -> str:
-    """Return tokens as one text without blanks, which servers write in several ways."""
+    """Join tokens to one text without whitespace, which servers represent in several ways."""
     return "".join("".join(tokens).split())
 
 

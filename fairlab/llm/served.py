@@ -1,4 +1,4 @@
-"""GGUF model on a server that fairlab starts and ends."""
+"""GGUF models on a server that fairlab starts and ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ServedModel:
     Args:
         name: Path of a GGUF file, or the hub name of a model in fairlab's own cache.
         program: Name or path of the serving program, as for :func:`fairlab.llm.program.find_program`.
-        arguments: Additional arguments of that program, in its own spelling.
+        arguments: Additional arguments in the program's own syntax.
         port: Port on 127.0.0.1, or None for a free one.
         context: Maximum number of tokens of a prompt with its reply.
         concurrency: Maximum number of requests in flight; llama-cpp-python answers them one at a time.
@@ -87,7 +87,9 @@ class ServedModel:
         await self.server.__aexit__()
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Return one attempt per request, from :class:`Server`; the server is started first if it is not running.
+        """Send the requests through :class:`Server`, and return one attempt per request.
+
+        The server is started first if it is not running.
 
         Raises:
             FairlabError: If the server cannot be started or died twice, or if its weights are damaged.
@@ -106,5 +108,8 @@ class ServedModel:
 def _own_server(
     program: ServingProgram, weights: Path, memory: int | None, port: int | None, context: int, slots: int
 ) -> OwnServer:
-    """Return one server, shared by all callers in this process with equal arguments."""
+    """Return the server for the given arguments.
+
+    Callers in this process with equal arguments share it.
+    """
     return OwnServer(program, weights, memory, port, context, slots)

@@ -1,4 +1,4 @@
-"""Client of servers with OpenAI's chat completions API: OpenAI, Gemini, vLLM, llama.cpp, Ollama."""
+"""Client of servers with OpenAI's chat completions API, such as OpenAI, Gemini, vLLM, llama.cpp and Ollama."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ PATIENCE = 2  # bare 500s for one form before the next is tried; an explicit ref
 
 
 class Server(Endpoint):
-    """Client that sends chats one by one.
+    """Client that sends one chat per request.
 
     Args:
-        base_url, model: Address of the server, and name of the model there, as for :class:`Endpoint`.
+        base_url, model: Address of the server, and name of the model on it, as for :class:`Endpoint`.
         token_limit_key: Name of the server's parameter for the maximum reply length: ``max_tokens`` or
             ``max_completion_tokens``. The other name is used if the server asks for it.
         settings: Further arguments of :class:`Endpoint`.
@@ -55,7 +55,10 @@ class Server(Endpoint):
         self.named = False  # whether the model's name was compared with that in an answer
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Return one attempt; ``requests`` is a list of one.
+        """Send one request, and return its attempt.
+
+        Args:
+            requests: List of one request.
 
         Raises:
             FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
@@ -93,9 +96,9 @@ class Server(Endpoint):
         return payload | self.extra
 
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
-        """Convert a response to an attempt."""
+        """Convert a successful response to an attempt."""
         if answer.status != 200:
-            return self._refused(answer, payload, form, seconds)
+            return self._adapt_to_refusal(answer, payload, form, seconds)
         body = answer.body
         try:
             choice = body["choices"][0]
@@ -139,27 +142,30 @@ class Server(Endpoint):
         )
 
     def _warn_of_other_model(self, body: Any) -> None:
-        """Warn once if the server answers as another model; some servers accept any name, and an alias is allowed."""
+        """Warn once if the response names another model.
+
+        This is allowed, because names may be aliases.
+        """
         if not self.named and (other := self.other_model(body)):
             log.warning("%s answers as %s; answers are recorded under %s", self.url, other, self.name)
         self.named = True
 
-    def _refused(self, answer: Answer, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
-        """Convert a response with a status other than 200 to an attempt, and adapt to what the server refuses."""
+    def _adapt_to_refusal(self, answer: Answer, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
+        """Convert an error response to an attempt, and adapt later requests to what the server rejects."""
         status, said = answer.status, self.said(answer)
         attempt = self.refusal(answer, seconds)
         # llama-cpp-python answers 500 if it was started without the logits of all tokens.
         names = status in (400, 422) or (status == 500 and LOG_PROBABILITIES in payload and LOG_PROBABILITIES in said)
-        if names and self._without_parameter(answer.body, said, payload):
+        if names and self._omits_parameter(answer.body, said, payload):
             return replace(attempt, outcome=ExchangeOutcome.PARAMETER_REFUSED)
-        if form and status in (400, 422, 500) and self._other_form(form, status, answer.text):
+        if form and status in (400, 422, 500) and self._switches_form(form, status, answer.text):
             return replace(attempt, outcome=ExchangeOutcome.SCHEMA_FORM_REFUSED)
         return attempt
 
-    def _without_parameter(self, body: Any, said: str, payload: Mapping[str, Any]) -> bool:
-        """Return whether the server rejects a parameter by name, which is then omitted or renamed.
+    def _omits_parameter(self, body: Any, said: str, payload: Mapping[str, Any]) -> bool:
+        """Omit or rename a parameter that the server rejects by name, and return whether there is one.
 
-        If the temperature is omitted, a model samples with its default.
+        If the temperature is omitted, the model samples with its default.
         """
         error = body.get("error") if isinstance(body, dict) else None
         named = error.get("param") if isinstance(error, dict) else None
@@ -182,8 +188,12 @@ class Server(Endpoint):
             return True
         return False
 
-    def _other_form(self, form: str, status: int, said: str) -> bool:
-        """Return whether to send the request again immediately, with another form of the schema."""
+    def _switches_form(self, form: str, status: int, said: str) -> bool:
+        """Switch to another form of the schema if the server rejects this one.
+
+        Returns:
+            Whether to send the request again immediately.
+        """
         if form != self.forms[0]:  # changed by another request in the meantime
             return True
         if self.form_known:
@@ -198,7 +208,7 @@ class Server(Endpoint):
 
 
 def _log_probability(choice: Mapping[str, Any]) -> float | None:
-    """Return the log-probability of an answer, or None if the server gives no log-probabilities of tokens."""
+    """Return the log-probability of an answer, or None if the server returned no token log-probabilities."""
     try:
         found = [(str(one["token"]), float(one["logprob"])) for one in choice["logprobs"]["content"]]
     except (KeyError, TypeError, ValueError):

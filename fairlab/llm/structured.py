@@ -1,4 +1,4 @@
-"""Validation of a model's reply against the requested JSON schema."""
+"""Validation of replies against the requested JSON schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from fairlab.llm.exchange import Attempt, ExchangeOutcome, parse_answer
 
 
 def judged(attempt: Attempt, schema: dict[str, Any] | None) -> Attempt:
-    """Return the attempt, with the outcome ``malformed JSON`` or ``wrong schema`` if its text is invalid."""
+    """Check the text of an attempt against its schema, and return the attempt with the resulting outcome.
+
+    An invalid text has the outcome ``malformed JSON`` or ``wrong schema``.
+    """
     if attempt.outcome != ExchangeOutcome.OK or schema is None:
         return attempt
     from jsonschema import Draft202012Validator  # every training run imports this module, few use a schema

@@ -1,4 +1,4 @@
-"""Addresses of a server that measure texts: embeddings, and log-probabilities of a prompt's tokens.
+"""Endpoints that measure texts: embeddings, and log-probabilities of a prompt's tokens.
 
 Sources: OpenAI's API reference (``/embeddings``; ``echo`` and ``logprobs`` of ``/completions``), which llama-cpp-python
 follows, and vLLM's completion protocol (``prompt_logprobs``: a list with one mapping per token of the prompt, from the
@@ -29,12 +29,15 @@ NO_LOGPROBS = "returns no log-probabilities of a prompt; serve it with vLLM, or 
 
 
 def text_request(text: str) -> Request:
-    """Return the request that an endpoint of this module needs for a text."""
+    """Return the request that represents a text for the endpoints of this module."""
     return Request(({"role": "user", "content": text},), max_tokens=1, temperature=None)
 
 
 class Embeddings(Endpoint):
-    """Client of ``/embeddings``; the text of an attempt holds the vector, see :func:`read_vector`."""
+    """Client of ``/embeddings``.
+
+    The text of an attempt contains the vector, see :func:`read_vector`.
+    """
 
     path = "/embeddings"
     batch_size = AT_ONCE
@@ -71,7 +74,7 @@ class Embeddings(Endpoint):
 
 
 def _vectors(body: Any, count: int) -> NDArray[np.float32] | None:
-    """Return the vectors (N, D) of a response in the order of the texts, or None if it does not hold them."""
+    """Return the vectors (N, D) in a response in the order of the texts, or None if the response is invalid."""
     try:
         rows = sorted(body["data"], key=lambda one: one.get("index", 0))
         if len({row.get("index", place) for place, row in enumerate(rows)}) < len(rows):
@@ -83,21 +86,21 @@ def _vectors(body: Any, count: int) -> NDArray[np.float32] | None:
 
 
 def read_vector(text: str) -> NDArray[np.float32]:
-    """Return the vector (D) that an attempt of :class:`Embeddings` holds."""
+    """Return the vector (D,) stored in the text of an attempt of :class:`Embeddings`."""
     return np.frombuffer(base64.b64decode(text), dtype="<f4")
 
 
 class PromptTokens(NamedTuple):
-    """Tokens of a text as a server reads it, with their log-probabilities in nats; None if it gives none."""
+    """Tokens of a text as a server reads it, with their log-probabilities in nats, or None for a token without one."""
 
     tokens: list[str]
     log_probabilities: list[float | None]
 
 
 class PromptLogProbabilities(Endpoint):
-    """Client of ``/completions`` that requests the prompt's own tokens; see :func:`read_tokens`.
+    """Client of ``/completions`` that requests the log-probabilities of the prompt's tokens; see :func:`read_tokens`.
 
-    The form of the request is found by trial.
+    The form of the request that the server supports is found by trying several.
     """
 
     path = "/completions"
@@ -108,7 +111,10 @@ class PromptLogProbabilities(Endpoint):
         self.forms = list(FORMS)
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Return one attempt; ``requests`` is a list of one.
+        """Send one request, and return its attempt.
+
+        Args:
+            requests: List of one request.
 
         Raises:
             FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
@@ -124,11 +130,11 @@ class PromptLogProbabilities(Endpoint):
         if found.answer.status != 200:
             attempt = self.refusal(found.answer, found.seconds)
             refused = attempt.outcome == ExchangeOutcome.REJECTED and form in self.said(found.answer)
-            return self._in_another_form(request, form, attempt.reason) if refused else attempt
+            return self._retry_in_next_form(request, form, attempt.reason) if refused else attempt
         self.refuse_other_model(found.answer.body)
         tokens = _tokens(found.answer, form)
         if tokens is None:
-            return self._in_another_form(request, form, f"it {NO_LOGPROBS}")
+            return self._retry_in_next_form(request, form, f"it {NO_LOGPROBS}")
         usage = found.answer.body.get("usage")
         return Attempt(
             ExchangeOutcome.OK,
@@ -138,8 +144,11 @@ class PromptLogProbabilities(Endpoint):
             seconds=found.seconds,
         )
 
-    def _in_another_form(self, request: Request, form: str, reason: str) -> Attempt:
-        """Return the attempt that requests another try in the next form, or the failure after the last form."""
+    def _retry_in_next_form(self, request: Request, form: str, reason: str) -> Attempt:
+        """Switch to the next form of the request, and return the attempt that causes a retry.
+
+        After the last form, the attempt is a failure.
+        """
         if form == self.forms[0] and len(self.forms) > 1:
             self.forms = self.forms[1:]
         again = form != self.forms[0]
@@ -148,12 +157,12 @@ class PromptLogProbabilities(Endpoint):
 
 
 def read_tokens(text: str) -> PromptTokens:
-    """Return the tokens that an attempt of :class:`PromptLogProbabilities` holds."""
+    """Return the tokens stored in the text of an attempt of :class:`PromptLogProbabilities`."""
     return PromptTokens(*json.loads(text))
 
 
 def _tokens(answer: Answer, form: str) -> PromptTokens | None:
-    """Return the prompt's tokens in a response, or None if it does not hold their log-probabilities."""
+    """Return the prompt's tokens in a response, or None if it does not contain their log-probabilities."""
     try:
         choice = answer.body["choices"][0]
         if form == VLLM:
@@ -171,7 +180,9 @@ def _tokens(answer: Answer, form: str) -> PromptTokens | None:
 
 
 def _number(value: Any) -> float:
-    """Return a log-probability, with the servers' placeholder converted to minus infinity.
+    """Convert a server's value to a log-probability.
+
+    A placeholder for minus infinity is replaced.
 
     Raises:
         ValueError: If the value is not a log-probability.

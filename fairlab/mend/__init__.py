@@ -1,7 +1,8 @@
 """``python -m fairlab.mend``: debias a model at a limited loss of utility, confirm the gain, and export it.
 
-It tries the methods that fit the model, chooses one by readings that no table reports, and confirms it on the headline
-benchmarks. The loss of utility must stay within a margin, the price. If no method succeeds at this price, it says so.
+It tries the methods that fit the model, selects one by readings that are not reported in any table, and confirms it on
+the headline benchmarks. The loss of utility must stay within a margin, the price. If no method succeeds at this price,
+the answer says so.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ Examples
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Debias the model that a command names, and print the answer."""
+    """Debias the model named in the command, and print the answer."""
     values = settings_in(arguments)
     model, data = values.pop("model"), values.pop("data", None)
 
@@ -58,10 +59,12 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a command line by name; a first word without ``=`` is the model.
+    """Return the settings in a command by name.
+
+    The first word is the model if it contains no ``=``.
 
     Raises:
-        FairlabError: There is no model, or a word has no ``=``.
+        FairlabError: There is no model, or another word contains no ``=``.
 
     Example:
         >>> settings_in(["minilm", "keep=stsb:-0.5", "methods=[inlp]"])

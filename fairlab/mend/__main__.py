@@ -1,4 +1,4 @@
-"""``python -m fairlab.mend``."""
+"""Runs ``python -m fairlab.mend``."""
 
 from fairlab.mend import command
 

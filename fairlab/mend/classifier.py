@@ -1,4 +1,4 @@
-"""Debiasing of a classifier: a third of the rows is for trying methods, a third for choosing, a third for confirming.
+"""Debiasing of a classifier: methods are fitted, selected and confirmed on one third of the rows each.
 
 Training methods train a copy of the classifier, which must be a transformers model. Methods that only change decisions
 work for any classifier.
@@ -42,13 +42,13 @@ class ClassifierWish:
     """Request to debias a classifier.
 
     Attributes:
-        model: Classifier, as :func:`fairlab.audit.classifiers.as_classifier` takes it.
-        data: Labelled rows, as :func:`fairlab.audit.data.read_source` takes them.
+        model: Classifier, in any form that :func:`fairlab.audit.classifiers.as_classifier` accepts.
+        data: Labelled rows, in any form that :func:`fairlab.audit.data.read_source` accepts.
         settings: Settings of the audits.
-        price: Accuracy that may be lost, in points.
-        ways: Ways of mending to try.
-        scale: ``quickstart`` or ``paper``, which selects the defaults of trainings.
-        name: Name of the mending on its page and in tables; empty names it after the model.
+        price: Limit on the loss of accuracy, in points.
+        ways: Names of the methods to try.
+        scale: ``quickstart`` or ``paper``, which selects the default settings of training.
+        name: Name of the result in its report and in tables; empty to name it after the model.
     """
 
     model: Any
@@ -61,13 +61,13 @@ class ClassifierWish:
 
 
 def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
-    """Try methods on a classifier, and export the best that keeps its accuracy, as a model or as a decision rule.
+    """Try methods on a classifier, and export the best one that keeps its accuracy, as a model or as a decision rule.
 
     Steps that an earlier run finished in the folder are not repeated.
 
     Raises:
-        FairlabError: The data, the model or a setting is unsuitable, no method fits, or the folder belongs to other
-            settings.
+        FairlabError: The data, the model or a setting is unsuitable, no method fits, or the folder contains a run with
+            other settings.
     """
     parts = thirds(wish.data, wish.settings.field)
     model = as_classifier(wish.model)
@@ -76,7 +76,7 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
 
 
 def _facts(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> dict[str, Any]:
-    """Return the settings with a hash of the rows; the model is identified by its name."""
+    """Return the settings, the model's name and a hash of the rows, which identify the run."""
     digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
     facts = {"model": model.name, "data": digest, "price": str(wish.price), "methods": wish.ways, "scale": wish.scale}
     return {**facts, **asdict(wish.settings)}
@@ -89,7 +89,7 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
     for k, way in enumerate(wish.ways, start=1):
         print_escaped(f"trying {way} ({k} of {len(wish.ways)})")
         try:
-            record = _tried(way, model, fit, choosing, wish, folder)
+            record = _try_method(way, model, fit, choosing, wish, folder)
         except FairlabError as error:
             skipped[way] = str(error)
             continue
@@ -103,7 +103,7 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
         publish(outcome, Record.load(folder / TRIED / tried[0].label), [], wish.name or model.name)
     else:
         print_escaped(f"{best.label} is best; measuring it on rows that were not used for the choice")
-        both = {PLAIN: model, best.label: _fixed(best.label, model, folder)}
+        both = {PLAIN: model, best.label: _load_fixed(best.label, model, folder)}
         proof = _audited(both, proving, wish.settings, folder / PROVEN)
         outcome = concluded(
             folder, model.name, wish.price, tried, skipped, judge_change(proof, best.label, PLAIN, wish.price)
@@ -118,26 +118,28 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
     return outcome
 
 
-def _tried(way: str, model: AnyClassifier, fit: Rows, choosing: Rows, wish: ClassifierWish, folder: Path) -> Record:
-    """Return the record of an audit of the model before and after one method."""
+def _try_method(
+    way: str, model: AnyClassifier, fit: Rows, choosing: Rows, wish: ClassifierWish, folder: Path
+) -> Record:
+    """Apply one method, audit the model before and after it on the selection rows, and return the record."""
     if way in RULES:
         settings = replace(wish.settings, mend=cast(Way, way), fit=fit)
         return _audited({"": model}, choosing, settings, folder / TRIED / way)
     rows = read_labelled(fit, wish.settings, model)
     train_classifier(way, model, rows, wish.settings, wish.scale, folder / TRAINED / way)
-    both = {PLAIN: model, FIXED: _fixed(way, model, folder)}
+    both = {PLAIN: model, FIXED: _load_fixed(way, model, folder)}
     return _audited(both, choosing, wish.settings, folder / TRIED / way)
 
 
-def _fixed(way: str, model: AnyClassifier, folder: Path) -> AnyClassifier:
-    """Return the classifier that a method produced."""
+def _load_fixed(way: str, model: AnyClassifier, folder: Path) -> AnyClassifier:
+    """Load the classifier that a method produced."""
     if way in TRAININGS:
         return as_classifier(str(folder / TRAINED / way))
     return mended(model, read_rule(folder / TRIED / way / FILE))
 
 
 def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
-    """Divide rows into three parts by a hash of their text, so that equal texts are in the same part.
+    """Split rows into three parts by a hash of their text, so that equal texts are in the same part.
 
     Raises:
         FairlabError: The data cannot be read, or a part is empty.
@@ -152,7 +154,10 @@ def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
 
 
 def _audited(models: dict[str, AnyClassifier], rows: Rows, settings: Settings, folder: Path) -> Record:
-    """Return the record of an audit, and write its report to a folder."""
+    """Audit models, write the report to a folder, and return the record.
+
+    A finished audit is reused.
+    """
     if kept := kept_part(folder):
         return kept
     shown = {name: value for name, value in vars(settings).items() if name != "fit"}

@@ -1,4 +1,4 @@
-"""Debiasing of an encoder: methods are tried, one is chosen by some readings and confirmed by others.
+"""Debiasing of an encoder: methods are tried, and one is selected and then confirmed on other readings.
 
 Every step is a run of ``fairlab train`` or ``fairlab evaluate`` with its own record and command.
 """
@@ -52,15 +52,15 @@ class Wish:
 
     Attributes:
         model: Name or folder of the model.
-        axis: Axis of people.
-        price: Largest loss of utility that is allowed.
-        groups: Counterfactual groups of the axis, as a ``data.path``.
+        axis: Demographic axis to debias.
+        price: Limit on the loss of utility.
+        groups: Path of counterfactual groups of the axis, as in ``data.path``.
         methods: Names of the methods to try.
-        benchmarks: Names of the benchmarks that confirm; empty for the default benchmarks of the axis.
-        scale: ``quickstart`` or ``paper``, which selects the methods' defaults.
+        benchmarks: Names of the benchmarks for confirmation; empty for the default benchmarks of the axis.
+        scale: ``quickstart`` or ``paper``, which selects the methods' default settings.
         seed: Seed of training.
         limit: Maximum number of items per benchmark, or None.
-        name: Name of the mending on its page and in tables; empty names it after the model.
+        name: Name of the result in its report and in tables; empty to name it after the model.
     """
 
     model: str
@@ -81,8 +81,8 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
     Steps that an earlier run finished in the folder are not repeated.
 
     Raises:
-        FairlabError: The model, the groups or a name does not exist, no method fits the model, or the folder belongs to
-            other settings.
+        FairlabError: The model, the groups or a name does not exist, no method fits the model, or the folder contains a
+            run with other settings.
     """
     for name in wish.methods:
         if name not in choices("method"):
@@ -92,7 +92,7 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
 
 
 def _facts(wish: Wish) -> dict[str, Any]:
-    """Return the settings, with hashes of the weights and of a file of groups."""
+    """Return the settings with hashes of the weights and of the file of groups, which identify the run."""
     with composing():
         weights = model_facts(backbone_node(wish.model, {})).get("sha256")
     groups = sha256(Path(wish.groups)) if Path(wish.groups).is_file() else wish.groups
@@ -102,11 +102,11 @@ def _facts(wish: Wish) -> dict[str, Any]:
 
 def _mend(wish: Wish, folder: Path) -> MendOutcome:
     wish = replace(wish, groups=prepared_groups(wish.groups, folder))
-    proving = _proving(wish)
+    proving = _confirmation_evaluation(wish)
     composed("evaluate", *proving)  # reports a wrong name before anything is downloaded or trained
-    choosing = _choosing(wish, folder / CHOOSING)
+    choosing = _selection_evaluation(wish, folder / CHOOSING)
     runs, skipped = _runs(wish, folder)
-    chosen_by = _evaluated(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
+    chosen_by = _evaluate_part(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
     tried = [judge_change(chosen_by, name, ORIGINAL, wish.price) for name in runs]
     best = best_of(tried)
     remove_weights([folder / TRIED / name for name in runs if best is None or name != best.label])
@@ -115,7 +115,7 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
         publish(outcome, chosen_by, [], wish.name or wish.model)
     else:
         print_escaped(f"{best.label} is best; measuring it on readings that were not used for the choice")
-        proof = _evaluated(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
+        proof = _evaluate_part(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
         publish(outcome, proof, [Record.load(folder / TRIED / best.label)], wish.name or wish.model)
@@ -126,9 +126,9 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
 
 
 def prepared_groups(path: str, folder: Path) -> str:
-    """Return groups with three splits, as a ``data.path``, and write the groups for choosing to a file.
+    """Split groups into training, validation and test groups if they are not split, and return their path.
 
-    Groups without splits are split by a hash and written to the folder.
+    The validation groups, by which a method is selected, are also written to a file of their own.
 
     Raises:
         FairlabError: The groups cannot be read, or have only some of the splits.
@@ -155,7 +155,7 @@ def _write(groups: Sequence[Group], file: Path) -> None:
 
 
 def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the folders of finished training runs by method, and the reasons why other methods do not fit.
+    """Train with every method, and return the folders of the runs, and the reasons why other methods do not fit.
 
     Raises:
         FairlabError: No method fits.
@@ -176,7 +176,7 @@ def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _train(wish: Wish, method: str, folder: Path) -> None:
-    """Train a copy of the model with a method, without measuring it."""
+    """Train a copy of the model with a method, without measuring the model."""
     given = [f"scale={wish.scale}", f"method={method}", "data=groups", "benchmark=none"]
     values: dict[str, Any] = {"model": wish.model, "data.path": wish.groups, "seed": wish.seed, "axis": wish.axis}
     values["measure_before"] = False
@@ -188,8 +188,8 @@ def _train(wish: Wish, method: str, folder: Path) -> None:
 Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.evaluate
 
 
-def _choosing(wish: Wish, held_out: Path) -> Evaluation:
-    """Return the evaluation for choosing: groups, association tests and pairs that no published benchmark contains.
+def _selection_evaluation(wish: Wish, held_out: Path) -> Evaluation:
+    """Return the evaluation for selection, with groups, tests and sentence pairs that are in no benchmark.
 
     Raises:
         FairlabError: There are too few groups for a verdict.
@@ -211,8 +211,8 @@ def _choosing(wish: Wish, held_out: Path) -> Evaluation:
     return [f"benchmark=[cced,{'seat,' if of_gender else ''}stsb]"], values
 
 
-def _proving(wish: Wish) -> Evaluation:
-    """Return the evaluation for confirming: the given benchmarks, or the defaults of the axis."""
+def _confirmation_evaluation(wish: Wish) -> Evaluation:
+    """Return the evaluation for confirmation: the given benchmarks, or the defaults of the axis."""
     of_gender = wish.axis == GENDER
     usual = (CCED, SEAT, BiasIR, STSB) if of_gender else (CCED, STSB)
     names = [*(wish.benchmarks or (one.description.name for one in usual))]
@@ -224,8 +224,11 @@ def _proving(wish: Wish) -> Evaluation:
     return [f"benchmark=[{','.join(names)}]"], {**sets, "limit": wish.limit}
 
 
-def _evaluated(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
-    """Return the record of an evaluation of the models, in which later models are compared with the first."""
+def _evaluate_part(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
+    """Run an evaluation that compares models with the first one, and return the record.
+
+    A finished evaluation is reused.
+    """
     if kept := kept_part(folder):
         return kept
     chosen, values = asked[0], {"model": dict(models), **asked[1]}

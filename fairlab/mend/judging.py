@@ -1,4 +1,4 @@
-"""Comparison of a debiased model with the original: is it fairer beyond chance, and is its utility kept?"""
+"""Comparison of a debiased model with the original: whether it is significantly fairer and keeps its utility."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class KeptUtility:
 
     Attributes:
         name: Benchmark that measures utility (``stsb``), or ``accuracy`` for a classifier.
-        least: Smallest change that still counts as kept, at most 0, in the unit of the reading.
+        least: Smallest change that counts as kept, at most 0, in the unit of the reading.
     """
 
     name: str
     least: float
 
     def is_of(self, change: Comparison) -> bool:
-        """Return whether a comparison is about the utility."""
+        """Return whether a comparison measures the change in utility."""
         of_model = self.name == "accuracy" and change.quantity == "model_accuracy"
         return of_model or (change.benchmark == self.name and change.headline)
 
@@ -39,7 +39,7 @@ class KeptUtility:
 
 
 def price_of(keep: str, known: str) -> KeptUtility:
-    """Return the limit that a text such as ``stsb:-0.5`` describes.
+    """Parse a limit such as ``stsb:-0.5``.
 
     Args:
         keep: Name and smallest change, separated by a colon.
@@ -60,20 +60,20 @@ def price_of(keep: str, known: str) -> KeptUtility:
 
 @dataclass(frozen=True)
 class MendJudgement:
-    """Comparison of a debiased model with the original on one set of readings.
+    """Verdict on a debiased model, compared with the original on one set of readings.
 
     Attributes:
         label: Name of the method.
-        fairer, worse: Titles of the readings that became fairer, or less fair, beyond chance.
+        fairer, worse: Titles of the readings that became significantly fairer, or significantly less fair.
         tested: Number of fairness readings.
-        remaining: Remaining share of the distance to the ideal values, computed from sums over the readings of each
-            unit and then averaged over units; 1 if no reading moved. A reading is left out if the original's interval
-            includes the ideal value; nan if all are left out.
+        remaining: Remaining proportion of the distance to the ideal values, computed from sums over the readings of
+            each unit and then averaged over units; 1 if no reading changed. A reading is excluded if the original's
+            interval includes the ideal value; nan if all are excluded.
         kept: Whether the 95 % interval of the change in utility is above the limit.
         utility: Change in utility, as text.
-        failed: Models, of these two, that fail the behaviour check, with the reasons.
-        broken: Reason why the debiased model's readings say nothing, although the original's do; empty if they are
-            sound.
+        failed: Which of the two models fail the behaviour check, with the reasons.
+        broken: Reason why the readings of the debiased model are meaningless although the original's are not; empty if
+            they are valid.
     """
 
     label: str
@@ -88,12 +88,12 @@ class MendJudgement:
 
     @property
     def mends(self) -> bool:
-        """Return whether some reading is fairer, none is less fair, utility is kept, and the model is not broken."""
+        """Return whether a reading is fairer, none is less fair, utility is kept, and the readings are valid."""
         return self.kept and bool(self.fairer) and not self.worse and not self.broken
 
     @property
     def line(self) -> str:
-        """Return the judgement as a sentence."""
+        """Return the verdict as a sentence."""
         fair = f"{len(self.fairer)} of {self.tested} readings closer to fair beyond chance"
         worse = f", further away: {'; '.join(self.worse)}" if self.worse else ", none further away"
         kept = "within" if self.kept else "not shown to be within"
@@ -107,11 +107,12 @@ class MendJudgement:
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
-    """Compare one model of a record with the original.
+    """Compare one model in a record with the original.
 
     Fairness readings are the headline readings with an ideal value, except the utility. Their p-values are adjusted
-    together by Holm's method. A reading is fairer under the same rule as in reports: beyond chance, over enough items,
-    with an interval of the distance to the ideal value below the original distance, and not by collapse alone.
+    together by Holm's method. A reading is fairer under the same rule as in reports: the change is significant and over
+    enough items, the interval of the distance to the ideal value is below the original distance, and the change is not
+    due to collapse alone.
 
     Raises:
         FairlabError: The utility was not measured; the message states the reason from the record.
@@ -142,7 +143,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
         fairer,
         worse,
         tested,
-        _left(distances.values()),
+        _mean_ratio(distances.values()),
         kept,
         words,
         _failed(record, (original, label)),
@@ -151,7 +152,10 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
 
 
 def _broken(record: Record, label: str, original: str) -> str:
-    """Return why the readings of a model say nothing, if those of the original do say something; otherwise empty."""
+    """Return why a model fails the behaviour check if the original passes it.
+
+    The result is empty otherwise.
+    """
     reasons = {} if original in (failed := failed_models(record)) else failed
     return "; ".join(reasons.get(label, []))
 
@@ -164,15 +168,15 @@ def _failed(record: Record, labels: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
-    """Return the ratio of the summed later distances to the summed earlier distances, averaged over units."""
+def _mean_ratio(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
+    """Return the mean over units of the summed distances after debiasing divided by those before."""
     sums = [tuple(map(sum, zip(*pairs, strict=True))) for pairs in of_units]
     shares = [later / earlier for earlier, later in sums if earlier]
     return sum(shares) / len(shares) if shares else math.nan
 
 
 def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
-    """Return the successful judgement with the smallest remaining distance to the ideal values, or None."""
+    """Return the positive verdict with the smallest remaining distance to the ideal values, or None."""
     return min((one for one in judged if one.mends), key=_remaining, default=None)
 
 

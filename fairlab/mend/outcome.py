@@ -1,4 +1,4 @@
-"""Result of ``fairlab mend``: the answer, the judgements behind it, and the files of the debiased model."""
+"""Result of ``fairlab mend``: the answer, the verdicts it is based on, and the files of the debiased model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class MendOutcome:
     """Result of ``fairlab mend``.
 
     Attributes:
-        folder: Folder of all files of the result.
-        sentence: The answer.
-        tried: Judgements on the readings for choosing, one per method.
+        folder: Folder with all files of the result.
+        sentence: Answer in one sentence.
+        tried: Verdict on each method, from the readings for selection.
         skipped: Methods that do not fit the model or the data, with the reasons.
-        proof: Judgement of the chosen method on the readings for confirming; None if no method was chosen.
-        is_mended: Whether the chosen method also passes on the readings for confirming.
+        proof: Verdict on the selected method, from the readings for confirmation; None if no method was selected.
+        is_mended: Whether the readings for confirmation also support the selected method.
     """
 
     folder: Path
@@ -42,11 +42,11 @@ class MendOutcome:
 
     @property
     def lines(self) -> list[str]:
-        """Return one line per method."""
+        """Return one line of text per method."""
         return [*(one.line for one in self.tried), *(f"{name}: not tried: {why}" for name, why in self.skipped.items())]
 
     def save(self) -> None:
-        """Write the answer as JSON."""
+        """Write the result to a JSON file."""
         content = {"sentence": self.sentence, "mended": self.is_mended, "tried": [asdict(one) for one in self.tried]}
         content |= {"skipped": self.skipped, "proof": None if self.proof is None else asdict(self.proof)}
         write_whole(self.folder / ANSWER, json.dumps(content, indent=1) + "\n")
@@ -66,9 +66,9 @@ def concluded(
         folder: Folder of the result.
         name: Name of the model.
         price: Limit on the loss of utility.
-        tried: Judgements on the readings for choosing.
+        tried: Verdicts on all methods, from the readings for selection.
         skipped: Methods that were not tried, with the reasons.
-        proof: Judgement of the best method on the readings for confirming, or None if no method was good enough.
+        proof: Verdict on the best method, from the readings for confirmation, or None if no method was good enough.
     """
     if proof is None:
         ways = (
@@ -87,14 +87,17 @@ def concluded(
 
 
 def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
-    """Return a sentence on models that fail the behaviour check, with a leading space; empty if none fails."""
+    """Return a sentence about models that fail the behaviour check, with a leading space.
+
+    The result is empty if there are none.
+    """
     failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
     said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."
     return said if failed else ""
 
 
 def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record], called: str) -> None:
-    """Put name and answer on top of the report, and write report, citations and a record of Every Eval Ever."""
+    """Add the name and the answer to the record, and write the report, citations and an Every Eval Ever record."""
     proof.config["name"] = called
     proof.provenance["answers"] = {"": {"sentence": outcome.sentence, "lines": outcome.lines}}
     proof.save()

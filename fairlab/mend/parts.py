@@ -1,4 +1,4 @@
-"""Parts of a ``fairlab mend`` run: each has its own record, and finished parts are reused after an interruption."""
+"""Steps of a ``fairlab mend`` run: each has its own record, and finished steps are reused after an interruption."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ BEGUN = "begun.json"  # file with the facts that a run of fairlab mend was start
 
 @contextmanager
 def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
-    """Lock the folder of a new or resumed run, and remove the folder if the run fails before finishing a part.
+    """Lock the folder of a new or resumed run.
+
+    If the run fails before it finishes a step, remove the folder.
 
     Args:
         folder: Folder of the run.
         facts: Model, data and settings, which must be the same when a run is resumed.
 
     Raises:
-        FairlabError: The folder holds a finished run, a run with other facts or unrelated files, or another process is
-            using it.
+        FairlabError: The folder contains a finished run, a run with other facts or unrelated files, or another process
+            is using it.
     """
     resumed = (folder / BEGUN).is_file() and not (folder / ANSWER).exists()
     if not resumed:
@@ -62,7 +64,7 @@ def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
 
 
 def finished_part(folder: Path) -> Record | None:
-    """Return the record of a finished part, or None."""
+    """Return the record of a finished step, or None if it is not finished."""
     try:
         record = Record.load(folder)
     except FairlabError:
@@ -71,7 +73,10 @@ def finished_part(folder: Path) -> Record | None:
 
 
 def kept_part(folder: Path) -> Record | None:
-    """Return the record of a finished part; otherwise remove the remains of a killed process and return None."""
+    """Return the record of a finished step.
+
+    If the step is not finished, remove the files of a killed process and return None.
+    """
     found = finished_part(folder)
     if found is None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -79,11 +84,11 @@ def kept_part(folder: Path) -> Record | None:
 
 
 def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) -> None:
-    """Train a copy of a model as ``fairlab train`` does, unless this was already finished.
+    """Train a copy of a model as ``fairlab train`` does, unless this step is already finished.
 
     Args:
-        given: Choices of configuration groups.
-        values: Values by key.
+        given: Overrides that choose from configuration groups.
+        values: Settings by dotted key.
         folder: Folder of the run.
 
     Raises:
@@ -100,25 +105,25 @@ def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) ->
 
 
 def part_command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the command that runs a part again."""
+    """Return the command that repeats a step."""
     given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
     return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])
 
 
 def remove_weights(runs: Sequence[Path]) -> None:
-    """Remove the models of runs, and keep the records."""
+    """Remove the models of runs, but keep the records."""
     for run in runs:
         for part in (MODEL, "checkpoints"):
             shutil.rmtree(run / part, ignore_errors=True)
 
 
 def export_trained(run_folder: Path, proof: Record, phases: Mapping[str, str], folder: Path) -> None:
-    """Copy the model of a run, with a card that contains the readings before and after.
+    """Copy the model of a run, with a card that contains the readings before and after debiasing.
 
     Args:
         run_folder: Folder of the run.
-        proof: Record of the readings for confirming.
-        phases: Mapping from the phases of that record to ``before`` and ``after``.
+        proof: Record of the readings for confirmation.
+        phases: ``before`` or ``after`` for each phase in that record.
         folder: Folder of the ``fairlab mend`` run.
     """
     run = Record.load(run_folder)

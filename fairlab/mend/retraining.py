@@ -24,15 +24,15 @@ TRAININGS = ("fairtuning", PAIRING)
 def train_classifier(
     way: str, model: AnyClassifier, rows: LabelledRows, settings: Settings, scale: str, folder: Path
 ) -> None:
-    """Train a copy of a transformers classifier with a new head, unless this was already finished.
+    """Train a copy of a transformers classifier with a new head, unless this step is already finished.
 
     Args:
-        way: ``fairtuning`` changes one person in every training text; ``logit_pairing`` keeps the logits of a text and
-            its changed copy close.
+        way: ``fairtuning`` changes one person in every training text; ``logit_pairing`` makes the logits of a text and
+            of its changed copy similar.
         model: Classifier to start from.
         rows: Rows to train on.
         settings: Settings of the audits, whose axes, mode and seed are used.
-        scale: ``quickstart`` or ``paper``, which selects the defaults of the training.
+        scale: ``quickstart`` or ``paper``, which selects the default settings of training.
         folder: Folder of the run; the rows are written next to it.
 
     Raises:
@@ -64,7 +64,7 @@ def train_classifier(
 
 
 def _write_rows(rows: LabelledRows, file: Path) -> None:
-    """Write texts with the names of their labels, in the columns that training reads."""
+    """Write texts with the names of their labels in the columns that training reads."""
     lines = [
         json.dumps({**dict(zip(NAMES, fields, strict=False)), LABEL: rows.named_truth(k)}, ensure_ascii=False)
         for k, fields in enumerate(rows.fields)

@@ -1,4 +1,4 @@
-"""Debiasing of any model: checks of the arguments, and dispatch by the kind of model."""
+"""Debiasing of any model: the arguments are checked, and the kind of model determines the procedure."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOu
     A killed run is resumed if its folder is given as ``output`` with the same settings.
 
     Args:
-        model: Name or folder of an encoder; or a classifier, as :func:`fairlab.audit` takes it.
+        model: Name or folder of an encoder; or a classifier, in any form that :func:`fairlab.audit` accepts.
         given: Settings by name: those in ``KEYS`` and those of the kind of model.
         data: Labelled rows for a classifier, or None for an encoder.
 
     Raises:
-        FairlabError: A setting does not exist or does not fit; or see :func:`mend_encoder` and :func:`mend_classifier`.
+        FairlabError: A setting does not exist or does not fit, or :func:`mend_encoder` or :func:`mend_classifier`
+            fails.
     """
     values = {name: value for name, value in given.items() if value is not None}
     known = KEYS | (OF_ENCODERS if data is None else OF_CLASSIFIERS)

@@ -1,4 +1,7 @@
-"""Settings that change how a device runs the model during training; all of them are undone afterwards."""
+"""Settings that change how a device runs the model during training.
+
+They are undone when training ends.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,13 @@ from fairlab.backbones.blocks import Recomputation, keep_blocks, recompute_block
 
 
 class Acceleration(Callback):
-    """Attention, recomputation and compilation during training; the plain model is measured and exported.
+    """Callback that sets attention, recomputation and compilation for training only.
+
+    The model is measured and exported without these changes.
 
     Args:
         encoder: Backbone whose model is changed; a method may already have changed it when training begins.
-        attention: Name of an attention implementation of transformers, such as ``sdpa``, or None to keep the method's.
+        attention: Name of an attention implementation of transformers, such as ``sdpa``; None keeps the current one.
         recompute: Values that blocks recompute in the backward pass; see
             :func:`fairlab.backbones.blocks.recompute_blocks`.
         compiled: Whether each block is compiled (``torch.compile``). Blocks share their code, so it is compiled once.
@@ -30,10 +35,10 @@ class Acceleration(Callback):
         self._before: str | None = None
 
     def on_fit_start(self, *_: Any) -> None:
-        """Change the model.
+        """Apply the settings to the model.
 
         Raises:
-            FairlabError: this implementation of attention is not installed, or the model does not have it.
+            FairlabError: the attention implementation is not installed, or the model does not support it.
         """
         model = self.encoder.model
         if self.attention is not None:
@@ -44,7 +49,7 @@ class Acceleration(Callback):
             block.compile()  # the first batch with another shape triggers one compilation for all shapes
 
     def on_fit_end(self, *_: Any) -> None:
-        """Restore the model."""
+        """Restore the model to its state before training."""
         keep_blocks(self.encoder.model)
         for block in transformer_blocks(self.encoder.model):
             block._compiled_call_impl = None

@@ -1,4 +1,4 @@
-"""Checkpoints to resume from and to select from."""
+"""Checkpoints for resuming training and for selecting the best weights."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
 class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other callbacks, so it stores their state
-    """Writer of ``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss.
+    """Writer of the checkpoint to resume from (``last.ckpt``) and of the best weights by validation (``best.ckpt``).
 
     It also stops training early. If a validation coincides with a ``last.ckpt``, the checkpoint is saved afterwards and
     includes the result, so that a resumed run is identical to an uninterrupted one. A file is written under a temporary
-    name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the disk loses the
-    newer file. With sharded weights, ``last.ckpt`` is a folder that is written while training continues; the next
+    name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the newer file is
+    damaged. With sharded weights, ``last.ckpt`` is a folder that is written while training continues; the next
     checkpoint waits until it is complete.
 
     Args:
@@ -53,7 +53,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
         self.told_to_end = False
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Stop immediately if the continued run was already due to stop."""
+        """Install a handler for SIGTERM, and stop immediately if the resumed run was already due to stop."""
         # Lightning's own signal handler would make every process communicate at once, at arbitrary points.
         signal.signal(signal.SIGTERM, self._note_sigterm)
         self._stop_when_done(trainer)
@@ -67,7 +67,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
             self._between_steps(trainer)
 
     def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Save ``best.ckpt`` on a new lowest value, then ``last.ckpt`` when due."""
+        """Save ``best.ckpt`` if the value is the lowest so far, then ``last.ckpt`` when due."""
         value = float(trainer.callback_metrics[self.monitor])
         if self.stopping.improves(value):
             self._save(trainer, self.best)
@@ -76,7 +76,10 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
             self._between_steps(trainer)
 
     def _between_steps(self, trainer: lightning.Trainer) -> None:
-        """Save ``last.ckpt`` when due, or if a process received SIGTERM; all processes then end after this step."""
+        """Save ``last.ckpt`` when due.
+
+        If any process received SIGTERM, save it immediately and end all processes.
+        """
         # a checkpoint does not contain accumulated gradients
         if batches_done(trainer) % trainer.accumulate_grad_batches:
             return
@@ -127,16 +130,16 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
         trainer.strategy.barrier()  # before the barrier, other processes would not find the file under its name
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the lowest value so far, and the number of validations since, for the checkpoint."""
+        """Return the state of early stopping for the checkpoint."""
         return {"lowest": self.stopping.lowest, "waited": self.stopping.waited}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the values of the continued run."""
+        """Restore the state of early stopping from the checkpoint."""
         self.stopping.lowest, self.stopping.waited = state_dict["lowest"], state_dict["waited"]
 
 
 def replace_last(new: Path, last: Path) -> None:
-    """Rename the last checkpoint to the previous one, and give a new checkpoint the name of the last."""
+    """Rename a new checkpoint to ``last.ckpt``, and the existing ``last.ckpt`` to ``previous.ckpt``."""
     if os.path.lexists(last):
         previous = last.with_name(PREVIOUS)
         remove(previous)
@@ -145,7 +148,7 @@ def replace_last(new: Path, last: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, if there is one."""
+    """Remove a file, a link or a folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -153,7 +156,11 @@ def remove(path: Path) -> None:
 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
-    """Return the newest intact checkpoint to resume from, and the newer checkpoints that are damaged."""
+    """Return the newest intact checkpoint, and the damaged checkpoints that are newer.
+
+    Returns:
+        Path of the checkpoint, or None if there is no intact one; and the paths of damaged checkpoints.
+    """
     damaged: list[Path] = []
     for path in (folder / LAST, folder / PREVIOUS):
         if path.exists():
@@ -164,7 +171,7 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def checkpoint_is_intact(path: Path) -> bool:
-    """Return whether a checkpoint, a zip file or a folder of shards, is complete and has correct checksums."""
+    """Return whether a checkpoint, a zip file or a folder of shards, is complete and matches its checksums."""
     if path.is_dir():
         return shards_are_intact(path)
     try:
@@ -175,7 +182,7 @@ def checkpoint_is_intact(path: Path) -> bool:
 
 
 def check_checkpoint(path: Path) -> None:
-    """Refuse to resume from a checkpoint that declares larger tensors than it stores.
+    """Raise if a checkpoint to resume from declares larger tensors than it stores.
 
     Raises:
         FairlabError: See :func:`fairlab.checks.tensor_archive.check_tensor_archive`.

@@ -11,7 +11,7 @@ from fairlab.run.command_line.listing import listed
 
 
 def command(commands: Sequence[str]) -> None:
-    """Print the completions of the line that bash passes in ``COMP_LINE`` and ``COMP_POINT``.
+    """Print the completions of the command line that bash passes in ``COMP_LINE`` and ``COMP_POINT``.
 
     Args:
         commands: Words that may follow ``fairlab``.
@@ -21,7 +21,7 @@ def command(commands: Sequence[str]) -> None:
 
 
 def offered(line: str, commands: Sequence[str]) -> list[str]:
-    """Return the completions of a line's last word or, after ``=`` or a comma, of the part that follows.
+    """Return the completions of a line's last word, or of the part after its last ``=`` or comma.
 
     Example:
         >>> offered("fairlab tr", ["train", "view"]), offered("fairlab train backbone=mini", ["train", "view"])

@@ -1,3 +1,3 @@
-"""Former location of the console script, kept for scripts of earlier installations that import it from here."""
+"""Alias of the console script, kept for earlier installations, whose scripts import it from this module."""
 
 from fairlab.run.command_line.console import main as main

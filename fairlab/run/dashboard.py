@@ -1,6 +1,6 @@
 """``python -m fairlab.run.dashboard TEAM/PROJECT``: create a Weights & Biases workspace for the runs of a project.
 
-``--dry-run`` only prints the layout, which needs no network and no key. See ``docs/loggers.md``.
+``--dry-run`` only prints the layout, which requires neither a network nor a key. See ``docs/loggers.md``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the layout, or send it and print its address."""
+    """Create the workspace and print its address, or only print its layout."""
     parser = Arguments(prog="python -m fairlab.run.dashboard", description=__doc__)
     parser.add_argument("place", metavar="TEAM/PROJECT")
     parser.add_argument("--dry-run", action="store_true", help="print the layout")
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def workspace(team: str, project: str) -> Any:
-    """Build the workspace without sending it.
+    """Build the workspace without sending it to the server.
 
     Raises:
         FairlabError: the package for workspaces is not installed.

@@ -1,7 +1,7 @@
-"""``fairlab doctor``: installed and missing packages, data and models.
+"""``fairlab doctor``: available and missing packages, data and models.
 
-It examines only this installation: packages of each extra, devices, benchmark data, models and disk space. It does not
-contact any server.
+It examines only this installation: the packages of each extra, devices, benchmark data, models and disk space. It does
+not contact any server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EPILOG = "Example:\n  fairlab doctor"
 
 
 def examine() -> dict[str, list[str]]:
-    """Return lines of text on the available and missing parts, by topic."""
+    """Return lines of text about the available and missing parts, by topic."""
     return {
         "fairlab": installation(),
         "devices": devices_here(),
@@ -60,7 +60,10 @@ def devices_here() -> list[str]:
 
 
 def declared() -> list[str]:
-    """Return the requirements in the metadata of the installed package; empty for a checkout that is not installed."""
+    """Return the requirements in the installed package's metadata.
+
+    The result is empty if fairlab is not installed as a package.
+    """
     try:
         return requires("fairlab") or []
     except PackageNotFoundError:
@@ -68,16 +71,16 @@ def declared() -> list[str]:
 
 
 def extras(requirements: Sequence[str]) -> list[str]:
-    """Return a line for each extra: installed, or its missing packages and the command that installs them.
+    """Return a line per extra that says it is installed, or lists missing packages and the command to install them.
 
     Args:
-        requirements: Requirements of the package as its metadata lists them, such as
+        requirements: Requirements of the package as listed in its metadata, such as
             ``'rouge-score>=0.1.2; extra == "metrics"'``.
     """
     if not requirements:
         return ["unknown, because fairlab runs from a checkout that is not installed; pip install -e ."]
     missing: dict[str, list[str]] = {}
-    for name, requirement in by_extra(requirements):
+    for name, requirement in requirements_of_extras(requirements):
         missing.setdefault(name, [])
         if not is_met(requirement):
             missing[name].append(str(requirement).partition(";")[0].strip())
@@ -87,8 +90,8 @@ def extras(requirements: Sequence[str]) -> list[str]:
     ]
 
 
-def by_extra(requirements: Sequence[str]) -> Iterator[tuple[str, Requirement]]:
-    """Yield each requirement of an extra that applies to this machine, with the name of the extra."""
+def requirements_of_extras(requirements: Sequence[str]) -> Iterator[tuple[str, Requirement]]:
+    """Yield the requirements of each extra that apply to this machine, paired with the extra's name."""
     found = [Requirement(text) for text in requirements]
     names = {part.split('"')[1] for one in found if one.marker for part in str(one.marker).split("extra == ")[1:]}
     optional = [one for one in found if one.marker and one.name != "fairlab" and not one.marker.evaluate({"extra": ""})]
@@ -97,7 +100,7 @@ def by_extra(requirements: Sequence[str]) -> Iterator[tuple[str, Requirement]]:
 
 
 def is_met(requirement: Requirement) -> bool:
-    """Return whether a package is installed in a version that a requirement allows."""
+    """Return whether a package is installed in a version that the requirement allows."""
     try:
         return requirement.specifier.contains(version(requirement.name), prereleases=True)
     except PackageNotFoundError:
@@ -105,7 +108,7 @@ def is_met(requirement: Requirement) -> bool:
 
 
 def benchmark_data() -> list[str]:
-    """Return the number of published files on this machine, and where the others come from."""
+    """Return lines about the published benchmark files that are on this machine or still to be downloaded."""
     import pooch
 
     from fairlab.data.published.download import FILES
@@ -124,7 +127,7 @@ def benchmark_data() -> list[str]:
 
 
 def models(cache: Path) -> list[str]:
-    """Return the models that need no download.
+    """Return lines about the models that are on this machine and need no download.
 
     Args:
         cache: Folder of fairlab's model cache.
@@ -141,7 +144,7 @@ def models(cache: Path) -> list[str]:
 
 
 def disk(folder: Path) -> list[str]:
-    """Return the free space where runs are written."""
+    """Return a line about the free disk space for runs."""
     return [f"{shutil.disk_usage(folder).free / 2**30:.0f} GiB free in {folder}, where runs write outputs/"]
 
 
@@ -151,7 +154,7 @@ def as_text(found: Mapping[str, Sequence[str]]) -> str:
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the state of the installation; on bad input, print one sentence and exit."""
+    """Print the state of the installation, or exit with one sentence on bad input."""
     parser = Arguments(
         prog="fairlab doctor",
         description=__doc__,

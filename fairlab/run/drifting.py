@@ -1,4 +1,4 @@
-"""``fairlab drift EARLIER LATER``: changes between two files of scores."""
+"""``fairlab drift EARLIER LATER``: compare two files of scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.types import FairlabError
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the table of changes; on bad input, print one sentence and exit."""
+    """Print the table of changes, or exit with one sentence on bad input."""
     from fairlab.reporting.score_drift import drift_json, drift_table, drifts, read_scores
 
     parser = cli.Arguments(

@@ -1,4 +1,4 @@
-"""Early stopping: end training when validation has not improved for long enough."""
+"""Early stopping: training ends when validation has not improved for long enough."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class EarlyStopping:
-    """Count of validations since the lowest value.
+    """Counter of the validations since the lowest value.
 
     It is queried during a validation, after the best weights are saved and before the checkpoint to resume from. A
     resumed run therefore stops at the same step as an uninterrupted one. A separate callback would run before or after
@@ -26,7 +26,7 @@ class EarlyStopping:
         self.waited = 0
 
     def improves(self, value: float) -> bool:
-        """Count a validation, and return True if its value is a new lowest one.
+        """Count a validation, and return whether its value is a new lowest one.
 
         Example:
             >>> stopping = EarlyStopping(patience=2)

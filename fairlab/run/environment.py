@@ -65,7 +65,10 @@ def _processor() -> str:
 
 @cache
 def _git_revision() -> str:
-    """Return the commit of fairlab's checkout, marked if files have changed since; empty for an installed wheel."""
+    """Return the commit of fairlab's checkout, marked if files were changed since.
+
+    The result is empty if there is no checkout.
+    """
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / ".git").exists():
         return ""

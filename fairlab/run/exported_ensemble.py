@@ -18,14 +18,14 @@ Given = Mapping[str, Mapping[str, Any]]
 
 
 def model_folder(path: Path) -> Path:
-    """Return the folder of an exported ensemble, which may be ``model`` in the given folder of a run."""
+    """Return the folder of an exported ensemble: ``model`` if the path is the folder of a run, else the path itself."""
     return path / "model" if holds_run(path) else path
 
 
 def load_columns(
     folder: str, cache: str | None, given: Given, *, source_scores: bool = False, versions: bool = False
 ) -> Columns:
-    """Return the scorer of an exported ensemble in a folder."""
+    """Load an exported ensemble, and return the scorer that adds its columns to texts."""
     from fairlab.methods.safety_ensemble.exported.columns import Columns
 
     ensemble, sources = load_with_sources(folder, cache, given)
@@ -37,7 +37,7 @@ def load_with_sources(folder: str, cache: str | None = None, given: Given | None
 
     Args:
         folder: Folder of the ensemble.
-        cache: File that stores source scores; None stores no scores.
+        cache: File that stores source scores, or None to store no scores.
         given: Settings by source name, such as addresses, which override the stored ones.
 
     Raises:

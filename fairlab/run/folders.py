@@ -1,4 +1,4 @@
-"""Folders of new and continued runs."""
+"""Folders of new and resumed runs."""
 
 from __future__ import annotations
 
@@ -35,20 +35,22 @@ NOT_COMPARED = re.compile(
 
 
 class SweepNeeds(TypedDict):
-    """Keys that every ``sweep.json`` has."""
+    """Required keys of ``sweep.json``."""
 
     overrides: list[str]
     status: str
 
 
 class SweepFile(SweepNeeds, total=False):
-    """Layout of ``sweep.json``."""
+    """Keys of ``sweep.json``, including the optional ones."""
 
     best_by_validation: list[dict[str, Any]]
 
 
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
-    """Return the folder that a run writes to; the ``hydra.run.dir`` of every entry point.
+    """Return the folder that a run writes to.
+
+    It is the ``hydra.run.dir`` of every entry point.
 
     Args:
         experiment: Name of the experiment, and of the folder between ``outputs`` and the run.
@@ -68,7 +70,9 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
 
 
 def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
-    """Return the folder of a sweep; the ``hydra.sweep.dir`` of the entry points.
+    """Return the folder of a sweep.
+
+    It is the ``hydra.sweep.dir`` of the entry points.
 
     Args:
         name: Name of the folder between ``multirun`` and the sweep.
@@ -96,26 +100,26 @@ def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
 
 
 def sweep_of(folder: Path) -> str | None:
-    """Return the name of the sweep that the run in a folder belongs to; None if it is not part of a sweep."""
+    """Return the name of the sweep that a run's folder belongs to, or None if the run is not part of a sweep."""
     if not (folder.parent / SWEEP).is_file():
         return None
     return "/".join(folder.resolve().parts[-3:-1])
 
 
 def sweep_overrides(overrides: Sequence[str]) -> list[str]:
-    """Return the overrides that affect results; for example, a sweep may be continued with another launcher."""
+    """Return the overrides that identify a sweep, without secrets and without the choice of a launcher."""
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
 
 
 def write_sweep_state(
     folder: Path, overrides: Sequence[str], status: str, chosen: Sequence[dict[str, Any]] = ()
 ) -> None:
-    """Record the state of a sweep for :func:`sweep_folder`, and remove secrets from Hydra's file next to it.
+    """Record the state of a sweep for :func:`sweep_folder`, and remove secrets from Hydra's copy of the configuration.
 
     Args:
         folder: Folder of the sweep.
         overrides: Hydra overrides given on the sweep's command line.
-        status: ``running`` until all of its runs are finished.
+        status: ``running`` until all runs of the sweep are finished.
         chosen: Settings with the best validation result, if any.
     """
     content: dict[str, Any] = {"overrides": sweep_overrides(overrides), "status": status}
@@ -128,7 +132,7 @@ def write_sweep_state(
 
 
 def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
-    """Raise if ``ckpt`` was given to a sweep, or if the folder of one of its runs holds another run."""
+    """Raise if ``ckpt`` is given in a sweep, or if the folder of one of the sweep's runs contains another run."""
     if config.get("ckpt") is not None:
         raise FairlabError("ckpt continues one run and cannot be used with -m; to continue a sweep, repeat its command")
     if holds_run(place) and (key := changed_key(Record.load(place), config)):
@@ -136,15 +140,15 @@ def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
 
 
 def is_finished(folder: Path) -> bool:
-    """Return whether a folder holds a finished run."""
+    """Return whether a folder contains a finished run."""
     return holds_run(folder) and Record.load(folder).status == "finished"
 
 
 def newest_unfinished(folder: Path) -> Path:
-    """Return the newest interrupted run in ``folder``; if there is no such run, the newest failed one.
+    """Return the newest interrupted run in ``folder``, or the newest failed run if none was interrupted.
 
-    A run that failed because of an error would fail again, so an older run that was only interrupted takes precedence.
-    Unreadable records are skipped with a message.
+    An interrupted run takes precedence over a newer failed one, because the failed run would fail again with the same
+    error. Unreadable records are skipped with a message.
     """
     failed: Path | None = None
     for record in sorted(folder.glob("*/record.json"), key=lambda path: path.parent.name, reverse=True):
@@ -163,7 +167,10 @@ def newest_unfinished(folder: Path) -> Path:
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """Return a run's resolved configuration as plain containers without its launcher; missing values are ``???``."""
+    """Return a run's resolved configuration as plain containers, without its launcher.
+
+    Missing values are ``???``.
+    """
     if "hydra" in config:
         config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     values: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)  # type: ignore[assignment]
@@ -171,7 +178,7 @@ def plain_config(config: DictConfig) -> dict[str, Any]:
 
 
 def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
-    """Raise unless ``folder`` holds an unfinished run with the same configuration."""
+    """Raise unless ``folder`` contains an unfinished run with the same configuration."""
     if not holds_run(folder):
         raise FairlabError(f"{folder} holds no run to continue (no record.json); give a run folder or ckpt=last")
     record = Record.load(folder)
@@ -184,7 +191,10 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
 
 
 def changed_key(record: Record, config: dict[str, Any]) -> str:
-    """Return the first difference between a configuration and a record's, as ``key=OLD, not NEW``; empty if equal."""
+    """Return the first difference between a record's configuration and another one, as ``key=OLD, not NEW``.
+
+    The text is empty if there is no difference.
+    """
     old, new = compared(record.config), compared(config)
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
@@ -193,7 +203,9 @@ def changed_key(record: Record, config: dict[str, Any]) -> str:
 
 
 def output_folder(*, _root_: DictConfig) -> str:
-    """Return the folder that an augmentation writes to: a new one, or one with the same augmentation, to continue it.
+    """Return the folder that an augmentation writes to.
+
+    The folder must be new, or contain an augmentation with the same configuration, which is then continued.
 
     Raises:
         FairlabError: no folder was given, or it has other content; no file is written.
@@ -213,7 +225,7 @@ def output_folder(*, _root_: DictConfig) -> str:
 
 
 def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
-    """Raise unless ``folder`` holds a finished or unfinished augmentation with the same configuration."""
+    """Raise if ``folder`` contains an augmentation with another configuration."""
     if key := changed_key(Record.load(folder), config):
         raise FairlabError(
             f"{folder} already holds another run ({key}); choose another output, or repeat the same configuration"
@@ -221,14 +233,14 @@ def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
 
 
 def compared(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a configuration that affects results, with dotted keys."""
-    return {key: value for key, value in flat(config).items() if not NOT_COMPARED.match(key)}
+    """Return the settings that affect results, by dotted key."""
+    return {key: value for key, value in flatten(config).items() if not NOT_COMPARED.match(key)}
 
 
-def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Return nested containers as one dictionary with dotted keys."""
+def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
+    """Flatten nested dictionaries to one dictionary with dotted keys."""
     if isinstance(tree, dict) and tree:
-        items = [flat(value, f"{prefix}{key}.") for key, value in tree.items()]
+        items = [flatten(value, f"{prefix}{key}.") for key, value in tree.items()]
         return {key: value for item in items for key, value in item.items()}
     return {prefix[:-1]: tree}
 

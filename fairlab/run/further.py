@@ -1,4 +1,4 @@
-"""Methods that follow another one in the same run, each applied to the output of the previous ones.
+"""Chained methods: each method in ``then`` is applied to the output of the previous ones in the same run.
 
 ``then=[inlp]`` uses the settings in the method's file; ``then=[{ccd_linear: {lean: 1}}]`` overrides some of them.
 """
@@ -26,7 +26,7 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
     Args:
         config: Composed configuration.
         encoder: Model that the run's method changes.
-        data: Training data, which all methods use.
+        data: Training data shared by all methods.
 
     Raises:
         FairlabError: a method does not exist, lacks a setting or trains in steps, or the data does not consist of
@@ -54,7 +54,7 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
 
 
 def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
-    """Return a method's name and its settings in ``then``."""
+    """Return the name and the settings of an entry of ``then``."""
     if not isinstance(one, Mapping):
         return str(one), {}
     if len(one) != 1 or not isinstance(next(iter(one.values())), Mapping):
@@ -64,7 +64,11 @@ def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
-    """Fit each method on the output of the previous ones; return the facts for the record under the key ``then``."""
+    """Fit each method on the output of the previous ones, and return their facts for the record.
+
+    Returns:
+        Facts of all methods under the key ``then``; empty without methods.
+    """
     facts = []
     for method in methods:
         method.fit(data)
@@ -73,7 +77,7 @@ def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, objec
 
 
 def method_settings(name: str, scale: str) -> dict[str, Any]:
-    """Return the settings of a method at a scale.
+    """Return the settings in a method's file at the given scale.
 
     Raises:
         FairlabError: the method's file does not exist.

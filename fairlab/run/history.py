@@ -1,4 +1,4 @@
-"""Training history: one row per optimizer step and per validation, in a file that grows while training runs."""
+"""Training history: a file with one row per optimizer step and per validation, which grows during training."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Row = dict[str, float]
 
 
 class History(Callback):
-    """Loss of every optimizer step and metrics of every validation, appended to a file of JSON lines.
+    """Callback that appends the loss of every optimizer step and the metrics of every validation to a JSON Lines file.
 
     Values stay on the device and are read together, at most every ``WAIT_EVERY`` batches. If a step is processed in
-    several parts, its row holds the means over the parts. A checkpoint stores only the length of the file, and a
+    several parts, its row contains the means over the parts. A checkpoint stores only the length of the file, and a
     resumed run truncates the file to that length. Memory use and the size of checkpoints therefore do not grow with the
     number of steps. Only rank 0 writes.
 
@@ -37,9 +37,9 @@ class History(Callback):
         folder: Folder for the file.
 
     Attributes:
-        figures: Function from trainer, method and batches per second to figures by name, which the loggers receive with
-            the latest row; None for no figures.
-        live: Latest figures; empty before the first ones.
+        figures: Function from trainer, method and batches per second to live figures by name, which the loggers receive
+            with the latest row; None if there are no figures.
+        live: Latest live figures; empty before the first ones.
         last: Latest row; empty before the first one.
         seconds: Wall time of this process's training batches, without validation and checkpoints. The first batches are
             not counted if others follow.
@@ -64,16 +64,22 @@ class History(Callback):
 
     @property
     def rows(self) -> list[Row]:
-        """Return the rows so far, thinned as in :func:`read_history`; empty if this process does not write them."""
+        """Return all rows so far, thinned as in :func:`read_history`.
+
+        The result is empty if this process does not write them.
+        """
         return read_history(self.file)
 
     def on_train_batch_start(self, *_: Any) -> None:
-        """Start the clock; reading the values stops it."""
+        """Start the clock if it is not running.
+
+        :meth:`read` stops it.
+        """
         if self._started is None:
             self._started = time.perf_counter()
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Keep the values of a batch; at the end of a step, read all values when due."""
+        """Keep the values of a batch, and read all values when due at the end of a step."""
         found = {name: value for name, value in trainer.callback_metrics.items() if name.startswith("train/")}
         # Lightning repeats a value that a batch did not log.
         self._parts.append({name: value for name, value in found.items() if value is not self._latest.get(name)})
@@ -85,11 +91,11 @@ class History(Callback):
                 self.read(trainer)
 
     def on_validation_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Write the rows of the preceding steps, and stop the clock."""
+        """Write the rows of the previous steps, and stop the clock."""
         self.read(trainer)
 
     def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Write a validation row."""
+        """Write a row for the validation."""
         metrics = trainer.callback_metrics.items()
         values = {name: float(value) for name, value in metrics if name.startswith("validation/")}
         self._write(trainer, [{"step": trainer.global_step, **values}])
@@ -99,13 +105,13 @@ class History(Callback):
         self.read(trainer)
 
     def on_save_checkpoint(self, trainer: lightning.Trainer, module: Any, checkpoint: dict[str, Any]) -> None:
-        """Write the rows of the steps so far, so that the checkpoint counts them."""
+        """Write the rows of all steps so far, so that the file length in the checkpoint includes them."""
         self.read(trainer)
         if "callbacks" in checkpoint:  # Lightning collected the state before it called this hook
             checkpoint["callbacks"][self.state_key] = self.state_dict()
 
     def read(self, trainer: lightning.Trainer) -> None:
-        """Read the values of whole steps from the device, write their rows, and stop the clock."""
+        """Read the values of complete steps from the device, write their rows, and stop the clock."""
         rows = list(self._read_rows())
         if self._started is not None:
             if 0 < self._reads <= UNTIMED_READS:
@@ -153,10 +159,10 @@ class History(Callback):
             self._append("".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def _append(self, content: bytes) -> None:
-        """Append to the file; the first call truncates it to the rows of the checkpoint that the run resumes from.
+        """Append to the file.
 
-        Lightning has no hook for this: sharded checkpoints restore the length late, and a run may resume after its last
-        step.
+        The first call truncates it to the rows of the checkpoint that the run resumes from. No hook of Lightning can do
+        this earlier: sharded checkpoints restore the length late, and a run may resume after its last step.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -173,13 +179,16 @@ class History(Callback):
         return {"bytes": self._bytes, "last": self.last, "trained": self._trained}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the values of the continued run; runs of version 0.1.0 start a new history."""
+        """Restore the values from the checkpoint.
+
+        Runs of version 0.1.0 start a new history.
+        """
         self._bytes, self.last = state_dict.get("bytes", 0), state_dict.get("last", {})
         self._trained = state_dict.get("trained", {})
 
 
 def read_history(file: Path, most: int = MOST_ROWS) -> list[Row]:
-    """Return the rows of a history in order: at most about ``most`` training rows and ``most`` validation rows.
+    """Return the rows of a history, with at most about ``most`` training rows and ``most`` validation rows.
 
     Longer histories are thinned: every k-th row of each kind is returned, and the last one. Memory use depends only on
     ``most``. For a missing file, the list is empty.

@@ -1,4 +1,4 @@
-"""Execution of one run of an entry point, with its folder, its record and its final status."""
+"""Execution of one run of an entry point: its folder, its record and its final status."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def job(
         entry: Name of the entry point, as in ``python -m fairlab.<entry>``.
         config: Composed configuration.
         body: Function that does the work and sets the record's status to ``finished``.
-        announce: Function that prints what the run will do before the values are checked, because that imports torch,
-            which takes seconds.
+        announce: Function that prints a summary of the run before the values are checked, because the check imports
+            torch, which takes seconds.
     """
     from fairlab.reporting.summary import print_summary
 
@@ -79,7 +79,7 @@ def job(
 
 @contextmanager
 def accounted(record: Record) -> Iterator[None]:
-    """Run the body so that, in every case, the record states the final status and the duration."""
+    """Save the final status and the duration in the record, however the body ends."""
     started, busy = time.perf_counter(), processor_seconds()
     try:
         yield
@@ -108,12 +108,12 @@ def accounted(record: Record) -> Iterator[None]:
 
 
 def processor_seconds() -> float:
-    """Return the CPU seconds of this process and of its children that have ended."""
+    """Return the CPU seconds used by this process and by its child processes that have ended."""
     return sum(os.times()[:4])
 
 
 def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
-    """Run the work in the configured number of processes, and update ``record`` with the output of rank 0."""
+    """Run the work in the configured number of processes, and update ``record`` with the results of rank 0."""
     count = process_count(config)
     refuse_other_count(count)
     with parsing_with(config.get("spacy")):
@@ -128,14 +128,14 @@ def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record],
 
 
 def process_count(config: DictConfig) -> int:
-    """Return the number of processes of a run: the trainer's, or ``processes``."""
+    """Return the number of processes of a run, from the trainer's configuration or from ``processes``."""
     if config.get("trainer") and config.get("backbone"):
         return count_of(config.trainer)
     return 1 if config.get("dataset") else int(config.get("processes", 1))
 
 
 def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
-    """Do the work of one of several processes: rank 0 writes to the run folder, others to a temporary folder.
+    """Do the share of one process: rank 0 writes to the run folder, other ranks to a temporary folder.
 
     Args:
         entry: Name of the entry point, as in :func:`job`.
@@ -165,7 +165,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
 
 @contextmanager
 def temporary_copy(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder with a copy of a run's item files and a link to its checkpoints for all processes."""
+    """Yield a temporary folder with a copy of a run's item files and a link to the run's checkpoints."""
     with tempfile.TemporaryDirectory() as place:
         own = Path(place)
         if (folder / "items").is_dir():
@@ -175,13 +175,13 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
 
 
 def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
-    """Lock a run folder for this process, and remove files that a killed process left half-written.
+    """Lock a run folder for this process, and remove partial files of a killed process.
 
     The lock is released when the process ends, whatever the reason.
 
     Args:
         folder: Folder to lock.
-        other: Setting that the message suggests, to choose another folder.
+        other: Setting that chooses another folder, for the error message.
 
     Raises:
         FairlabError: another process holds the lock, or a link in the folder leads out of it.
@@ -197,9 +197,9 @@ def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
 
 
 def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
-    """Return the record of this run: a new one, or the record of the continued run with its readings so far.
+    """Return the record of this run: a new one, or that of the resumed run with its readings so far.
 
-    An entry point without ``ckpt`` continues its own earlier run if the folder holds one.
+    An entry point without the key ``ckpt`` resumes if the folder contains an earlier run.
     """
     by_key = "ckpt" in config
     resumed = config.ckpt is not None if by_key else holds_run(folder)
@@ -208,7 +208,7 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
         record = Record.load(folder)
         record.status, record.reason = "running", ""
-    elif holds_run(folder) and began(Record.load(folder)):
+    elif holds_run(folder) and has_results(Record.load(folder)):
         raise FairlabError(
             f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
         )
@@ -220,8 +220,11 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     return record
 
 
-def began(record: Record) -> bool:
-    """Return whether a run got past loading; a run that failed before has no results that could be overwritten."""
+def has_results(record: Record) -> bool:
+    """Return whether a run has results.
+
+    Only a run that failed while loading has none and may be overwritten.
+    """
     done = record.readings or record.history or stages_of(record).keys() - {LOADING}
     return record.status != "failed" or bool(done)
 
@@ -234,7 +237,7 @@ def command_line(entry: str) -> str:
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise if the data, the weights or the benchmark files of a continued run have changed since its start.
+    """Raise if the data, the weights or the benchmark files of a resumed run have changed since it started.
 
     Raises:
         FairlabError: a file changed; the message names it.

@@ -1,4 +1,4 @@
-"""Live figures of a training run: speed, share of the device's peak, memory and time left; and a trace of some steps.
+"""Live figures of a training run (speed, share of peak performance, memory, time left), and a trace of some steps.
 
 The figures are shown in the progress bar and sent to the loggers.
 """
@@ -25,10 +25,10 @@ SKIPPED = 3  # batches before a trace, in which devices warm up
 
 @dataclass(frozen=True)
 class Figures:
-    """Conversion of batches per second to other figures for one run.
+    """Conversion of one run's batches per second to other figures.
 
     Attributes:
-        tokens: Average number of tokens of a batch over all processes; 0 if unknown.
+        tokens: Average number of tokens per batch over all processes; 0 if unknown.
         batches: Number of batches of the run.
     """
 
@@ -36,7 +36,7 @@ class Figures:
     batches: int
 
     def of(self, trainer: lightning.Trainer, module: nn.Module, rate: float) -> dict[str, float]:
-        """Return the figures at a rate of batches per second.
+        """Return the figures at a given speed.
 
         Args:
             trainer: Trainer of the run.
@@ -45,8 +45,8 @@ class Figures:
 
         Returns:
             ``seconds_left`` of training, without validations; and, if known, ``tokens_per_second`` over all processes,
-            ``memory_gb``, the peak memory on this process's GPU, and ``share_of_peak``, computed from 6 FLOP per
-            parameter and token and the maker's peak performance for the precision.
+            ``memory_gb``, the peak memory on this process's GPU, and ``share_of_peak``, the FLOP/s of training (see
+            :func:`flops_of_a_token`) divided by the manufacturer's peak performance for the precision.
         """
         found = {"seconds_left": (self.batches - batches_done(trainer)) / rate}
         if self.tokens:
@@ -60,7 +60,7 @@ class Figures:
 
 
 def peak_of(name: str, precision: str, devices: list[Device]) -> float | None:
-    """Return the peak FLOP/s of a GPU by its name, such as ``NVIDIA H100 80GB HBM3``; None if it is not listed."""
+    """Return the peak FLOP/s of a GPU by its name, such as ``NVIDIA H100 80GB HBM3``, or None if it is not listed."""
     for device in devices:
         if name.startswith(device.name):
             return device.bf16 if "16" in precision else device.float32
@@ -68,7 +68,10 @@ def peak_of(name: str, precision: str, devices: list[Device]) -> float | None:
 
 
 def flops_of_a_token(module: nn.Module) -> float:
-    """Return the FLOPs of training per token: 6 N, or 4 N if few weights are trained, without embedding tables."""
+    """Return the FLOPs of training per token: 6 N, or 4 N if less than half of the weights are trained.
+
+    N is the number of parameters without embedding tables.
+    """
     tables = {id(one.weight) for one in module.modules() if isinstance(one, nn.Embedding)}
     counts = [(one.numel(), one.requires_grad) for one in module.parameters() if id(one) not in tables]
     total, trained = sum(count for count, _ in counts), sum(count for count, is_trained in counts if is_trained)
@@ -76,14 +79,14 @@ def flops_of_a_token(module: nn.Module) -> float:
 
 
 class LiveBar(RichProgressBar):
-    """Progress bar with the latest loss and figures of a history."""
+    """Progress bar that shows the latest loss and live figures of a history."""
 
     def __init__(self, history: History) -> None:
         super().__init__()
         self.history = history
 
     def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
-        """Return the values shown after the bar."""
+        """Return the values shown to the right of the bar."""
         shown = {"loss": f"{loss:.4g}"} if (loss := self.history.last.get("train/loss")) is not None else {}
         live = self.history.live
         words = {
@@ -98,11 +101,11 @@ class LiveBar(RichProgressBar):
 
 
 class Trace(Callback):
-    """Trace of some batches in Chrome's format, ``trace.json.gz``, which Perfetto and ``chrome://tracing`` show.
+    """Callback that records a trace of some batches in Chrome's format, for Perfetto or ``chrome://tracing``.
 
     Args:
         batches: Number of traced batches, after the first three.
-        folder: Folder for the file.
+        folder: Folder for the file ``trace.json.gz``.
     """
 
     def __init__(self, batches: int, folder: Path) -> None:
@@ -111,14 +114,17 @@ class Trace(Callback):
         self._profiler: torch.profiler.profile | None = None
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Begin to count batches, only on rank 0."""
+        """Start the profiler, only on rank 0."""
         if trainer.is_global_zero:
             schedule = torch.profiler.schedule(wait=SKIPPED - 1, warmup=1, active=self.batches, repeat=1)
             self._profiler = torch.profiler.profile(schedule=schedule, on_trace_ready=self._write)
             self._profiler.start()
 
     def on_train_batch_end(self, *_: Any) -> None:
-        """Count a batch, and start or stop the trace when due."""
+        """Count a batch.
+
+        The profiler starts and stops the trace when due.
+        """
         if self._profiler is not None:
             self._profiler.step()
 

@@ -1,4 +1,4 @@
-"""Loggers of numbers in addition to ``record.json``, the authoritative record.
+"""Loggers in addition to ``record.json``, which remains the authoritative record.
 
 An error in a logger neither stops a run nor affects its record.
 """
@@ -25,12 +25,14 @@ DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", 
 
 
 def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | None) -> list[Any]:
-    """Build the loggers of a run, which write to its folder and receive its configuration without secrets.
+    """Build the loggers of a run.
+
+    They write to its folder and receive its configuration without secrets.
 
     Args:
         nodes: Configuration of each logger, by its name.
-        record: Record of the run, which stores the run's Weights & Biases id so that the run can be continued.
-        sweep: Name of the sweep that the run belongs to; None if it is not part of a sweep.
+        record: Record of the run, which stores the run's Weights & Biases id so that the run can be resumed.
+        sweep: Name of the sweep that the run belongs to, or None if it is not part of a sweep.
 
     Raises:
         FairlabError: a logger's package is not installed, Weights & Biases has no API key, or a logger cannot start.
@@ -53,12 +55,15 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
                 f"logger={name} cannot start ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' installs "
                 "its packages, or leave it out"
             ) from error
-        logger.log_metrics = _passing_over_errors(logger)
+        logger.log_metrics = _without_errors(logger)
     return loggers
 
 
-def _passing_over_errors(logger: Any) -> Callable[..., None]:
-    """Return a version of a logger's ``log_metrics`` that reports only its first error, so that training continues."""
+def _without_errors(logger: Any) -> Callable[..., None]:
+    """Wrap a logger's ``log_metrics`` so that errors do not stop training.
+
+    Only the first error is reported.
+    """
     log_metrics = logger.log_metrics
     failed: list[Exception] = []
 
@@ -95,22 +100,22 @@ def wandb_logger(
     run_id: str,
     sweep: str | None,
 ) -> Any:
-    """Create a Weights & Biases logger; if the server cannot be reached, the run is stored in its folder to sync later.
+    """Create a Weights & Biases logger.
 
-    A continued run keeps its id.
+    If the server cannot be reached, the run is stored in its folder to sync later. A resumed run keeps its id.
 
     Args:
         project: Name of the project on the server.
         entity: User or team; None uses the owner of the key.
         offline: Whether to write only to the run folder and never contact the server.
-        group: Name of the group that runs are shown under; None uses the sweep.
-        tags: Tags that the run is shown with.
+        group: Name of the group under which runs are shown; None uses the sweep.
+        tags: Tags of the run.
         model: Whether the trained model is stored as an artifact, see :func:`finish_loggers`.
         init_timeout: Number of seconds to wait for the server at the start.
         finish_timeout: Number of seconds to wait at the end for unsent data, which remains in the run folder.
         save_dir: Folder of the run.
         run_id: Id of the run in Weights & Biases.
-        sweep: Name of the sweep that the run belongs to.
+        sweep: Name of the sweep that the run belongs to, or None.
 
     Raises:
         FairlabError: there is no API key.
@@ -141,7 +146,7 @@ def wandb_logger(
 
 
 def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
-    """Start a run of Weights & Biases, stored in its folder if the server cannot be reached."""
+    """Start a Weights & Biases run, offline if the server cannot be reached."""
     import wandb
 
     try:
@@ -162,9 +167,10 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
 
 
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
-    """Send the final readings to the loggers and close them; Weights & Biases also gets tables and the model.
+    """Send the final readings to the loggers and close them.
 
-    Errors are printed and otherwise ignored, because the run is already finished.
+    Weights & Biases also receives tables and the model. Errors are printed and otherwise ignored, because the run is
+    already finished.
     """
     for logger in loggers:
         try:
@@ -179,8 +185,8 @@ def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
 def _finish_wandb(run: Any, record: Record) -> None:
     import wandb
 
-    readings = [_in_words(entry, COLUMNS) for entry in record.readings]
-    differences = [_in_words(entry, DIFFERENCES) for entry in record.comparisons]
+    readings = [_described_row(entry, COLUMNS) for entry in record.readings]
+    differences = [_described_row(entry, DIFFERENCES) for entry in record.comparisons]
     run.log(
         {
             "tables/readings": wandb.Table(columns=[*WORDS, *COLUMNS], data=readings),
@@ -194,8 +200,8 @@ def _finish_wandb(run: Any, record: Record) -> None:
     run.finish()
 
 
-def _in_words(entry: Reading | Comparison, columns: Sequence[str]) -> list[Any]:
-    """Return a table row: title and meaning of the number, followed by its fields."""
+def _described_row(entry: Reading | Comparison, columns: Sequence[str]) -> list[Any]:
+    """Return a table row with the title and meaning of a reading or comparison, followed by the given fields."""
     from fairlab.reporting.headlines import meaning, title
 
     return [title(entry), meaning(entry), *(getattr(entry, column) for column in columns)]

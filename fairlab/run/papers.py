@@ -1,4 +1,4 @@
-"""``fairlab table RUNS...`` and ``fairlab cite RUN...``: tables, citations and methods of runs for a paper."""
+"""``fairlab table RUNS...`` and ``fairlab cite RUN...``: tables, citations and methods paragraphs for a paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CITE = "Print citations of runs (methods, benchmarks, data, models and fairlab) 
 
 
 def table(arguments: Sequence[str]) -> None:
-    """Print a table of all runs below some folders, or write it to a file."""
+    """Print a table of all runs in the given folders, or write it to a file."""
     parser = cli.Arguments(
         prog="fairlab table",
         description=TABLE,
@@ -47,11 +47,11 @@ def table(arguments: Sequence[str]) -> None:
         records = _records(chosen.runs, chosen.output)
         more = {"baseline": not chosen.no_baseline, "spread": chosen.spread, "decimals": chosen.decimals}
         found = paper_table(records, chosen.readings, **more)
-        _give(found.to_latex(chosen.caption) if chosen.latex else found.to_markdown(), chosen.output)
+        _print_or_write(found.to_latex(chosen.caption) if chosen.latex else found.to_markdown(), chosen.output)
 
 
 def cite(arguments: Sequence[str]) -> None:
-    """Print the BibTeX entries of runs, or a paragraph on how they were made; or write either to a file."""
+    """Print the BibTeX entries of runs or a paragraph on their methods, or write either to a file."""
     parser = cli.Arguments(prog="fairlab cite", description=CITE, epilog="Example: fairlab cite outputs/ccd_bert/NAME")
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="folder of a run, or of several runs")
     parser.add_argument("--methods", action="store_true", help="LaTeX on how the runs were made, with command lines")
@@ -62,7 +62,7 @@ def cite(arguments: Sequence[str]) -> None:
 
         every = _records(chosen.runs, chosen.output)
         records = [record for record in every if record.status != "failed"] or every
-        _give(methods_paragraph(records) if chosen.methods else bibtex(records), chosen.output)
+        _print_or_write(methods_paragraph(records) if chosen.methods else bibtex(records), chosen.output)
 
 
 def _records(folders: Sequence[Path], output: Path | None) -> list[Record]:
@@ -73,7 +73,7 @@ def _records(folders: Sequence[Path], output: Path | None) -> list[Record]:
     return [record for folder in folders for record in records_below(folder)]
 
 
-def _give(text: str, output: Path | None) -> None:
+def _print_or_write(text: str, output: Path | None) -> None:
     """Print a text, or write it to a file and print its path."""
     if output is None:
         print_escaped(text.rstrip("\n"))

@@ -1,4 +1,4 @@
-"""``dry_run=true`` of an entry point: it prints the plan of a command, and Hydra creates no run folder."""
+"""Implementation of ``dry_run=true``: the plan of a command is printed, and Hydra creates no run folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ SHORT = 50_000_000  # maximum size in bytes of the data that is read for a plan
 
 
 def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
-    """Print the plan of the command, or one sentence if the run would be refused; write no file.
+    """Print the plan of the command, or exit with one sentence if the run would be refused.
+
+    No file is written.
 
     Args:
         entry: Name of the entry point.
@@ -63,20 +65,20 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
 def is_cheap(entry: str, config: DictConfig) -> bool:
     """Return whether the models and data of a run are available and small enough to be built for its plan.
 
-    A file or folder that does not fit the run counts as available, because building it raises the error.
+    A file or folder of the wrong kind counts as available, because building it then raises the run's error.
     """
     values = settings_to_plan(entry, config)
     if not all(need.there or Path(need.name).exists() for need in needs_of(values)):
         return False
     sizes = map(model_size, model_settings(values))
-    names = [*named_files(values.get("data") or {}), *map(str, _names(values.get("dataset")))]
+    names = [*named_files(values.get("data") or {}), *map(str, _listed_names(values.get("dataset")))]
     places = [place for name in names if (place := at_hand(name))]
     small = all(size is None or size.parameters <= SMALL for size in sizes)
     return small and sum(map(_size, places)) <= SHORT
 
 
 def _size(place: Path) -> int:
-    """Return the size of a file, or of all files of a folder, in bytes."""
+    """Return the size in bytes of a file, or of all files in a folder."""
     return sum(file.stat().st_size for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file())
 
 
@@ -88,15 +90,17 @@ def planned(
     times: int = 1,
     made: dict[str, ModelSize] | None = None,
 ) -> RunPlan:
-    """Return the plan of a command, or the reason why its configuration cannot be composed.
+    """Return the plan of a command.
+
+    ``problem`` is set if its configuration is not valid.
 
     Args:
         entry: Name of the entry point.
         title: Name of the run.
         given: Overrides of the run.
         commands: Commands of the run, as in :func:`fairlab.run.planning.plan.plan_of_run`.
-        times: Number of seeds, as in that function.
-        made: Sizes of models made by other runs, as in that function.
+        times: Number of seeds.
+        made: Sizes of models made by other runs, by the ending of their folder names.
     """
     try:
         composition = composition_of(entry, given)
@@ -108,22 +112,25 @@ def planned(
 
 
 def settings_to_plan(entry: str, composition: DictConfig) -> dict[str, Any]:
-    """Return a composed configuration as plain containers, including the settings of an evaluation's models."""
+    """Convert a composed configuration to plain containers.
+
+    For an evaluation, the settings of its models are added.
+    """
     values = plain_config(composition)
     return values | {"models": models_of(values)} if entry == "evaluate" else values
 
 
 def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
-    """Return the composed configuration of a command without ``ckpt``, whose folder may not exist yet."""
+    """Compose the configuration of a command without ``ckpt``, whose folder may not exist yet."""
     overrides = [one for one in given if not one.startswith("ckpt=")]
     composition = composed(entry, overrides, {})
     return from_model(composition, overrides) if entry == "train" else composition
 
 
 def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of the models that an evaluation loads: named backbones, folders, hub names, addresses."""
+    """Return the settings of all models that an evaluation loads, including those that embed its datasets."""
     with composing():
-        return [_settings_of(str(name)) for name in [*_names(config["model"]), *embedders_of(config)]]
+        return [_settings_of(str(name)) for name in [*_listed_names(config["model"]), *embedders_of(config)]]
 
 
 def _settings_of(name: str) -> dict[str, Any]:
@@ -137,13 +144,16 @@ def _settings_of(name: str) -> dict[str, Any]:
 
 
 def embedders_of(config: dict[str, Any]) -> list[str]:
-    """Return the models that embed the datasets of an evaluation; empty if it measures models."""
+    """Return the names of the models that embed an evaluation's datasets.
+
+    The result is empty if it measures models.
+    """
     named = [str(node.get("vectors") or "") for node in (config["benchmark"] or {}).values()]
     return [name for name in named if name and not name.startswith("spacy:")] if config["dataset"] is not None else []
 
 
-def _names(named: Any) -> list[Any]:
-    """Return the models or datasets listed in a value of a configuration."""
+def _listed_names(named: Any) -> list[Any]:
+    """Return a configuration value that names one or several models or datasets as a list."""
     if isinstance(named, dict):
         return list(named.values())
     return named if isinstance(named, list) else [] if named is None else [named]

@@ -1,4 +1,4 @@
-"""Uploads to the hub with the user's token, which is never written or shown."""
+"""Uploads to the hub with the user's token, which is never written or printed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ HOW = "set HF_TOKEN, or run hf auth login"
 
 
 def refuse_push(name: str | None) -> None:
-    """Raise, before any work is done, if the result could not be pushed; do nothing if ``name`` is None.
+    """Raise, before any work is done, if the result could not be pushed.
 
     Args:
-        name: ``USER/NAME``, of the token's owner or one of the owner's organisations.
+        name: Repository ``USER/NAME``, where ``USER`` is the token's owner or one of the owner's organisations; None if
+            nothing is to be pushed.
 
     Raises:
         FairlabError: the name is invalid, there is no token, or the hub does not accept it.
@@ -48,12 +49,14 @@ def refuse_push(name: str | None) -> None:
 
 
 def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
-    """Push files to the hub as one commit, with their card; the repository is created if missing.
+    """Push files to the hub as one commit, together with their card.
+
+    The repository is created if missing.
 
     Args:
-        folder: Folder of the files; paths below it are the names in the repository.
+        folder: Folder of the files; relative paths in it are the names in the repository.
         files: Files to push in addition to the card, ``README.md``.
-        name: ``USER/NAME``; see :func:`refuse_push`.
+        name: Repository ``USER/NAME``; see :func:`refuse_push`.
         kind: Kind of the repository.
         card: Text of the card.
 
@@ -82,8 +85,8 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
 
     Args:
         folder: Folder of the exported model, with its card.
-        name: ``USER/NAME``, as in :func:`push`.
-        with_results: Function that changes the card before the push; the folder keeps the original card.
+        name: Repository ``USER/NAME``, as in :func:`push`.
+        with_results: Function that adds results to the pushed card; the folder keeps the original card.
     """
     readme = folder / "README.md"
     card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")
@@ -93,7 +96,7 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
 
 @contextmanager
 def _in_one_sentence(name: str, remedy: str, kind: type[FairlabError] = FairlabError) -> Iterator[None]:
-    """Convert errors of the hub's client to one sentence without the token."""
+    """Convert errors of the hub's client to one-sentence errors without the token."""
     from huggingface_hub import get_token
 
     try:

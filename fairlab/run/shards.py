@@ -1,8 +1,8 @@
 """Sharded checkpoints: each process writes its own part of the weights while training continues.
 
-A checkpoint is a folder. Weights and optimizer state are safetensors files, written by torch's distributed checkpoint,
-which any number of processes can read. ``state.pt`` holds everything else, and ``checksums.json`` has a checksum per
-file.
+A checkpoint is a folder. Weights and optimizer state are safetensors files, written by torch's distributed checkpoint
+library, which any number of processes can read. ``state.pt`` contains everything else, and ``checksums.json`` a
+checksum per file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READ_AT_ONCE = 16 << 20  # bytes
 class ShardWriter:
     """Writer of checkpoints in a background thread, one at a time.
 
-    The thread communicates in its own gloo group, which keeps its messages separate from those of training.
+    The thread communicates in a gloo group of its own, which keeps its messages separate from those of training.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class ShardWriter:
         self._writing: Future[None] | None = None
 
     def start(self, checkpoint: Mapping[str, Any], folder: Path, publish: Callable[[], None]) -> None:
-        """Begin to write a checkpoint, and return as soon as the tensors are copied.
+        """Start to write a checkpoint, and return as soon as the tensors are copied.
 
         Args:
             checkpoint: Checkpoint of Lightning, with this process's shards.
@@ -66,7 +66,7 @@ class ShardWriter:
         """Wait until the current checkpoint is written.
 
         Raises:
-            Exception: The checkpoint could not be written.
+            Exception: the checkpoint could not be written.
         """
         writing, self._writing = self._writing, None
         if writing is not None:
@@ -88,7 +88,7 @@ class ShardWriter:
 
 
 def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer], group: ProcessGroup) -> dict[str, Any]:
-    """Load weights and optimizer state from a checkpoint in shards, written by any number of processes.
+    """Load weights and optimizer state from a sharded checkpoint, written by any number of processes.
 
     Args:
         folder: Folder of the checkpoint.
@@ -100,7 +100,7 @@ def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer],
         Rest of the checkpoint, without weights and optimizer state.
 
     Raises:
-        RuntimeError: The checkpoint belongs to another model.
+        RuntimeError: the checkpoint belongs to another model.
     """
     saved = torch.load(folder / STATE, weights_only=True)
     states: list[Any] = [get_optimizer_state_dict(model, optimizer) for optimizer in optimizers]
@@ -130,7 +130,7 @@ def _refuse_other_tensors(saved: Sequence[str], present: Mapping[str, Tensor], f
 
 @contextmanager
 def _own_error() -> Iterator[None]:
-    """Raise the error of one process, such as a full disk, instead of torch's list of all processes' errors."""
+    """Raise the error of the first process that failed, instead of torch's list of the errors of all processes."""
     try:
         yield
     except CheckpointException as error:
@@ -138,7 +138,10 @@ def _own_error() -> Iterator[None]:
 
 
 def shards_are_intact(folder: Path) -> bool:
-    """Return whether every file of a sharded checkpoint matches its checksum; each process checks some of the files."""
+    """Return whether every file of a sharded checkpoint matches its checksum.
+
+    Each process checks some of the files.
+    """
     try:
         sums = read_json(folder / CHECKSUMS)
         names = sorted([STATE, *(path.name for path in folder.glob("*.safetensors"))])
@@ -149,7 +152,7 @@ def shards_are_intact(folder: Path) -> bool:
 
 
 def _split(weights: Mapping[str, Any], states: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of model and optimizers by name and, separately, the numbers, which are not sharded."""
+    """Split the state of model and optimizers into tensors, which are stored as shards, and single numbers."""
     named = dict(_named(weights, states))
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor) and value.ndim}
     return tensors, {name: value for name, value in named.items() if name not in tensors}

@@ -30,21 +30,21 @@ class Pretrained:
         self.model = build(_loaded_as(config))
 
     def announcement(self, data: dict[str, Any], parts: int) -> str:
-        """Return a sentence on the training data and the number of items per step."""
+        """Return a sentence about the training data and the number of items per step."""
         size = self.config.data.get("batch_size")
         taken = f", accumulated from {parts} parts" if parts > 1 else ""
         return f"trained on {data['trained_on']}" + (f", {size:,} items per step{taken}" if size else "")
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Return names and hashes of the weights."""
+        """Return the names and hashes of the weights."""
         return {"weights": weights_facts(self.config.backbone)}
 
     def facts_after(self) -> dict[str, Any]:
-        """Return further facts about the model for the record."""
+        """Return facts for the record that are known only after training: whether the output layer is tied."""
         return {"decoder_tied_to_embeddings": decoder_is_tied(self.model)}
 
     def on(self, device: Any) -> Any:
-        """Return the model, on a device."""
+        """Return the model moved to ``device``."""
         return self.model.to(device)
 
     def card(self, record: Record) -> str:
@@ -60,7 +60,7 @@ class Pretrained:
 
 
 def _loaded_as(config: DictConfig) -> DictConfig:
-    """Return the configuration for loading a backbone: in 4 bits if the method keeps the weights in 4 bits.
+    """Return the configuration for loading a backbone, in 4 bits if the method keeps the weights in 4 bits.
 
     Weights that can only be loaded in full precision, such as those in a GGUF file, are quantized by the method.
     """
@@ -75,7 +75,7 @@ def _loaded_as(config: DictConfig) -> DictConfig:
 
 
 class SourceClassifiers:
-    """Starting point of a run that learns from the scores of the classifiers in ``source``.
+    """Starting point of a run that learns from the scores of the classifiers configured in ``source``.
 
     Attributes:
         model: Classifiers whose scores a method learns from.
@@ -96,24 +96,24 @@ class SourceClassifiers:
         self.model = [build(source) for source in config.source.values()]
 
     def announcement(self, data: dict[str, Any], parts: int) -> str:
-        """Return a sentence on the training data and the number of scores."""
+        """Return a sentence about the training data and the number of scores."""
         features = self._sources().features
         return f"{data['trained_on']}, {len(features)} scores of {len(self.model)} sources"
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Return names and hashes of the sources."""
+        """Return the names and hashes of the sources."""
         return {"sources": self._sources().facts()}
 
     def facts_after(self) -> dict[str, Any]:
-        """Return an empty dict: training adds no facts."""
+        """Return an empty dict: no facts are added after training."""
         return {}
 
     def on(self, device: Any) -> Any:
-        """Return the sources, without moving them."""
+        """Return the sources, which are not moved to a device."""
         return self.model
 
     def card(self, record: Record) -> str:
-        """Return an empty text: the card describes the exported files, and is written after them."""
+        """Return an empty text: :meth:`write` writes the card, which describes the exported files."""
         return ""
 
     def write(self, record: Record) -> None:
@@ -131,7 +131,10 @@ class SourceClassifiers:
 
 
 def announce_backbone(config: DictConfig) -> None:
-    """Print the scale, the backbone and the model that it replaces; print nothing if a value is wrong."""
+    """Print the scale, the backbone and the model that it stands for.
+
+    If the scale or the backbone is not set, nothing is printed.
+    """
     scale, name = (OmegaConf.select(config, key) for key in ("scale.name", "backbone.name"))
     if not scale or not name:
         return
@@ -148,7 +151,7 @@ def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:
 
 
 def decoder_is_tied(encoder: Any) -> bool | None:
-    """Return whether the masked LM's output layer shares its weights with the input embeddings; None without a head."""
+    """Return whether the output layer shares its weights with the input embeddings, or None without an output layer."""
     output = encoder.model.get_output_embeddings()
     if output is None:
         return None

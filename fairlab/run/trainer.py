@@ -1,4 +1,4 @@
-"""Construction of Lightning's trainer, and training with it."""
+"""Construction and use of Lightning's trainer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: i
 
     Args:
         batch_size: Number of items per step, over all processes.
-        device_batch_size: Maximum number of items that a process handles at once, or None for no maximum.
+        device_batch_size: Maximum number of items that a process handles at once, or None for no limit.
         processes: Number of processes.
 
     Raises:
@@ -118,7 +118,7 @@ def make_trainer(
 def _callbacks(
     own: dict[str, Any], folder: Path, history: History, encoder: Any, method: Any, data: Any, terminal: bool
 ) -> list[Any]:
-    """Return fairlab's own callbacks, configured by its keys of ``trainer``."""
+    """Return fairlab's own callbacks, configured by its keys in ``trainer``."""
     from fairlab.run.acceleration import Acceleration
     from fairlab.run.checkpoints import Checkpoints
     from fairlab.run.live import Figures, LiveBar, Trace
@@ -139,7 +139,7 @@ def _callbacks(
 
 
 def our_strategy(name: Any) -> Any:
-    """Return Lightning's strategy for ``fsdp`` or ``ddp`` with fairlab's settings; None for another name."""
+    """Return Lightning's strategy for ``fsdp`` or ``ddp`` with fairlab's settings, or None for another name."""
     if name == "fsdp":
         from fairlab.run.launch.sharded import Sharded
 
@@ -152,7 +152,7 @@ def our_strategy(name: Any) -> Any:
 
 
 def slower_bfloat16() -> float:
-    """Return how many times longer a matrix product takes in bfloat16 than in float32 here, measured in 0.1 seconds.
+    """Measure for 0.1 seconds how many times longer a matrix product takes in bfloat16 than in float32 on the CPU.
 
     Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
     then costs time instead of saving it.
@@ -178,12 +178,12 @@ def slow_precision(trainer: lightning.Trainer) -> list[str]:
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:
-    """Train or resume training, and give the encoder the weights with the best validation result.
+    """Train or resume training, and load the weights with the best validation result into the encoder.
 
     A method without training steps, such as a projection, is fitted to the data.
 
     Raises:
-        FairlabError: the checkpoint to resume from holds another model.
+        FairlabError: the checkpoint to resume from contains another model.
     """
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
@@ -232,7 +232,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
 
 
 def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
-    """Return the number of tokens and of other units per second of training, over the steps of this process."""
+    """Return the training speed of this process: tokens and other units of the data per second."""
     if not history.seconds:
         return {}
     passes = data.epochs * history.batches / data.total_batches

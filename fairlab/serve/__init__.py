@@ -1,7 +1,7 @@
 """``python -m fairlab.serve``: answer moderation requests on this machine with an exported safety ensemble.
 
-``fairlab serve MODEL --port PORT`` is ``python -m fairlab.serve model=MODEL port=PORT``. The server runs until SIGTERM
-or Ctrl-C, and then answers the requests it has already read.
+``fairlab serve MODEL --port PORT`` is short for ``python -m fairlab.serve model=MODEL port=PORT``. On SIGTERM or
+Ctrl-C, the server answers the requests it has already read and ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(config: DictConfig) -> None:
 
 
 def answer_requests(config: DictConfig) -> None:
-    """Serve until a signal ends the process.
+    """Serve requests until a signal ends the process.
 
     Raises:
         FairlabError: the ensemble does not exist, or the port is not available.
@@ -64,7 +64,7 @@ def answer_requests(config: DictConfig) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script; a first word that is not a setting is the model, and the port may be an option."""
+    """Run the console script, which accepts the model as its first argument and ``--port`` as an option."""
     sys.argv[1:] = as_settings(sys.argv[1:], {"port"})
     if len(sys.argv) > 1 and "=" not in sys.argv[1] and not sys.argv[1].startswith("-"):
         sys.argv[1] = f"model={sys.argv[1]}"

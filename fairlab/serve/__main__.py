@@ -1,4 +1,4 @@
-"""``python -m fairlab.serve``."""
+"""Runs ``python -m fairlab.serve``."""
 
 from fairlab.serve import command
 

@@ -1,6 +1,6 @@
 """Local server with the interface of OpenAI's ``/v1/moderations``, backed by an exported ensemble.
 
-Source: https://platform.openai.com/docs/api-reference/moderations for the request and the reply.
+Source of the request and response formats: https://platform.openai.com/docs/api-reference/moderations
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ServerBounds:
         body: Maximum size of a request's body, in bytes.
         waiting: Maximum number of requests that wait for the scorer.
         connections: Maximum number of simultaneous connections.
-        seconds: Longest time from the first to the last byte of a request, and again until it is answered.
+        seconds: Maximum time from the first to the last byte of a request, and again from there to its answer.
     """
 
     body: int
@@ -56,7 +56,7 @@ class ServerBounds:
 
 
 class RequestError(Exception):
-    """Request that is answered with an error: status and one sentence."""
+    """Exception for a request that is answered with an error status and one sentence."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         super().__init__(sentence)
@@ -64,12 +64,12 @@ class RequestError(Exception):
 
 
 class Moderations(ThreadingHTTPServer):
-    """Server that listens; call ``serve_forever`` to answer requests.
+    """Moderation server, which listens once it is created and answers requests in ``serve_forever``.
 
     Args:
         scorer: Function from a list of texts to their scores by harm.
-        thresholds: Scores from which a text is flagged, by harm; every harm has an entry.
-        model: Name of the model in replies.
+        thresholds: Minimum score for flagging a text, by harm; every harm has an entry.
+        model: Name of the model in responses.
         port: Port to listen on; 0 selects a free one.
         bounds: Limits of the server.
 
@@ -91,10 +91,10 @@ class Moderations(ThreadingHTTPServer):
         self.answering = 0
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection in its own thread, or reject it if there are too many.
+        """Handle a connection in a thread of its own, or reject it if there are too many.
 
-        Before rejecting one, close the connection that has waited longest for its client, if this was longer than
-        :data:`PATIENCE`.
+        To avoid rejecting a connection, close the one that has waited longest for its client, if it has waited longer
+        than :data:`PATIENCE`.
         """
         if self.free.acquire(blocking=False) or (self._close_slowest() and self.free.acquire(timeout=AT_ONCE)):
             super().process_request(request, client_address)
@@ -107,7 +107,11 @@ class Moderations(ThreadingHTTPServer):
         self.shutdown_request(request)
 
     def _close_slowest(self) -> bool:
-        """Close the connection that has waited longest for its client; return whether there was one."""
+        """Close the connection that has waited longest for its client.
+
+        Returns:
+            Whether a connection has waited long enough and was closed.
+        """
         with self.idle:
             slowest = min(self.reading.items(), key=lambda one: one[1], default=None)
             if slowest is None or time.monotonic() - slowest[1] < min(PATIENCE, self.bounds.seconds / 2):
@@ -118,7 +122,7 @@ class Moderations(ThreadingHTTPServer):
         return True
 
     def awaits(self, answers: Answers, waiting: bool) -> None:
-        """Record that a connection has started or stopped waiting for its client."""
+        """Record whether a connection is waiting for its client."""
         with self.idle:
             if waiting:
                 self.reading[answers] = time.monotonic()
@@ -126,18 +130,24 @@ class Moderations(ThreadingHTTPServer):
                 self.reading.pop(answers, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer the requests of a connection."""
+        """Answer all requests on a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log a disconnected client at debug level; the server continues."""
+        """Log an error of a connection, such as a disconnected client, at debug level.
+
+        The server continues.
+        """
         log.debug("a connection ended early", exc_info=True)
 
     def end(self) -> None:
-        """Answer the requests that have been read, and close; call this after serving has stopped."""
+        """Answer the requests that have been read, and close the server.
+
+        Call this after serving has stopped.
+        """
         self.line.end(self.bounds.seconds)
         with self.idle:
             self.idle.wait_for(lambda: not self.answering, self.bounds.seconds)
@@ -145,7 +155,7 @@ class Moderations(ThreadingHTTPServer):
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a request as being answered within the context."""
+        """Count a request as in progress within the context."""
         with self.idle:
             self.answering += 1
         try:
@@ -156,7 +166,7 @@ class Moderations(ThreadingHTTPServer):
                 self.idle.notify_all()
 
     def reply(self, texts: Sequence[str], found: Sequence[Scores]) -> dict[str, Any]:
-        """Return the reply to a request in the form that OpenAI documents."""
+        """Return the response to a request in OpenAI's documented format."""
         return {"id": f"modr-{uuid.uuid4().hex}", "model": self.model, "results": [self._result(one) for one in found]}
 
     def _result(self, found: Scores) -> dict[str, Any]:
@@ -171,7 +181,7 @@ class Moderations(ThreadingHTTPServer):
 
 
 class Answers(BaseHTTPRequestHandler):
-    """Handler of the requests of one connection."""
+    """Handler of the requests on one connection."""
 
     server: Moderations
     protocol_version = "HTTP/1.1"
@@ -179,14 +189,14 @@ class Answers(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """Set up reading with a deadline, which closes connections that stay silent or send too slowly."""
+        """Set up reading with a deadline, which closes connections whose clients are silent or send too slowly."""
         super().setup()
         self.reader = DeadlineReader(self.connection, self.server.bounds.seconds)
         self.rfile.close()
         self.rfile = io.BufferedReader(self.reader)
 
     def handle_one_request(self) -> None:
-        """Answer the next request; the connection waits for its first byte."""
+        """Wait for the next request and answer it."""
         self.reader.deadline = None
         self.server.awaits(self, True)
         try:
@@ -195,7 +205,7 @@ class Answers(BaseHTTPRequestHandler):
             self.server.awaits(self, False)
 
     def answer(self) -> None:
-        """Answer any request."""
+        """Answer a request with scores, or with an error."""
         try:
             with self.server.counted():
                 self._send(HTTPStatus.OK, json.dumps(self._answered()).encode())
@@ -205,7 +215,7 @@ class Answers(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = answer
 
     def handle_expect_100(self) -> bool:
-        """Ask for the body only if its size is within the limit."""
+        """Ask the client for the body only if its size is within the limit."""
         try:
             self._length()
         except RequestError as error:
@@ -259,7 +269,7 @@ class Answers(BaseHTTPRequestHandler):
         return int(given)
 
     def _body(self) -> bytes:
-        """Return the body, which must be complete by the deadline of its request."""
+        """Return the body, which must be complete by the request's deadline."""
         left, pieces = self._length(), list[bytes]()
         while left:
             try:
@@ -273,7 +283,7 @@ class Answers(BaseHTTPRequestHandler):
         return b"".join(pieces)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer requests that the standard library rejects, such as a malformed request line, in the same form."""
+        """Send an error in OpenAI's format for requests that the standard library rejects, such as malformed ones."""
         del explain
         self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase)
 
@@ -289,7 +299,10 @@ class Answers(BaseHTTPRequestHandler):
         self._pass_over()
 
     def _pass_over(self) -> None:
-        """Read briefly, because a client that is still sending would see a broken connection instead of the answer."""
+        """Discard incoming bytes for a short time.
+
+        Otherwise, a client that is still sending would not see the answer.
+        """
         self.reader.deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
         self.reader.silence = 0.2
         try:
@@ -318,7 +331,7 @@ class Answers(BaseHTTPRequestHandler):
 
 
 def texts_of(body: bytes) -> list[str]:
-    """Return the texts of a request's body.
+    """Return the texts in a request's body.
 
     Raises:
         RequestError: the body is not JSON, or has the wrong type.
@@ -340,7 +353,10 @@ def texts_of(body: bytes) -> list[str]:
 
 
 def _texts_of_input(given: Any) -> list[str]:
-    """Return the texts of an input: a text, a list of texts, or a list of parts, which are judged as one text.
+    """Return the texts of the field ``input``.
+
+    Args:
+        given: A text, a list of texts, or a list of parts, which are judged as one text.
 
     Raises:
         RequestError: the input has another form, or a part is an image.
@@ -362,6 +378,6 @@ def _bad(sentence: str) -> RequestError:
 
 
 def _error(sentence: str) -> bytes:
-    """Return an error in OpenAI's format."""
+    """Return the body of an error response in OpenAI's format."""
     kind = {"message": sentence, "type": "invalid_request_error", "param": None, "code": None}
     return json.dumps({"error": kind}).encode()

@@ -1,4 +1,4 @@
-"""Reading of requests with a deadline that starts at their first byte, also from clients that send slowly."""
+"""Stream for reading requests with a deadline that starts at their first byte."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 
 class DeadlineReader(io.RawIOBase):
-    """Stream of a connection's bytes with a deadline.
+    """Stream of the bytes received on a connection, with a deadline per request.
 
     Args:
         connection: Connection to read from.
-        seconds: Longest time to wait for the first byte of a request, and again from the first to the last byte.
+        seconds: Maximum time to wait for the first byte of a request, and again from the first to the last byte.
 
     Attributes:
         deadline: Time by which the request must be complete, on the clock ``time.monotonic``; None until its first
             byte.
-        silence: Longest time without a byte, in seconds.
+        silence: Maximum time without a byte, in seconds.
     """
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
@@ -33,7 +33,7 @@ class DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the available bytes.
+        """Read the available bytes into a buffer, and return their number.
 
         Raises:
             TimeoutError: no byte arrived in time.

@@ -1,4 +1,4 @@
-"""Bounded queue of requests in front of one scorer, served by one thread, so that memory use is constant.
+"""Bounded queue in which requests wait for a single scorer, so that memory use is constant.
 
 Requests are scored in pieces; the more a piece costs, the later it is placed in the queue. A request with few short
 texts never waits for all of a large request, and a large request is not postponed forever.
@@ -21,7 +21,7 @@ COST_A_SECOND = 20_000.0  # cost that moves a piece back in the queue by one sec
 
 
 class LineFull(Exception):
-    """Error for a queue that already holds the maximum number of waiting requests."""
+    """Error for a request to a queue that already holds the maximum number of waiting requests."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Waiting:
     Attributes:
         found: Scores so far, by position of the text.
         left: Number of texts without scores.
-        answer: Future result of the request.
+        answer: Future that receives the scores of the request.
     """
 
     found: list[Scores | None]
@@ -41,12 +41,12 @@ class Waiting:
 
 @dataclass(order=True)
 class Piece:
-    """Some texts of a request.
+    """Consecutive texts of a request that are scored together.
 
     Attributes:
-        due: Time by which pieces are ordered, on the clock ``time.monotonic``.
+        due: Time that determines the order of pieces, on the clock ``time.monotonic``.
         number: Number of the piece, in order of arrival.
-        request: Request of the texts.
+        request: Request that the texts belong to.
         first: Position of the first text in the request.
         texts: Texts of the piece.
         cost: Cost of the texts; see :func:`cost_of`.
@@ -61,14 +61,15 @@ class Piece:
 
 
 class WaitingLine:
-    """Queue for the texts of many requests, which scores small requests before the remainder of large ones.
+    """Queue for the texts of many requests.
 
-    Pieces that wait together are scored together, which is cheaper than scoring them in turn. If that fails, each piece
-    is scored alone, so that an error affects only its own request.
+    Small requests are scored before the remainder of large ones. Pieces that wait at the same time are scored together,
+    which is cheaper than scoring them in turn. If that fails, each piece is scored alone, so that an error affects only
+    its own request.
 
     Args:
         scorer: Function from a list of texts to their scores, called by only one thread.
-        most: Maximum number of waiting requests, at least 1; one more is being scored.
+        most: Maximum number of waiting requests, at least 1, in addition to the one that is being scored.
     """
 
     def __init__(self, scorer: Scorer, most: int) -> None:
@@ -81,11 +82,11 @@ class WaitingLine:
         self.thread.start()
 
     def scores(self, texts: Sequence[str], seconds: float) -> list[Scores]:
-        """Return the scores of the texts of a request.
+        """Return the scores of a request's texts.
 
         Raises:
             LineFull: too many requests are waiting.
-            TimeoutError: scoring took longer than ``seconds``; the request then leaves the queue.
+            TimeoutError: scoring took longer than ``seconds``; the request is removed from the queue.
             Exception: any error of the scorer.
         """
         request = Waiting([None] * len(texts), len(texts))
@@ -103,7 +104,7 @@ class WaitingLine:
                 self.unanswered -= 1
 
     def end(self, seconds: float) -> None:
-        """Score the waiting requests and stop, within ``seconds``."""
+        """Score the waiting requests and stop, waiting at most ``seconds``."""
         with self.change:
             self.ended = True
             self.change.notify()
@@ -124,7 +125,10 @@ class WaitingLine:
             self._score(together)
 
     def _next(self) -> list[Piece]:
-        """Wait for pieces and return those to score together; an empty list at the end."""
+        """Wait for pieces and return the ones to score together.
+
+        The result is empty after the end.
+        """
         with self.change:
             while True:
                 while self.pieces and self.pieces[0].request.answer.done():  # the client has gone
@@ -153,7 +157,7 @@ class WaitingLine:
                     pieces[0].request.answer.set_exception(error)
 
     def _take(self, piece: Piece, scores: list[Scores]) -> None:
-        """Store the scores of a piece; the last piece of a request completes its answer."""
+        """Store the scores of a piece, and complete the request's answer if no text is left."""
         request = piece.request
         request.found[piece.first : piece.first + len(scores)] = scores
         request.left -= len(scores)
@@ -163,12 +167,18 @@ class WaitingLine:
 
 
 def cost_of(text: str) -> float:
-    """Return the estimated cost of a text; foreign code can take time quadratic in its length."""
+    """Estimate the cost of scoring a text.
+
+    It is quadratic in the length, as in some third-party code.
+    """
     return 100.0 + len(text) + len(text) ** 2 / 1_000
 
 
 def pieces_of(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts with a total cost of at most :data:`MOST_COST`; a costlier text is yielded alone."""
+    """Yield consecutive texts with a total cost of at most :data:`MOST_COST`.
+
+    A text that costs more is yielded alone.
+    """
     piece, cost = list[str](), 0.0
     for text in texts:
         if piece and cost + cost_of(text) > MOST_COST:

@@ -1,4 +1,4 @@
-"""Augmentations and rewriters from the configuration of fairlab.augment."""
+"""Construction of augmentations and rewriters from the configuration of ``fairlab.augment``."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from fairlab.run.config.build import build, build_with_some, named, parameters_o
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
-    """Return the lexicon of an augmentation's configuration: its axis, limited to the attributes it names."""
+    """Return the lexicon of the configured axis, limited to the configured attributes if there are any."""
     lexicon = load_lexicon(config["axis"])
     return lexicon.only(config["attributes"]) if config["attributes"] is not None else lexicon
 
 
 def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
-    """Build the rewriter of an augmentation's configuration, or return None if it names no rewriter.
+    """Build the configured rewriter.
 
     Args:
-        config: Configuration as plain containers.
+        config: Configuration of ``fairlab.augment``, as plain containers.
         llm: Language model, for rewriters that use one.
         settings: Values that cannot be in a configuration, such as the examples found by prompt search.
+
+    Returns:
+        Rewriter, or None if none is configured.
     """
     if not config["rewriter"]:
         return None
@@ -33,16 +36,18 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
 
 
 def build_llm(config: Mapping[str, Any]) -> Any:
-    """Build the language model of an augmentation's configuration, or return None if it names no model."""
+    """Build the configured language model, or return None if none is configured."""
     return build(config["llm"]) if config["llm"] else None
 
 
 def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str, str]] | None = None) -> Any:
-    """Build the row augmentation of a configuration; each worker process builds its own.
+    """Build a row augmentation.
+
+    Each worker process calls this for itself.
 
     Args:
-        config: Configuration as plain containers.
-        examples: Examples of the rewriter's prompt, if found by a search.
+        config: Configuration of ``fairlab.augment``, as plain containers.
+        examples: Examples for the rewriter's prompt, found by prompt search; None without a search.
     """
     llm = build_llm(config)
     found = {} if examples is None else {"examples": examples}
@@ -52,7 +57,7 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
 
 
 def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a node without its backbone, and the objects with that backbone added unless it is null."""
+    """Build the node's scoring model (``language_model``), if it has one, and move it to the objects."""
     rest, built = dict(node), dict(objects)
     if rest.get("language_model"):
         built["language_model"] = build(dict(rest.pop("language_model")))
@@ -60,9 +65,10 @@ def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) ->
 
 
 def build_perturbation(config: Mapping[str, Any]) -> Any:
-    """Build the perturbation of a configuration with its rewriter; each worker process builds its own.
+    """Build the configured perturbation with its rewriter.
 
-    A rewriter for a single axis is built once per axis, any other rewriter once.
+    Each worker process calls this for itself. A rewriter that takes a lexicon is built once per axis, any other
+    rewriter once.
     """
     from fairlab.rewriting.word_rewriters import ByAxis
 
@@ -78,7 +84,7 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
 
 
 def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
-    """Build the object that draws the choices of a perturbation; it has no rewriter."""
+    """Build the object that draws words and target attributes for a perturbation, without a rewriter."""
     from fairlab.augmentation.perturbation import Choosing
 
     return Choosing(_perturbation(config), weights)
@@ -89,13 +95,13 @@ def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
 
 
 def plan_of(config: Mapping[str, Any]) -> Callable[..., Plan]:
-    """Return the plan named by the augmentation of a configuration."""
+    """Return the class of the plan that the configured augmentation names."""
     plan: Callable[..., Plan] = named(target_of(config["augmentation"]).plan)
     return plan
 
 
 def build_applied(config: Mapping[str, Any]) -> Any:
-    """Build the augmentation that training data applies while it is read, with its rewriter if it takes one.
+    """Build the augmentation that is applied to training data while it is read.
 
     Args:
         config: Configuration of ``fairlab.augment``, as plain containers.

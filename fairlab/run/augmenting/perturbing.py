@@ -23,18 +23,21 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 class Perturbing:
-    """Plan of perturbation, see :class:`fairlab.protocols.Plan`; without a rewriter it stops after the choices."""
+    """Plan of perturbation, an implementation of :class:`fairlab.protocols.Plan`.
+
+    Without a rewriter, it stops after the words and attributes are chosen.
+    """
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.builder = partial(build_perturbation, values)
 
     def made_by(self) -> dict[str, Any]:
-        """Return the axes and the settings of the sampling."""
+        """Return the axes and the sampling settings, for the manifest."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
-        """Return the rows with their choices, and a builder of the perturbation."""
+        """Return the rows with their choices and a builder of the perturbation, or None without a rewriter."""
         from fairlab.data.stream.choices import with_choices
 
         given = self.values["augmentation"]["choices"]
@@ -42,7 +45,7 @@ class Perturbing:
         return (with_choices(self.read(), choices), self.builder) if self.values["rewriter"] else None
 
     def _choices(self) -> Path:
-        """Write the drawn choices to shards in the run folder, and return the path of their manifest."""
+        """Draw the choices for all rows, write them to the run folder, and return the path of the file."""
         from fairlab.data.stream.choices import CHOICES
         from fairlab.data.stream.rows import row_progress
         from fairlab.data.stream.shards import make_shards
@@ -72,7 +75,7 @@ class Perturbing:
         return path
 
     def _weights(self, file: Path) -> dict[str, float]:
-        """Return the sampling weights of the axes, computed once from all texts."""
+        """Return the sampling weight of each axis, computed from all texts or read from an earlier attempt's file."""
         if not file.exists():
             perturbation = build_choosing(self.values, {}).perturbation
             weights = perturbation.weights(row.text for row in self.read() if isinstance(row, Row))
@@ -86,15 +89,15 @@ class Perturbing:
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return the percentages of changed rows, and write the reading sheet next to the data."""
+        """Return the percentages of changed rows, and write a sheet for human annotation next to the data."""
         from fairlab.reporting.reading_sheet import write_sheet
 
         write_sheet(manifest, self.record.folder)
-        return shares(manifest, self.values["seed"]), []
+        return changed_shares(manifest, self.values["seed"]), []
 
 
-def shares(manifest: Manifest, seed: int) -> list[Reading]:
-    """Return the percentage of rows whose text changed, in total and by axis: table 13 of Qian et al. 2022."""
+def changed_shares(manifest: Manifest, seed: int) -> list[Reading]:
+    """Return the percentage of rows whose text changed, in total and per axis, as in table 13 of Qian et al. 2022."""
     from fairlab.augmentation.perturbation import PERTURBED
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval

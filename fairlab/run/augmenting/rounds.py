@@ -26,18 +26,21 @@ REWRITERS = ("paraphrase", "llm_labelled")
 
 
 class Rounds:
-    """Plan of RAZOR; see :class:`fairlab.protocols.Plan`."""
+    """Plan of RAZOR, an implementation of :class:`fairlab.protocols.Plan`."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.made_with: dict[str, Any] = {}
 
     def made_by(self) -> dict[str, Any]:
-        """Return the settings of the search."""
+        """Return the settings of the search, for the manifest."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Run the rounds in the run's folder ``rounds``; return the rows, and a builder of the object that writes them.
+        """Run all rounds, which store their files in the folder ``rounds`` of the run.
+
+        Returns:
+            Unchanged rows, and a builder of the object that writes the rewritten texts.
 
         Raises:
             FairlabError: no row can be read, a row has no label, there is only one label, a value is wrong, or the
@@ -62,9 +65,12 @@ class Rounds:
         record.readings = [
             one
             for phase, some in phases.items()
-            for one in (*_probed(some, phase, self.values["seed"]), *_negations(some, phase, self.values["seed"]))
+            for one in (
+                *_probe_readings(some, phase, self.values["seed"]),
+                *_negation_readings(some, phase, self.values["seed"]),
+            )
         ]
-        texts = [*_notes(rounds, rejection_reasons(rounds), node["k"], len(items)), *_unprobed(items)]
+        texts = [*_notes(rounds, rejection_reasons(rounds), node["k"], len(items)), *_notes_without_probe(items)]
         record.notes = [Note(RAZOR.name, text) for text in texts]
         record.save()
         tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
@@ -72,16 +78,24 @@ class Rounds:
         return self.read(), partial(Replaced, tried, node["label"], self.made_with)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the provenance of the rewriter and the check of its rewrites."""
+        """Return the provenance of the rewriter and the name of the label check."""
         return self.made_with
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return the readings and notes that the rounds added to the record."""
+        """Return the readings and notes that :meth:`prepare` added to the record."""
         return self.record.readings, self.record.notes
 
 
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
-    """Return the check of rewrites, given by name or as a classifier's folder; rewrites must pass all given checks.
+    """Return a check that rewrites keep their label.
+
+    With several checks, a rewrite must pass all of them.
+
+    Args:
+        names: Name of a check, folder of a classifier, or a list of these. None selects ``llm`` if there is a language
+            model, else ``lexical``.
+        llm: Language model, or None.
+        labels: Labels of the dataset.
 
     Raises:
         FairlabError: the check does not exist, its language model is missing, or the classifier has other labels.
@@ -115,22 +129,25 @@ def _check(name: str, llm: Any, labels: Sequence[str]) -> Any:
             f"augmentation.verify must be one or more of {known}, the folder of a sequence classifier, or null, not "
             f"{name}"
         )
-    return ClassifierCheck(loaded(name), labels)
+    return ClassifierCheck(load_model(name), labels)
 
 
 def _embedder(name: str) -> Any:
-    """Return the embedding function of a named backbone, or of the weights in a folder."""
-    backbone = loaded(name)
+    """Return a function that embeds texts with a backbone, given by name or by the folder of its weights."""
+    backbone = load_model(name)
     return lambda texts: backbone.embed(list(texts)).numpy()
 
 
-def loaded(name: str) -> Any:
-    """Build a named backbone as configured, or another model, which truncates texts only at its own maximum length."""
+def load_model(name: str) -> Any:
+    """Load a model by name.
+
+    A named backbone is built as configured. Any other model truncates texts only at its own maximum length.
+    """
     return build(backbone_node(name, {} if name in cli.choices("backbone") else {"max_length": None}))
 
 
 def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:
-    """Return notes on the result of the rounds."""
+    """Return notes on the number of rewritten documents and the change in the objective."""
     selected = sum(len(one["tried"]) for one in rounds)
     rewritten = selected - sum(counts.values())
     texts = [f"{rewritten:,} of {n:,} documents rewritten, {selected:,} selected, in {len(rounds)} rounds"]
@@ -143,16 +160,19 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
     return texts
 
 
-def _unprobed(items: Sequence[Any]) -> list[str]:
-    """Return the reason why the readings include no probe; empty if they include one."""
+def _notes_without_probe(items: Sequence[Any]) -> list[str]:
+    """Return a note with the reason why no probe was trained; the list is empty if a probe was trained."""
     from fairlab.metrics.surface_probe import too_little
 
     short = too_little([item.label for item in items], [item.text for item in items])
     return [f"what the texts reveal about labels was not measured: a probe cannot be trained, {short}"] if short else []
 
 
-def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
-    """Return the gain of a bag-of-words probe over the most common label; empty if there are too few texts."""
+def _probe_readings(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
+    """Return the accuracy gain of a bag-of-words probe over always predicting the most frequent label.
+
+    The list is empty if there are too few texts.
+    """
     from fairlab.augmentation.razor import RAZOR
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.bootstrap import mean_draws, percentile_interval
@@ -166,8 +186,8 @@ def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
     return [described_reading(RAZOR, "claim_only", "gain", value, len(items), bounds, phase=phase, seed=seed)]
 
 
-def _negations(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
-    """Return the association of negation with the label (Cramer's V), and the share of documents with a negation."""
+def _negation_readings(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
+    """Return the association of negation with the label (Cramer's V) and the percentage of texts with a negation."""
     from fairlab.augmentation.razor import RAZOR
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.bootstrap import percentile_interval

@@ -1,4 +1,4 @@
-"""Row-by-row augmentation, optionally with a prompt whose examples are searched for first."""
+"""Augmentation of one row at a time, optionally after a search for the examples in the prompt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 class RowByRow:
-    """Plan of every augmentation except perturbation and RAZOR; see :class:`fairlab.protocols.Plan`."""
+    """Plan of augmentations that process each row on its own, an implementation of :class:`fairlab.protocols.Plan`."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
@@ -26,21 +26,24 @@ class RowByRow:
 
     @property
     def builder(self) -> partial[Any]:
-        """Builder of the augmentation in a worker."""
+        """Return a function that builds the augmentation in a worker process."""
         return partial(build_augmentation, self.values, self.examples)
 
     def made_by(self) -> dict[str, Any]:
-        """Return the identities that the augmentation defines itself, or its lexicons."""
+        """Return the settings of the augmentation for the manifest, including its identities or lexicons."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Return the unchanged rows and a builder of the augmentation; run the prompt search first if requested."""
+        """Return the unchanged rows and a builder of the augmentation, after a prompt search if one is configured."""
         if self.values.get("search"):
-            self.examples = self._searched()
+            self.examples = self._search_prompt()
         return self.read(), self.builder
 
-    def _searched(self) -> list[dict[str, str]]:
-        """Return the examples found by prompt search, which stores its rounds in the folder ``search``."""
+    def _search_prompt(self) -> list[dict[str, str]]:
+        """Return the examples found by prompt search.
+
+        The search stores its rounds in the folder ``search`` of the run.
+        """
         from fairlab.augmentation.prompt_search import search_history
 
         values, record = self.values, self.record
@@ -61,7 +64,7 @@ class RowByRow:
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return the polarity accuracy and, if biasers expanded the data, the number of entries made from each."""
+        """Return the polarity accuracy, and a note on the number of new entries if biasers expanded the data."""
         from fairlab.augmentation.biasers import COPIES, WITH_BIASER, expansion_verdict
 
         notes = []
@@ -71,7 +74,7 @@ class RowByRow:
 
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:
-    """Return the polarity accuracy of the rewriter's output before any filter is applied."""
+    """Return the polarity accuracy of the rewriter's output before filtering."""
     from fairlab.benchmarks.polarity import POLARITY
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval

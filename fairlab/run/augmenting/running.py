@@ -1,4 +1,4 @@
-"""Execution of an augmentation: rows stream into shards, with a manifest, a data card and a report."""
+"""Execution of an augmentation, which writes rows to shards, a manifest, a data card and a report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
-    """Stream the input through the augmentation into the record's folder, keeping parts finished by earlier runs.
+    """Stream the input through the augmentation into the record's folder.
+
+    Shards of earlier attempts are reused.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -40,8 +42,8 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         record: Record that receives provenance, readings and notes; its status is ``finished`` at the end.
 
     Raises:
-        FairlabError: a value is wrong, the input changed since an earlier run or cannot be read, there is no row to
-            write, or the hub rejects the push.
+        FairlabError: a value is wrong, the input cannot be read or has changed since an earlier attempt, there is no
+            row to write, or the hub rejects the push.
     """
     if values["limit"] is not None and values["limit"] < 1:
         raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
@@ -92,7 +94,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     refuse_nothing(manifest, values["input"], record.folder)
     if values["rewriter"]:
         record.provenance["rewriter"] |= plan.provenance()
-    record.provenance |= spent(values)
+    record.provenance |= ledger_totals(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings, own = plan.report(manifest, made)
     record.notes = [*own, *_row_notes(manifest), *_rate_notes(manifest)]
@@ -102,16 +104,19 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 
 
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    """Return the hash of each lexicon or prompt file given by the user, by the file's name in messages."""
+    """Return the hash of each lexicon or prompt file given by the user.
+
+    The keys are the file names in messages.
+    """
     named = files_in_settings([values["axis"], values["rewriter"]])
     return {f"file {path}": {"sha256": sha256(path)} for path in named}
 
 
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
-    """Write the data card, the Croissant metadata and finally the manifest; push all files if requested.
+    """Write the data card, the Croissant metadata and finally the manifest, and push all files if configured.
 
     Args:
-        manifest: Manifest of the output; the types of its columns are added.
+        manifest: Manifest of the output, to which the types of the columns are added.
         folder: Folder of the output.
         about: Description of the input.
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -138,15 +143,15 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
-    """Raise if no augmentation was chosen, if ``fairlab.augment`` cannot run it, or if it lacks its rewriter.
+    """Raise if ``fairlab.augment`` cannot run the chosen augmentation.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
-        name: Chosen name of the augmentation; None if no augmentation was chosen.
+        name: Name of the chosen augmentation, or None.
         known: Names of the available augmentations.
 
     Raises:
-        FairlabError: the augmentation only works during training, or has no rewriter.
+        FairlabError: no augmentation was chosen, it works only during training, or it lacks its rewriter.
     """
     if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
         what = f"{name} works only during training" if values["augmentation"] else "no augmentation was chosen"
@@ -158,17 +163,17 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
 
 
 def made_folder(values: dict[str, Any]) -> Path:
-    """Return the folder with an augmentation's output, created if missing and reused otherwise.
+    """Run an augmentation if its output does not exist yet, and return the folder of the output.
 
-    Its name is a hash of the input, the settings of the augmentation and the version of fairlab, so runs that need the
-    same data share the folder. If another process is writing to it, wait for that process. Unfinished output is
-    continued.
+    The folder's name is a hash of the input, the settings of the augmentation and the version of fairlab, so that runs
+    with the same data share it. If another process is writing to the folder, wait for that process. Unfinished output
+    is continued.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
 
     Raises:
-        FairlabError: an error of the augmentation; finished shards are kept.
+        FairlabError: the augmentation failed; finished shards are kept.
     """
     from fairlab.data.stream.manifest import NAME, dataset_facts
 
@@ -200,7 +205,7 @@ def made_folder(values: dict[str, Any]) -> Path:
 
 
 def gather_quarantine(manifest: Manifest, folder: Path) -> None:
-    """Collect all unreadable rows in one file, ``quarantine.jsonl``."""
+    """Collect all unreadable rows in ``quarantine.jsonl``."""
     path = folder / "quarantine.jsonl"
     names = manifest.files("quarantine")
     if not names:
@@ -210,7 +215,7 @@ def gather_quarantine(manifest: Manifest, folder: Path) -> None:
 
 
 def gather_review(manifest: Manifest, folder: Path) -> None:
-    """Collect all flagged versions for a person to review in ``review.jsonl``, if there are any."""
+    """Collect all versions flagged for human review in ``review.jsonl``, if there are any."""
     from fairlab.augmentation.identity import FLAGGED, review_lines
 
     if FLAGGED not in manifest.reasons:
@@ -224,7 +229,10 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise, with the reason for the first row, if no row can be read; reading stops at the first readable row."""
+    """Raise if no row can be read, with the reason for the first one.
+
+    Reading stops at the first readable row.
+    """
     from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
@@ -241,7 +249,7 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
-    """Raise, with the reason, if there are no rows to write."""
+    """Raise if there are no rows to write, with the number of rows by outcome."""
     if manifest.made:
         return
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
@@ -249,7 +257,7 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
 
 
 def _row_notes(manifest: Manifest) -> list[Note]:
-    """Return notes on how many rows were written, rejected or unreadable, for the terminal and the record."""
+    """Return notes on the numbers of written, rejected and unreadable rows."""
     counts = manifest.rows()
     read, written = counts.pop("read"), counts.pop("written")
     texts = [f"{written:,} rows written of {read:,} read"]
@@ -259,13 +267,16 @@ def _row_notes(manifest: Manifest) -> list[Note]:
 
 
 def _rate_notes(manifest: Manifest) -> list[Note]:
-    """Return notes on the measured error rates of the rules, per axis."""
+    """Return a note per axis on the measured error rate of rule-based rewriting."""
     rates = manifest.made_by.get("rewrites_by_rules", {})
     return [Note("augmentation", f"rewrites by rules on the axis {axis}: {rate}") for axis, rate in rates.items()]
 
 
-def spent(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the totals of each stage of the ledger over all runs, or an empty dict without a language model."""
+def ledger_totals(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the totals of the language model's ledger, per stage and over all runs.
+
+    The result is empty without a language model.
+    """
     llm = build_llm(values)
     if llm is None:
         return {}

@@ -1,4 +1,4 @@
-"""Plan of augmentations that read a whole labelled dataset before deciding on its rows."""
+"""Plan of augmentations that read the whole labelled dataset before they decide on each row."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 class WholeSet:
-    """Plan of augmentations with a method ``decide``; see :class:`fairlab.protocols.Plan`."""
+    """Plan of augmentations with a method ``decide``, an implementation of :class:`fairlab.protocols.Plan`."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
 
     def made_by(self) -> dict[str, Any]:
-        """Return the augmentation's settings."""
+        """Return the augmentation's settings, for the manifest."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Return the rows, and a builder of the object that applies the decisions."""
+        """Decide on all rows, and return the rows and a builder of the object that applies the decisions."""
         rows = [row for row in self.read() if isinstance(row, Row)]
-        return self.read(), partial(Decided, build_augmentation(self.values).decide(rows))
+        return self.read(), partial(RowDecisions, build_augmentation(self.values).decide(rows))
 
     def provenance(self) -> dict[str, Any]:
         """Return an empty dict: there is no rewriter."""
         return {}
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return no readings: ``benchmark=shortcuts`` measures a probe before and after."""
+        """Return no readings: ``benchmark=shortcuts`` measures the shortcuts before and after."""
         del manifest, made
         return [], []
 
 
-class Decided:
-    """Results of the decisions on all rows.
+class RowDecisions:
+    """Lookup of the decisions on all rows.
 
     Args:
-        made: Result of every row, by its number.
+        made: Output for every row, by the row's number.
     """
 
     def __init__(self, made: Mapping[int, Made]) -> None:
         self.made = made
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return the result of every row, in order."""
+        """Return the output for every row, in order."""
         return [self.made[row.number] for row in rows]

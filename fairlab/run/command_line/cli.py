@@ -1,4 +1,7 @@
-"""Execution of entry points, in which bad input ends with a one-sentence message."""
+"""Execution of entry points.
+
+Errors that the user can fix end them with a one-sentence message.
+"""
 
 from __future__ import annotations
 
@@ -43,27 +46,30 @@ PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where H
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, as sent by a scheduler before it reclaims the machine; handled like Ctrl-C."""
+    """Exception for SIGTERM, which a scheduler sends before it reclaims the machine.
+
+    It is handled like Ctrl-C.
+    """
 
 
 _traceback_wanted = False  # value in the environment when an entry point starts
 
 
 def conf_dir() -> str:
-    """Return the configuration folder: the checkout's, or the copy inside an installed wheel."""
+    """Return the path of the configuration folder, in the checkout or in the installed wheel."""
     package = Path(__file__).resolve().parents[2]
     return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
 
 
 def run(main: Callable[[], Any], config_name: str) -> None:
-    """Call a Hydra entry point; on an error that the user can fix, print one sentence and exit with 1.
+    """Call a Hydra entry point.
+
+    On an error that the user can fix, print one sentence and exit with 1. With ``HYDRA_FULL_ERROR=1`` in the
+    environment, every error is shown with its traceback; bugs always are.
 
     Args:
         main: Entry point, decorated by Hydra.
-        config_name: Name of its root configuration, used to list the valid keys if one is misspelled.
-
-    With ``HYDRA_FULL_ERROR=1`` in the environment, the traceback of every error is shown; that of a bug is always
-    shown.
+        config_name: Name of the entry point's root configuration, used to list the valid keys if one is misspelled.
     """
     refuse_unwritable(sys.argv)
     sys.argv[1:] = with_quotes(sys.argv[1:])
@@ -102,7 +108,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
 
 def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
-    """Raise if a run folder in the command contains a link that leads out of it, which Hydra would follow.
+    """Raise if a run folder named in the command contains a link that leads out of it, which Hydra would follow.
 
     Raises:
         FairlabError: there is such a link.
@@ -113,7 +119,10 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
 
 
 class Arguments(argparse.ArgumentParser):
-    """Argument parser of a command without Hydra; a wrong argument ends with a one-sentence message."""
+    """Argument parser for commands without Hydra.
+
+    Wrong arguments raise an error with a one-sentence message.
+    """
 
     def error(self, message: str) -> NoReturn:
         """Raise an error for a wrong argument, instead of printing the usage and exiting with 2."""
@@ -121,7 +130,7 @@ class Arguments(argparse.ArgumentParser):
 
 
 def refuse_flags(message: str) -> NoReturn:
-    """Raise an error with the message of an argument parser.
+    """Raise an error with an argument parser's message and a pointer to ``--help``.
 
     Raises:
         FairlabError: always.
@@ -130,7 +139,7 @@ def refuse_flags(message: str) -> NoReturn:
 
 
 def refuse_unwritable(arguments: Sequence[str]) -> None:
-    """End the command if an argument is not UTF-8, because no record could store it."""
+    """End the command if an argument is not UTF-8, because a record could not store it."""
     for argument in filter(NO_NAME.search, arguments):
         stop(f"{argument!a} is not UTF-8 text; write the argument, or name the file, in UTF-8")
 
@@ -141,9 +150,9 @@ def _terminated(*_: object) -> NoReturn:
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """End a single run with one sentence if the body raises an error, before Hydra prints its own lines.
+    """End a single run with one sentence if the body raises an error that the user can fix.
 
-    In a sweep the error is passed on to Hydra, which runs the other jobs first.
+    In a sweep, the error is passed on to Hydra, which runs the other jobs first.
     """
     try:
         with quiet_when_unread():
@@ -157,7 +166,7 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
-    """End a command without Hydra with one sentence on Ctrl-C or an error that the user can fix."""
+    """End a command without Hydra with one sentence if it is interrupted or an error occurs that the user can fix."""
     refuse_unwritable(sys.argv)
     try:
         yield
@@ -178,17 +187,20 @@ def stop(sentence: str, code: int = 1) -> NoReturn:
 
 
 def exit_code(error: BaseException) -> int:
-    """Return 3 if a person has to fill in a file before the command can continue, else 1."""
+    """Return the exit code: 3 if a person must fill in a file before the command can continue, else 1."""
     return 3 if isinstance(error, ReviewNeeded) else 1
 
 
 def explain(error: BaseException, config_name: str = "train", given: Sequence[str] | None = None) -> str | None:
-    """Return one sentence for an error that the user can fix, or None for a bug.
+    """Explain an error in one sentence.
 
     Args:
         error: Error with its causes.
         config_name: Name of the root configuration, used to list valid keys for a misspelled one.
         given: Overrides, or None for the overrides on the command line.
+
+    Returns:
+        Sentence for an error that the user can fix, or None for a bug.
     """
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
@@ -221,18 +233,21 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
 
 
 def _is_of_system(error: OSError) -> bool:
-    """Return whether an error is about a place reserved by the system, where no file can be created."""
+    """Return whether an error concerns a path reserved by the system (``/proc``, ``/sys``, ``/dev``)."""
     return str(error.filename).startswith(("/proc/", "/sys/", "/dev/"))
 
 
 def asks_for_plan(arguments: Sequence[str]) -> bool:
-    """Return whether a command gives ``dry_run=true``; if repeated, the last value counts."""
+    """Return whether a command contains ``dry_run=true``.
+
+    If the setting is repeated, the last value counts.
+    """
     values = [one.partition("dry_run=")[2] for one in arguments if re.match(r"\+*dry_run=", one)]
     return bool(values) and values[-1].casefold() in ("true", "1", "yes", "on")
 
 
 def choices(group: str) -> list[str]:
-    """Return the names that a configuration group offers, such as ``minilm`` and ``paper/bert``."""
+    """Return the names of the choices in a configuration group, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group
     files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper folders hold scales' changes to other choices
     empty = [EMPTY[group][0]] if group in EMPTY else []
@@ -246,7 +261,10 @@ def groups() -> list[str]:
 
 
 def first_of_sweep(override: str) -> str:
-    """Return ``key=1,2`` as ``key=1``; a list, a mapping or a quoted text is a single value."""
+    """Return an override with only the first value of a sweep: ``key=1`` for ``key=1,2``.
+
+    A list, a mapping or a quoted text is a single value.
+    """
     return override if set(override) & set("[{'\"") else override.split(",")[0]
 
 
@@ -259,13 +277,13 @@ def _no_such_choice(path: str) -> str:
 
 
 def _is_of_hydra(error: BaseException) -> bool:
-    """Return whether Hydra itself raised an error, as it does for values that it does not expect."""
+    """Return whether an error was raised in Hydra's own code, as happens for values that Hydra does not expect."""
     raised_in = list(walk_tb(error.__traceback__))[-1:]
     return any(frame.f_globals.get("__name__", "").startswith("hydra.") for frame, _ in raised_in)
 
 
 def _no_choice(given: Sequence[str], otherwise: str) -> str:
-    """Return a sentence that names the override whose value is not the name of a choice."""
+    """Return a sentence about the override that gives a group a value other than the name of a choice."""
     parser = OverridesParser.create()
     for found in map(parser.parse_override, _overrides(given)):
         group, value = found.key_or_group, found.value()
@@ -280,7 +298,7 @@ def _overrides(given: Sequence[str]) -> list[str]:
 
 
 def _unreadable(given: Sequence[str], otherwise: str) -> str:
-    """Return a sentence that names the override Hydra's grammar rejects."""
+    """Return a sentence about the override that Hydra's grammar rejects."""
     parser = OverridesParser.create()
     for override in _overrides(given):
         try:
@@ -294,7 +312,7 @@ def _unreadable(given: Sequence[str], otherwise: str) -> str:
 
 
 def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
-    """Return a sentence with the valid keys for a misspelled one, found by composing the configuration without it."""
+    """Return a sentence about a misspelled key, with the valid keys of the configuration composed without it."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
 

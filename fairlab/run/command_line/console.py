@@ -1,4 +1,4 @@
-"""The console script: ``fairlab NAME ...`` is ``python -m fairlab.NAME ...``, plus some commands of its own."""
+"""The console script: ``fairlab NAME ...`` runs ``python -m fairlab.NAME ...`` or one of the script's own commands."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def print_version(_: object = None) -> None:
 def entry_points() -> dict[str, tuple[str, str]]:
     """Return the question and the summary of each module that defines ``command``, by module name.
 
-    The question is the module's ``QUESTION`` and the summary is from its docstring. No module is imported.
+    The question is the module's ``QUESTION``, and the summary comes from its docstring. No module is imported.
     """
     found = {}
     for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):

@@ -1,4 +1,4 @@
-"""First sentences of docstrings and comments."""
+"""Extraction of the first sentence of a docstring or comment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fairlab ls``: available choices with a one-line summary each, and the runs below a folder."""
+"""``fairlab ls``: available choices with a one-line summary each, and the runs in a folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHERS = ("axes", "quantities", "runs")  # kinds that are not groups of choices
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print the requested list; on bad input, print one sentence and exit."""
+    """Print the requested list, or exit with one sentence on bad input."""
     if any(one in ("-h", "--help") for one in arguments):
         print_escaped(HELP)
         return
@@ -39,7 +39,7 @@ def command(arguments: Sequence[str]) -> None:
 
 
 def listed(arguments: Sequence[str]) -> list[str]:
-    """Return the lines of ``fairlab ls KIND``; without a kind, return the available kinds.
+    """Return the lines printed by ``fairlab ls KIND``, or the available kinds if no kind is given.
 
     Args:
         arguments: Kind, such as ``benchmarks``, followed by a folder for ``runs`` or the name of a benchmark for
@@ -66,17 +66,20 @@ def listed(arguments: Sequence[str]) -> list[str]:
     others = {name: f"{target}, of an installed package" for name, target in entry_choices(group).items()}
     files = {name: folder / f"{name}.yaml" for name in cli.choices(group)}
     return lines_of(
-        {name: empty.get(name) or (told(file) if file.is_file() else others[name]) for name, file in files.items()}
+        {
+            name: empty.get(name) or (summary_of(file) if file.is_file() else others[name])
+            for name, file in files.items()
+        }
     )
 
 
 def plural(group: str) -> str:
-    """Return the plural of a group's name, such as ``benchmarks``; some names have no plural."""
+    """Return the plural of a group's name, such as ``benchmarks``, or the name itself if it has no plural."""
     return group if group in ("data", "debiasing", "training", "debug") else f"{group}s".replace("chs", "ches")
 
 
 def lines_of(found: Mapping[str, str]) -> list[str]:
-    """Return names with their summaries in two columns."""
+    """Format names and their summaries in two columns."""
     width = max(map(len, found))
     return [
         f"{name:<{width}}  {what if len(what) <= LONGEST else what[:LONGEST].rsplit(' ', 1)[0] + ' ...'}".rstrip()
@@ -85,7 +88,7 @@ def lines_of(found: Mapping[str, str]) -> list[str]:
 
 
 def quantities_of(benchmark: str) -> list[str]:
-    """Return one line per quantity of a benchmark, with label, meaning, unit and ideal value.
+    """Return one line per quantity of a benchmark, with its label, meaning, unit and ideal value.
 
     Raises:
         FairlabError: there is no such benchmark.
@@ -101,10 +104,11 @@ def quantities_of(benchmark: str) -> list[str]:
     ]
 
 
-def told(file: Path) -> str:
-    """Return a choice's description, from its class, the first comment of its file, or the choice that it refers to.
+def summary_of(file: Path) -> str:
+    """Return the summary of the choice defined in a file.
 
-    A benchmark's description comes first, then the comment.
+    The summary is a benchmark's description, else the first comment of the file, else the summary of the class or of
+    the other choice that the file refers to.
     """
     text = file.read_text(encoding="utf-8")
     targets = re.findall(r"_target_: ([\w.]+)", text)
@@ -113,12 +117,12 @@ def told(file: Path) -> str:
     if (named := re.search(r"_target_: ([\w.]+)", text)) and not comment(file):
         return sentence_of(named[1])
     if (same := re.search(r"^  - /([\w/]+)@_here_", text, re.MULTILINE)) and not comment(file):
-        return told(Path(cli.conf_dir()) / f"{same[1]}.yaml")
+        return summary_of(Path(cli.conf_dir()) / f"{same[1]}.yaml")
     return comment(file)
 
 
 def comment(file: Path) -> str:
-    """Return the first sentence of the comment at the start of a file."""
+    """Return the first sentence of the comment at the beginning of a file."""
     lines = []
     for line in file.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -128,13 +132,17 @@ def comment(file: Path) -> str:
 
 
 def sentence_of(name: str) -> str:
-    """Return the title of a class of fairlab, or the first sentence of its docstring; the module is not imported."""
+    """Return the title of a fairlab class, or the first sentence of its docstring, without importing its module."""
     node = node_of(name)
     return title_in(node) or first_sentence(ast.get_docstring(node)) if node else ""
 
 
 def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
-    """Return the code of a class or function of fairlab by its dotted name, or None; the module is not imported."""
+    """Return the syntax tree of a fairlab class or function given by its dotted name, without importing its module.
+
+    Returns:
+        Syntax tree, or None if there is no such class or function.
+    """
     module, _, target = name.rpartition(".")
     file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
     parsed = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
@@ -143,7 +151,7 @@ def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
 
 
 def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return title, needs and question of a benchmark from its class's ``description``, or an empty string."""
+    """Return the title, needs and question in the ``description`` of a benchmark's class, or an empty text."""
     for one in node.body:
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "description":
             call = one.value
@@ -155,7 +163,7 @@ def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return the text that the body of a class assigns to ``title``, or an empty string."""
+    """Return the value of ``title`` in the body of a class, or an empty text if it is not set."""
     for one in node.body:
         if (
             isinstance(one, ast.Assign)
@@ -167,7 +175,7 @@ def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def runs_below(folder: Path) -> list[str]:
-    """Return one line per run, with its folder, status and first headline reading."""
+    """Return one line per run in a folder, with the run's path, status and last headline reading."""
     from fairlab.reporting.tables.grouping import records_below
     from fairlab.reporting.verdicts import interval_text
 

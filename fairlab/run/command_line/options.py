@@ -1,4 +1,4 @@
-"""Options in the form ``--port 8000``, for commands whose settings have the form ``port=8000``."""
+"""Options such as ``--port 8000``, for commands whose settings are written ``port=8000``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMED_ADDRESS = re.compile(r"https?://[^\s,\[\]{}#]*#[^\s,\[\]{}]*", re.IGNORECA
 
 
 def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return arguments in which the named options are written as settings; all others are unchanged.
+    """Convert the named options to settings, and leave all other arguments unchanged.
 
     Args:
         arguments: Words of a command line.
@@ -33,7 +33,7 @@ def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def with_quotes(given: Sequence[str]) -> list[str]:
-    """Return overrides with quotes around what Hydra's grammar forbids without them.
+    """Quote the values that Hydra's grammar accepts only in quotes.
 
     These are addresses that name a model after ``#``, and words with letters other than those of English.
 

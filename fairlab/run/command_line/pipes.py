@@ -1,4 +1,4 @@
-"""Commands whose output is read by another program, such as ``fairlab ls benchmarks | head``."""
+"""Handling of pipes that the reading program closes early, as in ``fairlab ls benchmarks | head``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNREAD = 141  # exit status that a shell reports for a program ended by SIGPIPE
 
 @contextmanager
 def quiet_when_unread() -> Iterator[None]:
-    """End a command silently when its output is no longer read, as shell programs do.
+    """End a command silently when the reader of its output has closed the pipe, as shell programs do.
 
     Any other broken pipe, for example to a server, is still an error.
     """
@@ -30,7 +30,7 @@ def quiet_when_unread() -> Iterator[None]:
 
 
 def nobody_reads() -> bool:
-    """Return whether standard output is a pipe whose reader has closed."""
+    """Return whether standard output is a pipe that the reader has closed."""
     if not hasattr(select, "poll"):  # Windows
         return True
     asked = select.poll()

@@ -1,1 +1,1 @@
-"""Configuration: composing, checking and building."""
+"""Composition and validation of configurations, and construction of the objects that they describe."""

@@ -1,4 +1,4 @@
-"""Backbone configurations of models given by name or folder."""
+"""Configurations of backbones given by name or folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 def backbone_node(
     model: str, settings: Mapping[str, Any], llm: DictConfig | Mapping[str, Any] | None = None
 ) -> DictConfig:
-    """Return the configuration of a backbone, taken from its named choice, its training run or the model itself.
+    """Return the configuration of a backbone, based on its named choice, its training run or the model itself.
 
     Args:
         model: Name of a backbone, folder of a run or of a model, GGUF file, name on the hub, or served model; see
@@ -89,16 +89,16 @@ def backbone_node(
 
 
 def is_stored(model: str) -> bool:
-    """Return whether a model's name is the path of a file of generated texts or of a run's folder ``generations``."""
+    """Return whether a model is given as stored texts: a ``.jsonl`` file, or a run's folder ``generations``."""
     path = Path(model)
     return path.suffix == ".jsonl" or (path.is_dir() and FOLDER in path.parts and any(path.glob("*.jsonl")))
 
 
 def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
-    """Return the configuration of a base model with the adapters of a folder.
+    """Return the configuration of a base model with adapters from a folder.
 
     Raises:
-        FairlabError: no base is given.
+        FairlabError: no base model is given, or its weights cannot be loaded.
     """
     own = {key: value for key, value in settings.items() if key != "base"}
     if not (base := settings.get("base")):
@@ -115,7 +115,7 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
 
 
 def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    """Return what the record stores about a model's weights: name and hash, or the address of a served model.
+    """Return facts about a model for the record: the name and hash of its weights, or the address of a served model.
 
     Raises:
         FairlabError: the weights are unavailable.

@@ -21,11 +21,11 @@ REFERENCE = re.compile(r"(\\*)\$\{")  # OmegaConf's interpolation marker, with p
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
     """Call the node's ``_target_`` with the node's values and with objects that cannot be in a configuration.
 
-    With ``_partial_: true`` return a partial of the target instead. Unlike Hydra's ``instantiate``, this passes objects
-    on unchanged and does not catch errors of the target.
+    With ``_partial_: true``, return a partial of the target instead. Unlike Hydra's ``instantiate``, this passes
+    objects on unchanged and does not catch errors of the target.
 
     Raises:
-        FairlabError: the target has no parameter for a setting in the node, a value does not fit, or one is missing.
+        FairlabError: the target has no parameter for a setting in the node, or a value is missing or does not fit.
     """
     values: dict[str, Any] = plain(node)
     for sentence in node_faults("", values):
@@ -46,7 +46,7 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
 
 
 def built(value: Any) -> Any:
-    """Return a value of a configuration in which every node with a ``_target_`` is built."""
+    """Build every node with a ``_target_`` in a configuration value, and return the value with the built objects."""
     if isinstance(value, list):
         return [built(one) for one in value]
     if not isinstance(value, Mapping):
@@ -62,7 +62,7 @@ def _has_target(value: Any) -> bool:
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
-    """Build a node, passing the objects that its target has parameters for and that the node does not set."""
+    """Build a node with those of the objects that its target has parameters for and that the node does not set."""
     taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
     return build(node, **taken)
 
@@ -71,7 +71,7 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
     """Build the benchmarks of a run, passing ``limit`` and ``system`` to benchmarks that take them.
 
     Raises:
-        FairlabError: A benchmark has no description, two have the same name, or no benchmark takes the system prompt.
+        FairlabError: a benchmark has no description, two have the same name, or no benchmark takes the system prompt.
     """
     limit, system = config.limit, config.get("system")
     found: dict[str, Any] = {}
@@ -99,7 +99,11 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
 
 
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
-    """Return the description of a benchmark from its class, or None if the class has no description."""
+    """Return the description of a benchmark from its class or, without a class in the node, by its name.
+
+    Returns:
+        Description, or None if there is none.
+    """
     if TARGET not in node:
         return find_description(name)
     kind = target_of(node)
@@ -108,20 +112,20 @@ def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
 
 
 def named(name: str) -> Any:
-    """Return the class or function with a dotted name."""
+    """Import and return the class or function with a dotted name."""
     return resolve_name(name)
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of the class or function that a node names."""
+    """Return the parameters of a node's ``_target_``."""
     return inspect.signature(target_of(node)).parameters
 
 
 def plain(node: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a node as plain containers.
 
-    References in a configuration are resolved. Plain containers are copied unchanged, so that the content of files is
-    never interpolated.
+    Interpolations in a configuration are resolved. Plain containers are copied unchanged, so that the content of files
+    is never interpolated.
     """
     return _plain(node)  # type: ignore[no-any-return]
 
@@ -135,7 +139,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_config(values: Mapping[str, Any]) -> DictConfig:
-    """Return plain values as a configuration in which every text is kept literally, including ``${...}``."""
+    """Convert plain values to a configuration in which every text is kept literally, including ``${...}``."""
     return OmegaConf.create(_verbatim(_plain(values)))
 
 

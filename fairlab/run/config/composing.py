@@ -1,4 +1,4 @@
-"""Configurations composed from Python, with the same files and rules as on the command line."""
+"""Composition of configurations from Python, with the same files and rules as on the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
     Args:
         entry: Name of the entry point, such as ``evaluate``.
-        choices: Overrides that choose from groups, as on the command line, such as ``method=ccd``.
+        choices: Overrides that select from configuration groups, as on the command line, such as ``method=ccd``.
         settings: Values by dotted key, such as ``{"method.beta": 0.5}``.
 
     Raises:
@@ -56,14 +56,17 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
 
 def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
-    """Return the configuration of a training run, with the backbone that ``model`` names if it is set.
+    """Set the backbone of a training run's configuration to the model that ``model`` names, if it is set.
 
     Args:
-        config: Composed configuration of ``fairlab.train``.
+        config: Composed configuration of ``fairlab.train``, which is changed.
         overrides: Overrides of the command; its backbone settings (``backbone.KEY=VALUE``) are kept.
 
+    Returns:
+        The same configuration.
+
     Raises:
-        FairlabError: a backbone was chosen as well, or the run does not start from a backbone.
+        FairlabError: the command also chooses a backbone, or the run does not start from a backbone.
     """
     if config.get("model") is None:
         return config
@@ -84,7 +87,9 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
 
 
 def own_settings(settings: Any) -> dict[str, Any]:
-    """Return the settings given from Python by dotted key; empty if there are no settings.
+    """Return a copy of settings given from Python, whose keys are dotted.
+
+    The result is empty for None.
 
     Raises:
         FairlabError: the settings are not a mapping with text keys.
@@ -96,7 +101,7 @@ def own_settings(settings: Any) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    r"""Format a value for Hydra's overrides.
+    r"""Format a value in the syntax of Hydra's overrides.
 
     Example:
         >>> written("it's"), written([1, None, True]), written({"a": 0.5})

@@ -1,4 +1,4 @@
-"""Removed choices, with their replacements."""
+"""Choices that were removed, with their replacements."""
 
 GONE = {
     "experiment/inlp_bert": "+experiment=ccd_bert method=inlp",

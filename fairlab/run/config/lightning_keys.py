@@ -1,4 +1,4 @@
-"""Arguments of Lightning's trainer: which of them a run's own settings decide, and which a command may add."""
+"""Arguments of Lightning's trainer: the ones that a run's own settings decide, and the ones that a command may add."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # available in e
 
 
 def lightning_hint(key: str, config: Any) -> str | None:
-    """Return a sentence on an argument of Lightning's trainer that other settings decide; None for any other key.
+    """Return a sentence about an argument of Lightning's trainer that other settings decide.
 
     Args:
         key: Name of the argument.
         config: Configuration of the run; the sentence names only settings that it has.
+
+    Returns:
+        Sentence, or None if no other setting decides the argument.
     """
     if key not in DECIDED:
         return None
@@ -52,7 +55,7 @@ def _has(config: Any, key: str) -> bool:
 
 
 def is_lightning_key(key: str) -> bool:
-    """Return whether Lightning's trainer has an argument of this name."""
+    """Return whether Lightning's trainer has an argument with the given name."""
     import lightning
 
     return key in inspect.signature(lightning.Trainer).parameters

@@ -1,4 +1,4 @@
-"""Optimizer, learning-rate schedule and callbacks of a configuration."""
+"""Construction of the configured optimizer, learning-rate schedule and callbacks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ DECAYED = "decayed"  # the only optimizer key defined by fairlab; all others are
 
 
 def set_optimizer(config: DictConfig, method: Any) -> None:
-    """Set the configured optimizer and schedule of a method that trains in steps.
-
-    If none is chosen, the method keeps its own.
-    """
+    """Replace the optimizer and the schedule of a method that trains in steps by the configured ones, if any."""
     chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
     if optimizer := chosen.get("optimizer"):
         method.decayed = optimizer.pop(DECAYED, method.decayed)
@@ -29,7 +26,7 @@ def set_optimizer(config: DictConfig, method: Any) -> None:
 
 
 def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
-    """Build the optimizer and the schedule of a configuration once as a test, on untrained dummy weights.
+    """Build the configured optimizer and schedule once as a test, on a small dummy model.
 
     Raises:
         FairlabError: a value is rejected, the object is of another kind, or the method does not train in steps.
@@ -52,17 +49,17 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
     if "optimizer" not in chosen:
         values = {**values, "optimizer": {TARGET: "torch.optim.SGD"}}
     node = {key: value for key, value in values["optimizer"].items() if key != DECAYED}
-    optimizer = _made("optimizer", node, Optimizer, small_optimizer)
+    optimizer = _build_as_test("optimizer", node, Optimizer, small_optimizer)
     if schedule := values.get("schedule"):
-        found = _made("schedule", schedule, LRScheduler, lambda make: make_schedule(make, optimizer, 10, {}))
+        found = _build_as_test("schedule", schedule, LRScheduler, lambda make: make_schedule(make, optimizer, 10, {}))
         if isinstance(found, ReduceLROnPlateau):
             raise FairlabError(
                 "a schedule must act at every step, but ReduceLROnPlateau acts at validations; choose another"
             )
 
 
-def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
-    """Build an optimizer or a schedule as a test."""
+def _build_as_test(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
+    """Build an optimizer or a schedule as a test, and raise if it fails or gives an object of another kind."""
     try:
         made = make(build({**node, PARTIAL: True}))
     except (TypeError, ValueError, RuntimeError) as error:
@@ -76,7 +73,7 @@ def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
 
 
 def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[Any]:
-    """Build callbacks of Lightning.
+    """Build the configured Lightning callbacks.
 
     Args:
         nodes: Configuration of each callback, by its name.

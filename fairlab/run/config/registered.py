@@ -1,4 +1,4 @@
-"""Choices and values without a file: empty choices, classes of installed packages, and values by scale.
+"""Choices and values without a file: empty choices, classes of installed packages, and values that depend on the scale.
 
 Another installed package can offer classes through entry points of the groups ``fairlab.benchmarks``,
 ``fairlab.methods`` and ``fairlab.sources``. The name of an entry is the name of the choice, and the entry points to a
@@ -26,7 +26,7 @@ EMPTY = {  # empty choices: name and meaning, by group
 
 
 def scaled(paper: Any, quickstart: Any, *, _root_: DictConfig) -> Any:
-    """Return one of two values by the scale of the run: ``${scaled:PAPER,QUICKSTART}``.
+    """Return one of two values depending on the scale of the run: ``${scaled:PAPER,QUICKSTART}``.
 
     Args:
         paper: Value at ``scale=paper``, also used without a scale.
@@ -48,7 +48,7 @@ ENTRY_GROUPS = {"benchmark": "fairlab.benchmarks", "method": "fairlab.methods", 
 
 @cache
 def entry_choices(group: str) -> dict[str, str]:
-    """Return the classes that installed packages offer for a configuration group: their import paths by name."""
+    """Return the import paths, by name, of the classes that installed packages offer for a configuration group."""
     if group not in ENTRY_GROUPS:
         return {}
     found = entry_points(group=ENTRY_GROUPS[group])

@@ -1,4 +1,4 @@
-"""Validation of a whole configuration after composition.
+"""Validation of a whole composed configuration.
 
 The settings of a class are defined only by its signature. The keys of an entry point are the keys of its file in
 ``conf``. The type of a key is the type of its default value. This module adds the constraints that a default value
@@ -28,7 +28,7 @@ from fairlab.types import Count, FairlabError, Natural, NotNegative, Positive, S
 
 
 class Nothing(TypedDict):
-    """Content of ``GROUP=none``."""
+    """Keys of ``GROUP=none``, which has no settings."""
 
 
 Choice = Node | Nothing
@@ -37,13 +37,16 @@ Names = Name | Sequence[Name] | Mapping[str, Name]
 
 
 class Scale(TypedDict):
-    """Keys of ``scale``."""
+    """Keys of the setting ``scale``."""
 
     name: str
 
 
 class Steps(TypedDict):
-    """Keys of ``trainer`` that fairlab defines or restricts; all others are arguments of Lightning's trainer."""
+    """Keys of ``trainer`` that fairlab defines or restricts.
+
+    All others are arguments of Lightning's trainer.
+    """
 
     checkpoint_every: Count
     matmul_precision: Literal["highest", "high", "medium"]
@@ -146,7 +149,7 @@ def keys_of(entry: str) -> dict[str, Any]:
 
 
 def _type_of(node: Any) -> Any:
-    """Return the type of the values that may replace a default."""
+    """Return the type that values replacing a default must have."""
     value = None if node._is_missing() or node._is_interpolation() else node._value()
     if isinstance(value, bool):
         return bool
@@ -156,7 +159,7 @@ def _type_of(node: Any) -> Any:
 
 
 def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None = None) -> None:
-    """Check a whole composed configuration: its keys, and the values of every object that it names.
+    """Check the keys of a composed configuration, and the values of every object that it describes.
 
     Args:
         entry: Name of the entry point, such as ``train``.
@@ -219,7 +222,10 @@ def _given_here() -> Sequence[str]:
 
 
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Raise if a command adds a key that is not read; files may have such keys, which other values refer to."""
+    """Raise if the command adds a key that is not read.
+
+    Files may have such keys, to which other values refer.
+    """
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
         raise FairlabError(
@@ -228,7 +234,7 @@ def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None
 
 
 def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
-    """Check and remove the keys of a training run's nodes that only fairlab reads.
+    """Check the keys of a training run that only fairlab reads, and remove them from the nodes of other classes.
 
     Raises:
         FairlabError: a value does not fit, or the data is not training data.
@@ -266,7 +272,7 @@ def refuse_other_data(target: Any) -> None:
     """Raise if a class lacks members that training data must have, as a plain LightningDataModule does.
 
     Raises:
-        FairlabError: a member is missing; the sentence names it.
+        FairlabError: a member is missing; the sentence names all missing members.
     """
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:

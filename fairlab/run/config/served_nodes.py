@@ -1,4 +1,4 @@
-"""Configurations of models on a server, given by address or by a choice of ``llm``."""
+"""Configurations of served models, given by the server's address or by a choice of ``llm``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ OF_AN_ADDRESS = "local"  # choice of llm whose settings an address uses if no ot
 
 
 def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -> DictConfig | None:
-    """Return the configuration of a served model, or None if the name is no such model.
+    """Return the configuration of a served model.
 
     Args:
         model: Address of a server with the model's name there, such as ``http://127.0.0.1:8000/v1#NAME``; or a choice
-            of ``llm`` with a model's name, such as ``openai/NAME``. A folder that exists is not a served model.
+            of ``llm`` with a model's name, such as ``openai/NAME``. An existing folder is not a served model.
         llm: Configuration of the server, such as its key, budget and ledger, or None for the settings of the choice.
+
+    Returns:
+        Configuration, or None if ``model`` does not name a served model.
     """
     chosen = plain(llm) if llm else {}
     if ADDRESS.match(model):
@@ -41,7 +44,7 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
 
 
 def names_server(model: object) -> bool:
-    """Return whether a value of ``model=`` is a served model or a collection that includes one."""
+    """Return whether a value of ``model=`` names a served model or is a collection that includes one."""
     if isinstance(model, str):
         choice, _, name = model.partition("/")
         known = bool(name) and choice in cli.choices("llm") and not Path(model).exists()

@@ -1,4 +1,4 @@
-"""Shortened runs: ``limit=`` measures a few items of each benchmark, ``+debug=smoke`` runs a little of every stage."""
+"""Shortened runs: ``limit=`` measures a few items per benchmark, ``+debug=smoke`` runs every stage on a few items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.run.config.build import described_node, parameters_of
 
 
 def lowered(config: DictConfig) -> DictConfig:
-    """Return a copy of a run's configuration with numbers capped by ``debug`` and the benchmarks.
+    """Return a copy of a run's configuration with numbers capped as ``debug`` and the benchmarks specify.
 
     No keys are added. Without ``debug``, the configuration itself is returned.
     """
@@ -38,7 +38,7 @@ def _lower(node: DictConfig, at_most: Mapping[str, Any]) -> None:
 
 
 def shortening_notes(config: DictConfig) -> list[Note]:
-    """Return warnings about a shortened run, whose numbers are only for trying things out."""
+    """Return warnings that the numbers of a shortened run must not be used as results."""
     notes = []
     if config.get("debug"):
         text = "+debug=smoke shortened this run to check that it works; do not use its numbers as results"

@@ -1,1 +1,1 @@
-"""Jobs, sweeps and processes."""
+"""Execution of jobs, sweeps and distributed processes."""

@@ -1,4 +1,7 @@
-"""Commands run in separate processes, on this machine, by submitit or by Ray; one failure does not stop the others."""
+"""Commands run as separate processes, on this machine, by submitit or by Ray.
+
+A failure does not stop the others.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class Job:
-    """Command that writes a record into a folder.
+    """Command that writes a record to a folder.
 
     Attributes:
         folder: Folder of the record.
@@ -54,11 +57,15 @@ class Job:
 
     @property
     def log(self) -> Path:
-        """Return the file with the output of all attempts of the run."""
+        """Return the path of the file with the output of all attempts."""
         return self.place.parent / "logs" / f"{self.folder.name}.txt"
 
     def __call__(self, **environment: str) -> str:
-        """Run the job, or resume an earlier attempt; return the reason for a failure, or an empty text."""
+        """Run the command, or resume an earlier attempt.
+
+        Returns:
+            Reason for a failure, or an empty text.
+        """
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
         for folder in (self.place, self.log.parent):
@@ -88,7 +95,10 @@ class Job:
         return last[0].removeprefix("fairlab: ") if code else ""
 
     def checkpoint(self) -> Any:
-        """Save a checkpoint and requeue the job; submitit calls this on preemption and before the time limit."""
+        """Checkpoint and requeue the run.
+
+        The package submitit calls this on preemption and before the time limit.
+        """
         from submitit.helpers import DelayedSubmission
 
         stop_runs()
@@ -111,12 +121,14 @@ def run_jobs(
     after: Mapping[str, Sequence[str]] = MappingProxyType({}),
     **settings: Any,
 ) -> Iterator[tuple[str, str]]:
-    """Run each job as soon as the jobs it needs are done, and pass on Ctrl-C and SIGTERM.
+    """Run each job as soon as the jobs it depends on are done.
+
+    If the jobs are interrupted by Ctrl-C or SIGTERM, the iterator raises KeyboardInterrupt at its end.
 
     Args:
         needs: Names of the required jobs, by job name.
-        make: Function that creates the job for a name when it is due; if it raises a FairlabError, that is the reason
-            for failure.
+        make: Function that creates the job for a name when it is due; the text of a FairlabError that it raises is
+            the reason for failure.
         over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
         logs: Folder for submitit's files.
         array: Jobs without requirements, which are submitted to Slurm as one array.
@@ -124,8 +136,7 @@ def run_jobs(
         settings: Settings of ``over``; see conf/launcher.
 
     Returns:
-        Iterator over the names of jobs as they end, each with the reason for its failure or an empty text. It raises
-        KeyboardInterrupt at the end if the jobs were asked to stop.
+        Iterator over the names of jobs as they end, each with the reason for its failure or an empty text.
 
     Raises:
         FairlabError: a setting is wrong, or a package is missing.
@@ -156,12 +167,18 @@ def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def own_threads(threads: int | None) -> dict[str, str]:
-    """Return the environment variables that set a job's number of threads; empty if ``threads`` is None."""
+    """Return the environment variable that sets a job's number of threads.
+
+    Without a number, no variable is returned.
+    """
     return {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
 
 def stop_runs() -> None:
-    """Ask the runs of this process to save a checkpoint and end; start no further runs."""
+    """Send SIGTERM to the runs of this process, and start no further runs.
+
+    The runs then save a checkpoint and end.
+    """
     _stopping.set()
     for process in list(_running):
         process.terminate()
@@ -169,7 +186,7 @@ def stop_runs() -> None:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Pass Ctrl-C and SIGTERM on to the runs as a request to stop."""
+    """Stop the runs of this process on Ctrl-C or SIGTERM."""
     _stopping.clear()
     earlier = {number: signal.signal(number, lambda *_: stop_runs()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -180,7 +197,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[int] | None) -> Runner:
-    """Run one or several jobs at a time on this machine; with ``gpus``, each job has its own GPU."""
+    """Return a runner for this machine that runs ``n_jobs`` jobs at a time or, with ``gpus``, one job per GPU."""
     if not gpus:
         return Job.__call__, n_jobs
     free: SimpleQueue[int] = SimpleQueue()
@@ -200,7 +217,7 @@ def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[in
 def run_by_submitit(
     array: Sequence[Job], logs: Path, *, cluster: str, n_jobs: int | None, parameters: dict[str, Any]
 ) -> Runner:
-    """Run jobs through submitit, on this machine or as one Slurm array."""
+    """Return a runner that uses submitit, on this machine or on Slurm, where ``array`` is submitted as one array."""
     import submitit
 
     try:
@@ -226,7 +243,7 @@ def run_by_submitit(
 
 
 def run_by_ray(array: Sequence[Job], logs: Path, *, init: dict[str, Any], task: dict[str, Any]) -> Runner:
-    """Run jobs as Ray tasks."""
+    """Return a runner that runs each job as a Ray task."""
     import ray
 
     if not ray.is_initialized():

@@ -1,4 +1,4 @@
-"""Runs of a paper's matrix: their order, their commands, and the execution of missing runs."""
+"""Execution of a paper's experiment matrix: order, commands, and selection of the missing runs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) 
     Args:
         needed: Ids of runs.
         matrix: Matrix of the paper.
-        above: Ids of the runs that depend on these runs.
+        above: Ids of the runs that depend on the needed runs.
 
     Raises:
-        FairlabError: the dependencies of runs form a circle, or a required run does not exist.
+        FairlabError: runs depend on each other in a circle, or a required run does not exist.
     """
     jobs: dict[RunOfSeed, None] = {}
     for seed, run in product(matrix.seeds, needed):
@@ -59,7 +59,7 @@ def starts_of(run: str, seed: int, matrix: Matrix) -> list[RunOfSeed]:
 
 
 def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
-    """Return the seed of the runs that a run needs: its own if it measures them, the first if it starts from them."""
+    """Return the seed of the runs that a run depends on: an evaluation's own seed, or the first seed for training."""
     return seed if run in matrix.evaluations else matrix.seeds[0]
 
 
@@ -68,8 +68,8 @@ def run_missing(
 ) -> Iterator[tuple[str, str]]:
     """Run the jobs without a finished record, in parallel if the launcher allows it.
 
-    Data is made once, before the runs that train on it. A run comes after the run it starts from. If a run's readings
-    before training are reused, it comes before all other training runs.
+    Data is made once, before the runs that train on it. A run starts after the run whose model it uses. If the readings
+    before training are reused, the run that measures them comes before all other training runs.
 
     Args:
         jobs: Runs and seeds.
@@ -113,10 +113,9 @@ def run_missing(
 
 
 def takes_over(run: str, matrix: Matrix) -> bool:
-    """Return whether a run may reuse another run's readings before training.
+    """Return whether a run can reuse the readings before training of another run, the matrix's ``before``.
 
-    It may not if it is an evaluation, if it does not measure before training, or if its backbone or benchmarks differ
-    from those of the other run.
+    Evaluations cannot reuse them, nor can runs that do not measure before training or differ in backbone or benchmarks.
     """
     if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
         return False
@@ -128,7 +127,7 @@ def takes_over(run: str, matrix: Matrix) -> bool:
 
 
 def job_name(run: str, seed: int) -> str:
-    """Return the name of a run with a seed."""
+    """Return the name of the job for a run with a seed."""
     return f"{run} seed {seed}"
 
 
@@ -138,17 +137,17 @@ def folder_of(run: str, seed: int, output: Path) -> Path:
 
 
 def ids(kind: str, overrides: Sequence[str]) -> list[str]:
-    """Return the ids of the data (``made``) or runs (``runs``) that overrides refer to."""
+    """Return the ids of the datasets (``made``) or runs (``runs``) that overrides refer to."""
     return [name for found, name in PLACE.findall(" ".join(overrides)) if found == kind]
 
 
 def places(kind: str, run: str, matrix: Matrix) -> list[str]:
-    """Return the ids of the data (``made``) or runs (``runs``) that the overrides of a run refer to."""
+    """Return the ids of the datasets (``made``) or runs (``runs``) that the overrides of a run refer to."""
     return ids(kind, matrix.runs[run])
 
 
 def data_of(run: str, matrix: Matrix) -> list[str]:
-    """Return the data that a run needs, in the order of creation: sources come before the data derived from them.
+    """Return the ids of the datasets that a run needs, in the order of creation: sources before derived data.
 
     Raises:
         FairlabError: data depends on itself, or on data that does not exist.
@@ -169,12 +168,12 @@ def data_of(run: str, matrix: Matrix) -> list[str]:
 
 
 def missing_data(run: str, matrix: Matrix, output: Path) -> list[str]:
-    """Return the data that a run needs and that has not been made, in the order of creation."""
+    """Return the ids of the datasets that a run needs and that do not exist yet, in the order of creation."""
     return [name for name in data_of(run, matrix) if not is_finished(output / "made" / name)]
 
 
 def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
-    """Return the command of a run with a seed, without ``ckpt``."""
+    """Return the command for a run with a seed, without ``ckpt``."""
     evaluates, folder = run in matrix.evaluations, folder_of(run, seed, output)
     overrides = overrides_of(run, seed, matrix, output)
     command = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
@@ -187,25 +186,31 @@ def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
 
 def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
     """Return the command that makes training data."""
-    placed = [placed_in(output, override) for override in matrix.made[name]]
+    placed = [replace_references(output, override) for override in matrix.made[name]]
     return [sys.executable, "-m", "fairlab.augment", *placed, f"output={output / 'made' / name}"]
 
 
-def placed_in(output: Path, override: str, source: str = "") -> str:
-    """Replace references to data and other runs in an override with their folders; ``source`` is the seed of a run."""
+def replace_references(output: Path, override: str, source: str = "") -> str:
+    """Replace references to data and other runs in an override by their folders.
+
+    Args:
+        output: Folder for runs and data.
+        override: Override of a run.
+        source: Name of the subfolder of another run: its seed.
+    """
     return PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
 
 
 def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
     """Return the overrides of a run, with references to data and other runs replaced by their folders."""
     source = f"seed_{seed_of_sources(run, seed, matrix)}"
-    placed = [placed_in(output, override, source) for override in matrix.runs[run]]
+    placed = [replace_references(output, override, source) for override in matrix.runs[run]]
     scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
     return [*placed, *more, f"seed={seed}", *scale, f"hydra.run.dir={folder_of(run, seed, output)}"]
 
 
 def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
-    """Return whether a run is finished, unfinished or missing, or its record damaged.
+    """Return the state of a run: finished, unfinished, missing, or damaged if its record cannot be read.
 
     Raises:
         FairlabError: the run was made by another command.
@@ -227,5 +232,8 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
 
 
 def makes_a_run(override: str) -> bool:
-    """Return whether an override changes the identity of a run, unlike overrides that continue it or reuse readings."""
+    """Return whether an override is part of a run's identity.
+
+    ``ckpt`` and ``before`` are not.
+    """
     return not override.startswith(("ckpt=", "before="))

@@ -17,13 +17,13 @@ def in_order(
 ) -> Iterator[tuple[str, str]]:
     """Run each task as soon as the tasks it waits for are done.
 
-    A task that needs a failed task is not run, and fails for that reason.
+    If a task that another one needs fails, the other one is not run and fails as well.
 
     Args:
         needs: Required tasks, by task.
         after: Tasks that must end first, even if they fail, by task.
         one: Function that runs a task and returns the reason for a failure, or an empty text.
-        at_once: Maximum number of parallel tasks, -1 for one per core; None runs all tasks that are ready.
+        at_once: Maximum number of parallel tasks; -1 for one per core, None for no limit.
 
     Yields:
         Tasks as they end, each with the reason for its failure or an empty text.

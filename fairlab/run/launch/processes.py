@@ -1,4 +1,4 @@
-"""Several processes (ranks) for one run, started by torch's elastic launcher or, on several machines, ``torchrun``.
+"""Several processes (ranks) per run, started by torch's elastic launcher or, on several machines, by ``torchrun``.
 
 All of them call the same function, connected by ``torch.distributed``; see :mod:`fairlab.distributed`.
 """
@@ -28,7 +28,7 @@ TOLD_TO_END = 128 + signal.SIGTERM  # exit status
 
 
 def count_of(trainer: Any) -> int:
-    """Return the total number of processes, over all machines, in a trainer's configuration.
+    """Return the total number of processes, over all machines, that a trainer's configuration requests.
 
     Raises:
         FairlabError: ``devices`` does not give a number of processes.
@@ -55,7 +55,7 @@ def started_by_torchrun() -> bool:
 
 
 def refuse_other_count(count: int) -> None:
-    """Raise if the number of processes started by ``torchrun`` differs from the run's configuration."""
+    """Raise if ``torchrun`` started another number of processes than the run is configured for."""
     if started_by_torchrun() and int(os.environ["WORLD_SIZE"]) != count:
         raise FairlabError(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, but trainer.devices and trainer.num_nodes ask for "
@@ -64,9 +64,9 @@ def refuse_other_count(count: int) -> None:
 
 
 def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> None:
-    """Call ``task(*arguments)`` in several connected processes, and wait for them.
+    """Call ``task(*arguments)`` in several connected processes, and wait for all of them.
 
-    Under ``torchrun`` this process is one of them, and the others wait in :func:`work_for_rank_0`.
+    Under ``torchrun``, this process is one of them, and the others wait in :func:`work_for_rank_0`.
 
     Args:
         count: Number of processes.
@@ -74,7 +74,7 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
         arguments: Picklable arguments of the task.
 
     Raises:
-        FairlabError: a process ended before its task was done; all others are ended too.
+        FairlabError: a process ended before its task was done; all other processes are ended too.
     """
     if started_by_torchrun():
         _connect()
@@ -132,7 +132,10 @@ def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: i
 
 
 def _why_it_ended(number: int, failure: Any, count: int) -> str:
-    """Return the sentence about the process that ended first; print the traceback of a bug."""
+    """Return an error message about the process that failed first.
+
+    The traceback is printed if the failure is not an error that the user can fix.
+    """
     said = failure.message
     if isinstance(said, dict):  # an exception, in the launcher's format
         kind, _, text = said["message"].partition(": ")
@@ -148,7 +151,7 @@ def _why_it_ended(number: int, failure: Any, count: int) -> str:
 
 
 def work_for_rank_0() -> None:
-    """Run the task sent by rank 0, without output, in another process started by ``torchrun``."""
+    """Receive a task from rank 0 and run it without output, in another process that ``torchrun`` started."""
     _connect()
     said: list[Any] = [None]
     _distributed().broadcast_object_list(said)
@@ -172,7 +175,7 @@ def _distributed() -> Any:
 
 
 def _end_with(launcher: int) -> None:
-    """End this process when its parent process is gone, even while it waits."""
+    """Wait until the parent process is gone, then end this process."""
     while os.getppid() == launcher:
         time.sleep(0.5)
     os._exit(1)

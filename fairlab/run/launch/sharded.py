@@ -1,4 +1,4 @@
-"""Weights, gradients and optimizer state sharded across processes: torch's FSDP2, on GPUs or over gloo."""
+"""Sharding of weights, gradients and optimizer state across processes: torch's FSDP2, on GPUs or over gloo."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.run.shards import ShardWriter, load_shards
 
 
 class Sharded(ModelParallelStrategy):
-    """Lightning's FSDP2 strategy, with sharded checkpoints for resuming and whole checkpoints for other uses.
+    """Lightning's FSDP2 strategy with two kinds of checkpoints: sharded for resuming, and whole for other uses.
 
     Methods shard their own blocks; see :mod:`fairlab.methods.sharding`.
     """
@@ -25,7 +25,10 @@ class Sharded(ModelParallelStrategy):
 
     @cached_property
     def writer(self) -> ShardWriter:
-        """Return the writer of sharded checkpoints; all processes must call this at the same time."""
+        """Return the writer of sharded checkpoints.
+
+        All processes must call this at the same time.
+        """
         return ShardWriter()
 
     def setup_environment(self) -> None:
@@ -34,7 +37,7 @@ class Sharded(ModelParallelStrategy):
         super().setup_environment()
 
     def start_checkpoint(self, trainer: lightning.Trainer, folder: Path, publish: Callable[[], None]) -> None:
-        """Begin to write a sharded checkpoint while training continues; see :meth:`ShardWriter.start`."""
+        """Start to write a sharded checkpoint while training continues; see :meth:`ShardWriter.start`."""
         self.writer.wait()
         self._publish, self._save_distributed_checkpoint = publish, True
         try:
@@ -43,26 +46,26 @@ class Sharded(ModelParallelStrategy):
             self._publish, self._save_distributed_checkpoint = None, False
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
-        """Write a whole checkpoint, or begin to write a sharded one."""
+        """Write a whole checkpoint, or start to write a sharded one within :meth:`start_checkpoint`."""
         if self._publish is None:
             super().save_checkpoint(checkpoint, filepath, storage_options)
         else:
             self.writer.start(checkpoint, Path(filepath), self._publish)
 
     def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
-        """Load a checkpoint of either kind."""
+        """Load a whole or a sharded checkpoint."""
         if not Path(checkpoint_path).is_dir():
             return super().load_checkpoint(checkpoint_path, weights_only)
         assert self.model is not None
         return load_shards(Path(checkpoint_path), self.model, self.optimizers, self.writer.group)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a step through the model's forward call, so that the weights are gathered for the call."""
+        """Run a training step through the model's forward call, which gathers the sharded weights."""
         with self.precision_plugin.train_step_context():
             return self._called("training_step", *args, **kwargs)
 
     def validation_step(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a step, as in :meth:`training_step`."""
+        """Run a validation step in the same way as :meth:`training_step`."""
         with self.precision_plugin.val_step_context():
             return self._called("validation_step", *args, **kwargs)
 

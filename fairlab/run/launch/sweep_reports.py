@@ -1,4 +1,4 @@
-"""Reports that a sweep writes after its last job."""
+"""Reports that are written after the last job of a sweep."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from fairlab.reporting.tables.runs import read_runs
 
 
 def finished_in(folder: Path) -> list[Record]:
-    """Return the readable records of a sweep's finished runs, by the names of their folders."""
+    """Return the records of a sweep's finished runs, ordered by folder name.
+
+    Unreadable records are skipped.
+    """
     records = read_runs(folder, unread=[])  # unreadable records are named in the sweep's own report
     return [record for record in records if record.status == "finished"]
 
 
 class CompareLanguageModels(Callback):
-    """Writer of ``mb_index.md`` and ``mb_index.json`` in the sweep's folder, which compare its finished runs."""
+    """Callback that compares the finished runs of a sweep in ``mb_index.md`` and ``mb_index.json`` in its folder."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Compare the finished runs and print the table."""
+        """Compare the finished runs, write both files and print the table."""
         folder = Path(config.hydra.sweep.dir)
         finished = finished_in(folder)
         if not finished:
@@ -41,10 +44,10 @@ class CompareLanguageModels(Callback):
 
 
 class ChooseReweighting(Callback):
-    """Writer of ``reweighting.html`` and ``reweighting.json`` in the sweep's folder: finished runs and the choice."""
+    """Callback that compares a sweep's finished runs in ``reweighting.html`` and ``.json`` and selects among them."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Choose among the finished runs by validation, and print the choice."""
+        """Select a reweighting strength per harm by validation, write both files and print the selection."""
         folder = Path(config.hydra.sweep.dir)
         finished = finished_in(folder)
         if not finished:

@@ -1,4 +1,4 @@
-"""Execution of a sweep: finished runs are not repeated, and one failure does not stop the others."""
+"""Execution of a sweep: finished runs are not repeated, and a failed run does not stop the others."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class SweepRun:
     """One run of a sweep.
 
     Attributes:
-        overrides: Overrides that the sweeper gave it.
-        config: Its composed configuration, as plain containers.
-        job: Job that executes it.
+        overrides: Overrides that the sweeper gave to the run.
+        config: Composed configuration of the run, as plain containers.
+        job: Job that executes the run.
     """
 
     overrides: tuple[str, ...]
@@ -41,7 +41,7 @@ def launch(
     Args:
         runs: Runs of the sweep.
         sweep: Folder of the sweep.
-        overrides: Overrides of the command line, which identify the sweep when it is continued.
+        overrides: Overrides of the command line, which identify the sweep when it is resumed.
         over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
         threads: ``OMP_NUM_THREADS`` of each job, or None to keep the value of the environment.
         settings: Settings of ``over``; see conf/launcher.
@@ -50,7 +50,7 @@ def launch(
         Reason for each failed run, by its folder.
 
     Raises:
-        FairlabError: a folder holds another run, another process runs this sweep, or a package is missing.
+        FairlabError: a folder contains another run, another process runs this sweep, or a package is missing.
         KeyboardInterrupt: the sweep was interrupted; its runs were asked to save a checkpoint.
     """
     for run in runs:

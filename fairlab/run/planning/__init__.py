@@ -1,1 +1,1 @@
-"""Estimates of a run's requirements before it starts: downloads, memory, FLOPs, hours and calls."""
+"""Estimates of a run's requirements before it starts: downloads, memory, FLOPs, hours and LLM calls."""

@@ -1,4 +1,4 @@
-"""Calls, tokens and price of an augmentation's language model."""
+"""Estimated calls, tokens and cost of an augmentation's language model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ REPLY = 100  # tokens of a reply: our estimate
 
 @dataclass(frozen=True)
 class Calls:
-    """Requirements of an augmentation's language model.
+    """Estimated use of an augmentation's language model.
 
     Attributes:
         model: Name of the language model.
         calls: Maximum number of calls.
         of: Description of how the calls were counted.
-        prompt_tokens, completion_tokens: Tokens of all calls, estimated from lengths.
-        dollars: Price; None if it is unknown.
+        prompt_tokens, completion_tokens: Number of tokens in all calls, estimated from text lengths.
+        dollars: Cost in dollars, or None if the price is unknown.
         free: Whether the model runs on the user's own machine.
     """
 
@@ -38,11 +38,14 @@ class Calls:
 
 
 def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
-    """Return the language model calls of a configuration's augmentation; None if no language model is configured.
+    """Estimate the language model calls of a configured augmentation.
 
     Args:
         config: Configuration of ``fairlab.augment`` or ``fairlab.train``.
         texts: Number of texts to rewrite, or None if unknown; the calls are then counted per 1,000 texts.
+
+    Returns:
+        Estimate, or None if no language model is configured.
     """
     llm = config.get("llm") or {}
     if not llm:

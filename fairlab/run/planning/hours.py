@@ -1,4 +1,4 @@
-"""Conversion of FLOPs to hours on GPUs, by their makers' peaks."""
+"""Conversion of FLOPs to GPU hours, based on the manufacturers' peak performance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHARE = (0.1, 0.46)
 
 @dataclass(frozen=True)
 class Device:
-    """GPU with its peak FLOP/s by number format and its memory in bytes."""
+    """GPU with its peak FLOP/s per number format and its memory in bytes."""
 
     name: str
     float32: float
@@ -21,14 +21,14 @@ class Device:
     memory: float
 
     def hours(self, flops: float, *, mixed: bool) -> tuple[float, float]:
-        """Return the minimum and maximum number of hours that training of so many FLOPs takes on this device."""
+        """Return the minimum and maximum number of hours that the given training FLOPs take on this GPU."""
         low, high = SHARE
         peak = self.bf16 if mixed else self.float32
         return flops / (peak * high) / 3600, flops / (peak * low) / 3600
 
 
 def gpus() -> list[Device]:
-    """Return the GPUs with known peaks."""
+    """Return the GPUs whose peak performance is known."""
     return [
         Device(name, values["float32"] * 1e12, values["bf16"] * 1e12, values["memory"] * 1e9)
         for name, values in KNOWN["devices"].items()

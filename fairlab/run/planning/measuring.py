@@ -1,4 +1,4 @@
-"""Benchmarks that cannot measure a model, known from its configuration before it is loaded."""
+"""Check, before a model is loaded, which benchmarks cannot measure it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from fairlab.run.planning.sizes import KNOWN, folder_at_hand
 
 
 def kind_of(settings: Mapping[str, Any]) -> str:
-    """Return the class name of a model with given ``load_backbone`` settings, or its ending; empty if unknown."""
+    """Return the class name of the model that ``load_backbone`` would load with the settings, or the name's ending.
+
+    The text is empty if the class is unknown before the model is loaded.
+    """
     if settings.get("adapters"):
         return MASKED_LM
     name = str(settings["name"])
@@ -26,11 +29,14 @@ def kind_of(settings: Mapping[str, Any]) -> str:
 
 
 def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return why benchmarks cannot measure a model, by benchmark; empty for a training run, which may add a head.
+    """Return the benchmarks that cannot measure a model, with the reasons.
 
     Args:
         config: Configuration of the run, as plain containers.
         settings: Settings of the model.
+
+    Returns:
+        Reasons by benchmark; empty for a training run, whose method may add the missing head.
     """
     if "method" in config or not (kind := kind_of(settings)):
         return {}

@@ -1,4 +1,4 @@
-"""Memory that a device needs to train a model, by formula."""
+"""Estimated memory that a device needs to train a model."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Memory:
     """Bytes on one device, excluding the memory of the libraries.
 
     Attributes:
-        weights, gradients, optimiser: This device's share of the state.
+        weights, gradients, optimiser: This device's share of weights, gradients and optimizer state.
         activations: Values kept for the backward pass.
-        gathered: Whole weights and gradients of the parts of a sharded model that are in use at the same time; 0
-            otherwise.
+        gathered: Whole weights and gradients of the parts of a sharded model that are in use at the same time; 0 if the
+            model is not sharded.
     """
 
     weights: int
@@ -43,7 +43,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """Return the sum of all parts, which are all allocated at the end of a forward pass."""
+        """Return the sum of all parts, which are all in memory at the end of a forward pass."""
         return self.weights + self.gradients + self.optimiser + self.activations + self.gathered
 
 
@@ -60,36 +60,37 @@ def training_memory(
     recompute: Recomputation = "none",
     shards: int = 1,
 ) -> Memory:
-    """Estimate the memory of weights, gradients, Adam's two moments, and values kept for the backward pass.
+    """Estimate the memory for weights, gradients, Adam's two moments, and values kept for the backward pass.
 
-    Weights are held once in their number format; gradients and both moments are float32, 4 and 8 bytes for each trained
-    parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1, without its half-precision copies, because mixed precision
-    here keeps weights in float32).
+    Weights are stored once in their number format. Gradients and both moments are float32 and take 4 and 8 bytes per
+    trained parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1). Unlike in that paper, there are no half-precision
+    copies, because mixed precision in fairlab keeps weights in float32.
 
-    With a sharded model, each process holds its share of these. The parameters outside the blocks, such as the
-    embeddings, are gathered for the whole step. Blocks are gathered two at a time: the current one and the next. Their
-    whole gradients are held until they have been summed over the processes ("stage 3" in that paper).
+    With a sharded model, each process stores its share of weights, gradients and moments. The parameters outside the
+    blocks, such as the embeddings, are gathered for the whole step. Blocks are gathered two at a time: the current one
+    and the next. Their whole gradients are kept until they have been summed over the processes ("stage 3" in that
+    paper).
 
-    Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models",
-    section 4.1, with h dimensions, and f dimensions inside the feed-forward part. A layer keeps 8 h + 2 f values per
-    token: the input of the three projections, q, k, v, the attention's output, the feed-forward part's input, both
-    sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the 32 s b h bytes of
-    equation 1 at 2 bytes per value. A gate in the feed-forward part and norms in float32 add to this. Autocast also
-    keeps the sums before the norms in float32, a copy of the input for each projection, and a copy of the weights.
-    Dropout adds two masks of one byte per value. The matrices of attention (5 a s^2 b in equation 1) are excluded:
-    torch's fused attention recomputes them in the backward pass.
+    Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models", section
+    4.1, with h dimensions, and f dimensions inside the feed-forward part. A layer keeps 8 h + 2 f values per token: the
+    input of the three projections, q, k, v, the attention's output, the feed-forward part's input, both sides of its
+    activation function, and the inputs of two layer norms; for f = 4 h these are the 32 s b h bytes of equation 1 at 2
+    bytes per value. A gate in the feed-forward part and norms in float32 add further values. Autocast also keeps the
+    sums before the norms in float32, a copy of the input for each projection, and a copy of the weights. Dropout adds
+    two masks of one byte per value. The matrices of attention (5 a s^2 b in equation 1) are excluded: torch's fused
+    attention recomputes them in the backward pass.
 
     Args:
         size: Size of the model.
         texts: Number of texts that a device processes at once.
         length: Tokens per text.
-        trained: Number of trained parameters: all parameters, or only those of the adapters.
+        trained: Number of trained parameters: all parameters, or only the adapters' parameters.
         weight_bytes: Bytes per weight; half a byte for 4-bit weights.
-        numbers: Number format of the computation: that of the weights, or ``autocast``, in which float32 weights are
-            multiplied in bfloat16.
+        numbers: Number format of the computation: the format of the weights, or ``autocast``, in which float32 weights
+            are multiplied in bfloat16.
         dropout: Whether dropout is on.
-        logits: Share of the tokens with a loss over the vocabulary, for which logits, softmax and its gradient are kept
-            in float32.
+        logits: Proportion of tokens with a loss over the vocabulary, for which logits, softmax and its gradient are
+            kept in float32.
         recompute: Values that are recomputed one layer at a time. With ``full``, a layer keeps only its input of h
             values per token; with ``selective``, also the results of products and attention, 6 h + f values (6 h + 2 f
             with a gate).

@@ -1,4 +1,4 @@
-"""External inputs of a run: models and files, their availability, and how to obtain them."""
+"""External inputs of a run: models and files, whether they are available, and how to obtain them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Need:
     """Model or file that a run requires.
 
     Attributes:
-        name: Name of the requirement.
+        name: Name of the model or file.
         there: Location on this machine; empty if it is missing.
-        remedy: Instruction to obtain it.
-        download: Bytes that a run would download; 0 if the run downloads no data, None if unknown.
+        remedy: Instruction for obtaining it.
+        download: Bytes that the run would download; 0 if it downloads nothing, None if unknown.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Need:
 
 
 def needs_of(config: Mapping[str, Any]) -> list[Need]:
-    """Return the models and files of a run, in the order in which it reads them."""
+    """Return the external inputs of a run, in the order in which the run reads them."""
     found = [*_models(config), *_data(config), *_sources(config), *_benchmarks(config)]
     return list({need.name: need for need in found}.values())
 
 
 def model_settings(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the settings of the models that a run loads."""
+    """Return the ``load_backbone`` settings of all models that a run loads."""
     return [config["backbone"]] if config.get("backbone") else list(config.get("models", []))
 
 
@@ -88,7 +88,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
-    """Yield the files of stored scores and the endpoint keys that the sources of a safety ensemble need."""
+    """Yield the stored scores and the API keys that the sources of a safety ensemble need."""
     from fairlab.methods.safety_ensemble.sources.stored_scores import how_to_store
 
     for settings in (config.get("source") or {}).values():
@@ -102,7 +102,10 @@ def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the name of the hub's dataset if a task is read from the hub."""
+    """Yield the names of the hub datasets that a task is read from.
+
+    The result is empty if it is read from files.
+    """
     if data.get("path") == "hub" and "task" in data:
         from fairlab.data.published.tasks import find_task
 

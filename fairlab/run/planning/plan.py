@@ -1,4 +1,4 @@
-"""Text of a plan: the requirements of all runs together, and of each group of equal runs."""
+"""Text of a plan: the requirements of all runs together, and of each group of identical runs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class RunPlan:
         title: Name of the run.
         commands: Commands of the run.
         needs: External inputs of the run.
-        size: Size of its model; None if it has no model or the size is unknown.
-        work: Work of its training; None if no network is trained.
+        size: Size of the run's model; None if there is no model or its size is unknown.
+        work: Amount of training; None if no network is trained.
         memory: Memory that a device needs; None if no network is trained.
         flops: FLOPs of training, or None if unknown.
-        not_run: Reasons why benchmarks cannot measure a model, by name.
+        not_run: Reasons why benchmarks cannot measure the model, by benchmark.
         mixed: Whether matrices are multiplied in bfloat16.
-        calls: Calls of a language model.
+        calls: Estimated calls of a language model, or None without one.
         problem: Reason why the run cannot be planned; empty if it can.
         times: Number of seeds.
         unestimated: Reason why the cost of training is not estimated; empty if it is estimated or there is no training.
@@ -63,7 +63,7 @@ def plan_of_run(
     times: int = 1,
     made: Mapping[str, ModelSize] | None = None,
 ) -> RunPlan:
-    """Plan a run from its configuration of ``fairlab.train``, ``evaluate`` or ``augment``.
+    """Return the plan of a run from its configuration of ``fairlab.train``, ``evaluate`` or ``augment``.
 
     Args:
         title: Name of the run.
@@ -87,7 +87,7 @@ def plan_of_run(
     work = training_work(config)
     adapters = bool(config["method"].get("rank"))
     words = size.vocabulary * size.width if method in LOSS_OVER_WORDS and size.layers and not _has_head(size) else 0
-    multiplied = size.multiplied + round(words * _asked_about(config["method"]))
+    multiplied = size.multiplied + round(words * _share_with_logits(config["method"]))
     flops = None if work.read is None else training_flops(multiplied, work.read, adapters=adapters)
     mixed = "bf16" in str(config["trainer"].get("precision", ""))
     memory = _memory(config, size, work, method, mixed)
@@ -100,17 +100,17 @@ def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSi
 
 
 def _has_head(size: ModelSize) -> bool:
-    """Return whether the parameter count includes a head over the vocabulary, as in causal models."""
+    """Return whether the parameter count includes a language modelling head, as for causal models."""
     return "llama" in size.name.casefold() or "smollm" in size.name.casefold()
 
 
-def _asked_about(method: Mapping[str, Any]) -> float:
-    """Return the share of tokens for which a loss over the vocabulary computes logits: masked tokens only, or all."""
+def _share_with_logits(method: Mapping[str, Any]) -> float:
+    """Return the share of tokens with logits over the vocabulary: the masked tokens, or all tokens."""
     return float(method.get("mask_share") or 1.0)
 
 
 def _as_training(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an augmentation's input in the form of training data, so that it is counted in the same way."""
+    """Return the configuration of training data for an augmentation's input, so that it is counted in the same way."""
     data = {"_target_": ".Rows", "limit": config.get("limit"), **source_of(str(config["input"]))}
     return {"data": data, "method": {}, "trainer": {}}
 
@@ -132,7 +132,7 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
         weight_bytes=0.5 if settings.get("quantize") else number,
         numbers="bfloat16" if number == 2 or settings.get("quantize") else "autocast" if mixed else "float32",
         dropout=bool(settings.get("dropout", True)),
-        logits=_asked_about(settings) if method in LOSS_OVER_WORDS else 0.0,
+        logits=_share_with_logits(settings) if method in LOSS_OVER_WORDS else 0.0,
         recompute="full" if settings.get("checkpointing") else trainer.get("recompute", "none"),
         shards=processes if trainer.get("strategy") == "fsdp" else 1,
     )
@@ -141,13 +141,13 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
 def plan_text(
     title: str, runs: Sequence[RunPlan], left_out: Mapping[str, str] | None = None, *, single: bool = False
 ) -> str:
-    """Return the plan as text: the sum of all runs, their inputs, and the requirements of each group of equal runs.
+    """Return the plan as text: the totals of all runs, their external inputs, and the requirements of each run.
 
     Args:
         title: Title of the plan.
         runs: Plans of the runs, in execution order.
-        left_out: Runs that are not available, with the reason.
-        single: Whether there is only one run, which needs no sum.
+        left_out: Reasons for runs that are not available, by run.
+        single: Whether there is only one run, which needs no totals.
     """
     parts = [title, "=" * len(title), ""]
     parts += [] if single else [*_sum(runs), ""]
@@ -166,7 +166,10 @@ def _needs(needs: Iterable[Need]) -> list[str]:
 
 
 def _runs(runs: Sequence[RunPlan]) -> list[str]:
-    """Return the lines about every run; runs with identical requirements are merged and show one of their commands."""
+    """Return the lines about all runs.
+
+    Runs with identical requirements are merged under one of their commands.
+    """
     together: dict[tuple[int, tuple[str, ...]], list[RunPlan]] = {}
     for run in runs:
         together.setdefault((run.times, tuple(_run(run))), []).append(run)
@@ -179,7 +182,7 @@ def _runs(runs: Sequence[RunPlan]) -> list[str]:
 
 
 def _left_out(reasons: Mapping[str, str]) -> list[str]:
-    """Return the lines about unavailable runs, grouped by reason."""
+    """Return the lines about unavailable runs, grouped by the reason."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         by_reason.setdefault(reason, []).append(name)
@@ -187,7 +190,7 @@ def _left_out(reasons: Mapping[str, str]) -> list[str]:
 
 
 def _run(run: RunPlan) -> list[str]:
-    """Return a table of two columns with the requirements of a run."""
+    """Return the lines about the requirements of a run, in two columns."""
     if run.problem:
         return [f"    cannot be planned: {run.problem}"]
     rows = []
@@ -284,7 +287,7 @@ def _sum(runs: Sequence[RunPlan]) -> list[str]:
 
 
 def _basis() -> list[str]:
-    """Return the lines about how the figures were obtained."""
+    """Return the lines that explain how the figures were obtained."""
     low, high = SHARE
     peaks = "; ".join(f"{one.name} {one.float32 / 1e12:.3g}, {one.bf16 / 1e12:.3g} in bfloat16" for one in gpus())
     return [
@@ -297,7 +300,7 @@ def _basis() -> list[str]:
 
 
 def _span(few: float, many: float) -> str:
-    """Format a range of hours in words.
+    """Format a range of hours in suitable units.
 
     Example:
         >>> _span(0.01, 0.05), _span(2, 7.5), _span(100, 600)

@@ -1,4 +1,4 @@
-"""Size of a model, computed from its configuration without reading or downloading weights."""
+"""Size of a model, computed from its configuration without reading or downloading its weights."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CAUSAL = ("llama", "gpt2", "opt", "qwen2")
 
 @dataclass(frozen=True)
 class ModelSize:
-    """Properties of a model that a plan needs.
+    """Size of a model, as needed for a plan.
 
     Attributes:
         name: Name of the model: a folder, or a name on the hub.
         parameters: Total number of parameters.
-        embeddings: Number of parameters in lookup tables, which need no multiplication.
+        embeddings: Number of parameters in lookup tables, which are not multiplied.
         layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
             of attention heads, and dimensions inside the feed-forward part.
         vocabulary: Number of different tokens.
         stored: Size of the stored weights in bytes.
-        folder: Folder of its files; None if they must be downloaded.
+        folder: Folder of the model's files; None if they must be downloaded.
         source: Source of the counts.
         gated: Whether the feed-forward part multiplies by a gate, as in Llama.
     """
@@ -53,12 +53,16 @@ class ModelSize:
 
     @property
     def multiplied(self) -> int:
-        """Return the number of parameters that every token is multiplied by: N in 6 N and 2 N."""
+        """Return the number of parameters that every token is multiplied by (N in 6 N FLOPs per token)."""
         return self.parameters - self.embeddings
 
 
 def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
-    """Return the size of the model in ``load_backbone`` settings; None without a configuration or table entry."""
+    """Return the size of the model that ``load_backbone`` would load with the settings.
+
+    Returns:
+        Size, or None if the model's configuration is not on this machine and the model is not listed in known.yaml.
+    """
     name = str(settings["name"])
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
     known = KNOWN["models"].get(name)
@@ -67,7 +71,7 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
         check_model_folder(folder)
     try:
         if config is not None and config.is_file():
-            return _counted(name, _config_in(config), folder, str(config))
+            return _count_parameters(name, _config_in(config), folder, str(config))
     except FairlabError:
         raise
     except Exception as error:  # transformers' errors about a damaged configuration are of many types
@@ -76,11 +80,17 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
         ) from error
     if known is None:
         return None
-    return _counted(name, tuple(sorted(known.items())), folder, "its config.json on the hub, as listed in known.yaml")
+    return _count_parameters(
+        name, tuple(sorted(known.items())), folder, "its config.json on the hub, as listed in known.yaml"
+    )
 
 
 def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: str | None) -> Path | None:
-    """Return the folder of a model's files on this machine: in a package, as given, or in a cache."""
+    """Return the folder of a model's files on this machine: in a Python package, at the given path, or in a cache.
+
+    Returns:
+        Folder, or None if the files are not on this machine.
+    """
     if package:
         found = importlib.util.find_spec(package)
         return Path(found.origin).parent / ("" if gguf else "model") if found and found.origin else None
@@ -106,8 +116,8 @@ def _config_in(file: Path) -> tuple[tuple[str, Any], ...]:
 
 
 @cache
-def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None, source: str) -> ModelSize:
-    """Count parameters on torch's meta device, on which weights have shapes but use no memory."""
+def _count_parameters(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None, source: str) -> ModelSize:
+    """Count the parameters of a model built on torch's meta device, where weights have shapes but use no memory."""
     import torch
     from torch import nn
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM

@@ -1,4 +1,4 @@
-"""Amount of input and computation of a run: items, steps, tokens and FLOPs."""
+"""Amount of work of a run: items, steps, tokens and FLOPs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Work:
     """Amount of work of a training run.
 
     Attributes:
-        items: Training items per epoch; None if the data is neither available nor of a published size.
+        items: Training items per epoch; None if the data is not available and its size is not published.
         batch: Items per step.
         texts: Texts per item.
         steps: Total number of training steps; None if the number of items is unknown.
@@ -45,12 +45,12 @@ class Work:
 
     @property
     def read(self) -> float | None:
-        """Return the total number of tokens that training reads, counting repetitions."""
+        """Return the total number of tokens read in all epochs of training, or None if it is unknown."""
         return None if self.steps is None else self.steps * self.batch * self.tokens
 
 
 def training_work(config: Mapping[str, Any]) -> Work:
-    """Estimate the work of a training run from its files or from published sizes."""
+    """Estimate the work of a training run from its data files, or from published sizes."""
     data, method = config["data"], config["method"]
     if data.get("input"):
         data = {**data, **source_of(str(data["input"]))}
@@ -94,7 +94,10 @@ def training_work(config: Mapping[str, Any]) -> Work:
 
 
 def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, float, str]:
-    """Return the number of items, the tokens per item and the source; data on this machine takes precedence."""
+    """Return the number of items, the tokens per item and the source.
+
+    Local data takes precedence.
+    """
     known = _known(data)
     tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
     named = str(data.get("path") or "")
@@ -114,14 +117,14 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
 
 @cache
 def _embedded_groups(place: str) -> int:
-    """Return the number of training groups in a set that comes with fairlab."""
+    """Return the number of training groups in a bundled dataset."""
     return sum(group.extra.get("split", "train") == "train" for group in read_groups(place))
 
 
 def _characters(data: Mapping[str, Any]) -> int:
-    """Return the number of characters that training will read, or 0 if any file is missing or not .txt.
+    """Return the number of characters that training will read, at most ``limit_characters``.
 
-    The number is at most ``limit_characters``.
+    The number is 0 if any file is missing or is not a ``.txt`` file.
     """
     try:
         files = [file for path in data["paths"] for file in text_files(str(path))]
@@ -144,17 +147,17 @@ def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_made(named: str) -> bool:
-    """Return whether a path refers to data that a matrix must make first."""
+    """Return whether a path refers to data that must first be made by a matrix."""
     return "/made/" in named or named.startswith("made/")
 
 
 def source_of(named: str) -> dict[str, str | None]:
-    """Return the source of data, a file or ``task:NAME:SPLIT``, as ``path`` or ``task`` of a data configuration."""
+    """Return a data source, a file or ``task:NAME:SPLIT``, as the keys ``path`` and ``task`` of a configuration."""
     return {"task": named.split(":")[1], "path": None} if named.startswith("task:") else {"path": named}
 
 
 def named_files(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files that the data names, as written in the configuration."""
+    """Yield the files named in a data configuration, unresolved."""
     if data.get("input"):
         yield from named_files(source_of(str(data["input"])))
         return
@@ -172,7 +175,7 @@ def named_files(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def at_hand(name: str) -> Path | None:
-    """Return a file or folder, found by its name or below ``FAIRLAB_DATA``; None if it does not exist."""
+    """Return the path of a file or folder, searched by its name and in ``FAIRLAB_DATA``; None if it does not exist."""
     folder = os.environ.get("FAIRLAB_DATA")
     places = [Path(name), *([Path(folder) / name] if folder else [])]
     return next((place for place in places if place.exists()), None)
@@ -185,9 +188,10 @@ def _held_out(items: int, validation: float | None) -> int:
 
 
 def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
-    """Return the FLOPs of training: 6 N per token, 2 forward and 4 backward (Kaplan et al. 2020, table 1, section 2.1).
+    """Return the FLOPs of training: 6 N per token, 2 N forward and 4 N backward.
 
-    With adapters, the gradients of the frozen weights are not computed, which gives 4 N: 2 forward, and 2 for the
-    gradients of the inputs.
+    With adapters, the gradients of the frozen weights are not computed, which gives 4 N: 2 N forward, and 2 N for the
+    gradients of the inputs. Source: Kaplan et al. 2020, "Scaling Laws for Neural Language Models", table 1 and section
+    2.1.
     """
     return (4.0 if adapters else 6.0) * multiplied * tokens
