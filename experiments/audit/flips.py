@@ -1,4 +1,4 @@
-"""Texts of biographies and tweets whose prediction flips when a person changes, sampled to be read by a person.
+"""Texts of biographies and tweets whose prediction flips when a person changes, sampled for reading.
 
     FAIRLAB_DATA=... python -m experiments.audit.flips [NAME...]
 

@@ -3,7 +3,7 @@
     FAIRLAB_DATA=... python -m experiments.audit.measure [NAME...]
 
 Each classifier is a scikit-learn pipeline of word counts and logistic regression, and is audited on held-out rows.
-``sheets/NAME.csv`` contains the rewrites that were checked by a person, up to 100 per axis. Records are written to
+``sheets/NAME.csv.gz`` contains the checked rewrites, up to 100 per axis. Records are written to
 ``records/NAME``, and forty review pairs with changed predictions to ``flips/reviews.csv``;
 :mod:`experiments.audit.flips` writes the pairs for the other classifiers.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import hashlib
 import os
 from collections.abc import Callable
@@ -104,8 +105,11 @@ def mended(folder: Path) -> None:
 
 
 def sheet_of(name: str) -> str:
-    """Return the path of the checked rewrites relative to the working directory, as a record stores it."""
-    return os.path.relpath(FOLDER / "sheets" / f"{name}.csv")
+    """Unpack the rewrites that were checked, and return the path of the unpacked file from the working directory."""
+    packed, path = FOLDER / "sheets" / f"{name}.csv.gz", Path("outputs") / "sheets" / f"{name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return os.fspath(path)
 
 
 def audited(name: str, folder: Path) -> None:

@@ -76,7 +76,7 @@ def clusters() -> str:
 
 
 def morphs() -> str:
-    """Return a table of the human ratings of upshifts by the masked LM and of extractive downshifts."""
+    """Return a table of what a reading found in upshifts by the masked LM and in extractive downshifts."""
     with (FOLDER / "morphs_sheet.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     rows = []

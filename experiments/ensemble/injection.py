@@ -7,7 +7,7 @@ r"""Counterfactual versions that a language model writes, corrects and flags for
 
 ``draw`` writes short seed texts that name a subgroup, in equal numbers per identity category and with a fixed random
 seed. ``record`` writes ``records/injection.json``: how many versions had each outcome, and how many equal the version
-from the word lists. The sheet shows 50 versions next to their seed texts for checking by hand. It contains published
+from the word lists. The sheet shows 50 versions next to their seed texts for reading. It contains published
 texts and is therefore stored outside of the project. The results of checking are in ``injection_read.csv``, by version
 id.
 """
@@ -32,7 +32,7 @@ from fairlab.files import read_record, record_file
 
 RECORD = Path(__file__).parent / "records" / "injection.json"
 LONGEST = 200  # maximum number of characters in a seed text
-SHEET = 50  # number of versions to check by hand
+SHEET = 50  # number of versions to read
 SEED = 26
 
 
@@ -106,7 +106,7 @@ def _rule_versions(rules: Identity, version: dict[str, Any]) -> set[str]:
 
 
 def write_sheet(folder: Path, file: Path) -> None:
-    """Write a sheet of fifty random versions, including flagged versions, for checking by hand."""
+    """Write a sheet of fifty random versions, including flagged versions, for reading."""
     found = list(versions_of(folder))
     some = random.Random(SEED).sample(found, min(SHEET, len(found)))
     with file.open("w", encoding="utf-8", newline="") as lines:

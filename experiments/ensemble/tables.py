@@ -64,7 +64,7 @@ def settings_compared() -> str:
 
 
 def versions_read() -> str:
-    """Return a sentence that counts the versions checked by hand and explains the broken ones."""
+    """Return a sentence that counts the versions that were read and explains the broken ones."""
     with (Path(__file__).parent / "versions_read.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     broken = [row for row in read if row["verdict"] != "sound"]
@@ -73,7 +73,7 @@ def versions_read() -> str:
 
 
 def injected() -> str:
-    """Return a table of a language model's verdicts on its versions, compared with a check by hand."""
+    """Return a table of a language model's verdicts on its versions, compared with a reading."""
     folder = Path(__file__).parent
     record = json.loads((folder / "records" / "injection.json").read_text(encoding="utf-8"))
     with (folder / "injection_read.csv").open(encoding="utf-8", newline="") as lines:

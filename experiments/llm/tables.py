@@ -96,7 +96,7 @@ def human() -> str:
 
 
 def read(name: str) -> str:
-    """Return a table that compares the verdicts of two verifiers with outputs that were checked by hand."""
+    """Return a table that compares the verdicts of two verifiers with a reading of the outputs."""
     rows = sheet(name)
     right = [row["right"] == "yes" for row in rows]
     by = {
@@ -130,7 +130,7 @@ def repair() -> str:
 
 
 def razor() -> str:
-    """Return a table of the claims that passed the check, by label: their number, correctness by hand and length."""
+    """Return a table of the claims that passed the check, by label: number, share that a reading found right, length."""
     rows = []
     for label in ("SUPPORTS", "REFUTES"):
         asked = [row for row in sheet("razor_read.csv") if row["label"] == label]
@@ -199,7 +199,7 @@ def right_of(rows: list[dict[str, str]]) -> list[str]:
 
 
 def sheet(name: str) -> list[dict[str, str]]:
-    """Read the rows of a sheet that was checked by hand."""
+    """Read the rows of a filled sheet."""
     with (RECORDS.parent / name).open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -234,7 +234,7 @@ def apart() -> str:
 
 
 def morphs() -> str:
-    """Return a table of the morphs that passed the check, and of their correctness by hand."""
+    """Return a table of the morphs that passed the check, and of how many a reading found right."""
     read = sheet("morphs_read.csv")
     rows = []
     for shift in ("upshift", "downshift"):

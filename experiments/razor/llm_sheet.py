@@ -6,7 +6,7 @@ PAIRS is the file that was rewritten: ``drawn.jsonl`` of ``pairs.py``. Each RUN 
 +augmentation=razor`` for these pairs, with the same rewriter, one rewrite per claim and the check called NAME. The
 script samples 100 of all proposed rewrites and writes two files to OUT. ``sheet.csv`` has a row for each rewrite: the
 number of the pair, its label, a hash of the rewrite, the number of words before and after, and the objection of each
-check. ``texts.jsonl`` contains the evidence, the claim and the rewrite, for the annotator.
+check. ``texts.jsonl`` contains the evidence, the claim and the rewrite, for the reader.
 """
 
 from __future__ import annotations

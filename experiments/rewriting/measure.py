@@ -193,7 +193,7 @@ def embedded_accuracy(mode: str) -> dict[str, Any]:
 
 
 def write_sheet(items: Sequence[Gap]) -> None:
-    """Write a hundred rewrites to be read by hand. Earlier verdicts on the same rewrites are kept."""
+    """Write a hundred rewrites to read. Earlier verdicts on the same rewrites are kept."""
     chosen = sorted(random.Random(SEED).sample(range(len(items)), SHEET_SIZE))
     picked = [items[index] for index in chosen]
     rewriter = RuleRewriter(load_lexicon("gender"))

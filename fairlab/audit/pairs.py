@@ -50,7 +50,7 @@ class Pairs:
         people: Number of rows in which a person's attribute was found.
         rows: Total number of rows.
         faults: Number of rejected rewrites, by reason.
-        read: Error rate of the rule-based rewriter on the axis, as measured by fairlab's annotators, in words.
+        read: Error rate of the rule-based rewriter on the axis, as measured for fairlab, in words.
     """
 
     axis: str
