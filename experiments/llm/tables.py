@@ -130,7 +130,7 @@ def repair() -> str:
 
 
 def razor() -> str:
-    """Return a table of the claims that passed the check, by label: number, share that a reading found right, length."""
+    """Return a table of the claims that passed the check, by label: number, share read as right, length."""
     rows = []
     for label in ("SUPPORTS", "REFUTES"):
         asked = [row for row in sheet("razor_read.csv") if row["label"] == label]
