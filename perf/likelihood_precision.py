@@ -57,14 +57,14 @@ def measure(models: list[str], pairs: int, examples: int) -> dict[str, object]:
                 scores[task, dtype] = score(scorer, chosen[task])
                 seconds[task, dtype] = time.process_time() - started
         found[name] = {
-            task: compare_scores(*(scores[task, dtype] for dtype in DTYPES))
+            task: apart(*(scores[task, dtype] for dtype in DTYPES))
             | {"ratio": seconds[task, "float32"] / seconds[task, "bfloat16"]}
             for task in chosen
         }
     return {"machine": machine(), "models": found}
 
 
-def compare_scores(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
+def apart(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
     """Compare exact and rounded scores (N, K).
 
     Returns:
