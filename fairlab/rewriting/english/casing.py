@@ -79,9 +79,9 @@ def may_be_read_in_another_case(text: str) -> bool:
 def _read_paragraph(text: str) -> tuple[str, Callable[[str, str], str]]:
     """Return a paragraph in sentence case, and the function that restores the case of new words."""
     if text.isupper():
-        return _in_sentence_case(text), lambda new, _: new.upper()
+        return in_sentence_case(text), lambda new, _: new.upper()
     if text.islower():
-        return _in_sentence_case(text), lambda new, _: new.lower()
+        return in_sentence_case(text), lambda new, _: new.lower()
     return (_headline_in_sentence_case(text) if _is_headline(text) else text), _capitalised
 
 
@@ -133,7 +133,7 @@ def _keeps_capital(word: str) -> bool:
     )
 
 
-def _in_sentence_case(text: str) -> str:
+def in_sentence_case(text: str) -> str:
     """Return a text of one case in sentence case, or unchanged if it is too short or has nothing to capitalise."""
     upper = text.isupper()
     words = _WORD.findall(unaccented(text))

@@ -10,7 +10,12 @@ from collections.abc import Callable
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
-from fairlab.rewriting.english.casing import may_be_read_in_another_case, may_gain_capitals, read_cased
+from fairlab.rewriting.english.casing import (
+    in_sentence_case,
+    may_be_read_in_another_case,
+    may_gain_capitals,
+    read_cased,
+)
 from fairlab.rewriting.english.coordinated import CoordinatedPieces
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
@@ -93,12 +98,14 @@ class LexicalRules:
         return table
 
     def _is_idle(self, words: list[str], table: ActionTable) -> bool:
-        """Return whether none of the listed words changes, because longer terms that begin with them do not occur."""
-        found = table.actions.keys() & words
-        if not found <= table.idle:
+        """Return whether none of the words changes, neither on its own nor as the first of a longer term."""
+        if not table.changing.isdisjoint(words):
             return False
+        if table.longer.isdisjoint(words):
+            return True
         folded = set(map(fold, words))
-        return not any(folded.issuperset(term) for word in found for term, _ in self.longer.get(fold(word), ()))
+        found = table.longer.intersection(words)
+        return not any(folded.issuperset(term) for word in found for term, _ in self.longer[fold(word)])
 
     def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
@@ -106,12 +113,14 @@ class LexicalRules:
         if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = self.folded.isdisjoint(map(str.casefold, words))
         else:
-            idle = table.actions.keys().isdisjoint(words) or self._is_idle(words, table)
+            idle = self._is_idle(words, table)
         if idle and not may_join_words(text):
             return text
         plain = is_plain(text)
-        small = plain and text.islower() and text.isascii()
-        if small and (self.capitalised.isdisjoint(words) or not may_gain_capitals(text, self.capitalised)):
+        if plain and text.islower() and text.isascii():
+            if not self.capitalised.isdisjoint(words) and may_gain_capitals(text, self.capitalised):
+                text = in_sentence_case(text)
+                words = split_words(text)
             return self._run_read(text, words, None, table, target, source).lower()
         if plain and not may_be_read_in_another_case(text):
             return self._run_read(text, words, None, table, target, source)
@@ -285,7 +294,7 @@ class _Work:
     def _longer(self, place: int) -> tuple[int, Sense] | None:
         """Return the last position and the sense of the multi-word term that begins here, or None."""
         following = fold(self.word(place + 2))
-        for words, term in self.rules.longer[fold(self.pieces[place])]:
+        for words, term in self.rules.longer.get(fold(self.pieces[place]), ()):  # a verb may have changed
             if words[1] == following and all(
                 fold(self.word(place + 2 * number)) == word for number, word in enumerate(words[2:], start=2)
             ):

@@ -11,7 +11,7 @@ from fairlab.rewriting.english.given_names import whole_name
 from fairlab.rewriting.english.pieces import split_words
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
-from fairlab.text.folding import unaccented
+from fairlab.text.folding import fold, unaccented
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -28,10 +28,11 @@ class Action(NamedTuple):
 
 
 class ActionTable(NamedTuple):
-    """Actions for a target by word, and which of the words need no change on their own or are neutral forms."""
+    """Actions for a target by word, and which words change on their own, begin longer terms or are neutral forms."""
 
     actions: dict[str, Action]
-    idle: frozenset[str]
+    changing: frozenset[str]
+    longer: frozenset[str]
     neutral: frozenset[str]
 
 
@@ -78,8 +79,12 @@ class Actions:
                     )
                     # Names share a few actions, so that those of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
-        idle = frozenset(word for word, action in table.items() if action.kind in ("", "same"))
-        return ActionTable(table, idle, frozenset(word for word, action in table.items() if action.neutral))
+        return ActionTable(
+            table,
+            changing=frozenset(word for word, action in table.items() if action.kind not in ("", "same")),
+            longer=frozenset(word for word in table if fold(word) in self.longer),
+            neutral=frozenset(word for word, action in table.items() if action.neutral),
+        )
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
         if sense.attribute == target:
