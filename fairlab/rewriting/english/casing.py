@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -148,9 +148,12 @@ def _sentence_case(text: str) -> str:
     """Return a lower-case text with the capitals that can be inferred."""
     letters, known = list(text), capitalised()
     places = [match.start(1) for match in _STARTS.finditer(text)]
+    things, longer = [], _longer_names()
     named, last = -1, ""
     for match in _WORD.finditer(text):
         start, word = match.start(), match[0]
+        if word in longer and (thing := _thing_at(text, start, longer[word])):
+            things.append((start, thing))
         if word not in known and named not in (start - 1, start - 2) and word.isascii():
             continue
         gap = text[named:start] if named >= 0 else ""
@@ -166,8 +169,8 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for start, longer in _longer_names_in(text):
-        letters[start : start + len(longer)] = longer
+    for start, thing in things:
+        letters[start : start + len(thing)] = thing
     return "".join(letters)
 
 
@@ -185,17 +188,13 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
     return False
 
 
-def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the start and the form of multi-word names of things in a lower-case text."""
-    known = _longer_names()
-    if known.keys().isdisjoint(_WORD.findall(text)):
-        return
-    for match in _WORD.finditer(text):
-        for name in known.get(match[0], ()):
-            end = match.start() + len(name)
-            if text.startswith(name.lower(), match.start()) and not text[end : end + 1].isalnum():
-                yield match.start(), name
-                break
+def _thing_at(text: str, start: int, names: Sequence[str]) -> str:
+    """Return the first of some names of things that begins at an offset of a lower-case text, or an empty string."""
+    for name in names:
+        end = start + len(name)
+        if text.startswith(name.lower(), start) and not text[end : end + 1].isalnum():
+            return name
+    return ""
 
 
 @cache
