@@ -18,6 +18,7 @@ from fairlab.text.view import View, read_view
 FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
 SHORTEST_HEADLINE = 5  # minimum number of words of a headline; shorter ones are names and titles of works
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORD = re.compile("[A-Za-z]+")  # the same in ASCII texts, found faster
 _SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
@@ -136,7 +137,7 @@ def _keeps_capital(word: str) -> bool:
 def in_sentence_case(text: str) -> str:
     """Return a text of one case in sentence case, or unchanged if it is too short or has nothing to capitalise."""
     upper = text.isupper()
-    words = _WORD.findall(unaccented(text))
+    words = (_ASCII_WORD if text.isascii() else _WORD).findall(unaccented(text))
     if len(words) < FEWEST or (not upper and capitalised().isdisjoint(words)):
         return text
     cased = _sentence_case(text.lower())
@@ -150,7 +151,7 @@ def _sentence_case(text: str) -> str:
     places = [match.start(1) for match in _STARTS.finditer(text)]
     things, longer = [], _longer_names()
     named, last = -1, ""
-    for match in _WORD.finditer(text):
+    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
         start, word = match.start(), match[0]
         if word in longer and (thing := _thing_at(text, start, longer[word])):
             things.append((start, thing))
@@ -177,7 +178,7 @@ def _sentence_case(text: str) -> str:
 def may_gain_capitals(text: str, words: Container[str]) -> bool:
     """Return whether one of some words may get a capital in a text of small letters: a name or title, or after one."""
     known = capitalised()
-    for match in _WORD.finditer(text):
+    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
         word, start = match[0], match.start()
         if word in known and word != "i" and (_is_title(word, text, match.end()) or _is_name(word, text, match.end())):
             return True

@@ -75,7 +75,6 @@ class LexicalRules:
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
         # Words that are no mention of a person in some contexts, before their sense is asked for.
         self.doubtful = frozenset(things_by_word()) | surfaces("old")
-        self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
         capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
         self.capitalised = {piece for term in capital for piece in word_pieces(term)}
@@ -111,7 +110,7 @@ class LexicalRules:
         """Return a text rewritten with a table."""
         words = split_words(text)
         if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
-            idle = self.folded.isdisjoint(map(str.casefold, words))
+            idle = table.folded.isdisjoint(map(str.casefold, words))
         else:
             idle = self._is_idle(words, table)
         if idle and not may_join_words(text):

@@ -28,11 +28,15 @@ class Action(NamedTuple):
 
 
 class ActionTable(NamedTuple):
-    """Actions for a target by word, and which words change on their own, begin longer terms or are neutral forms."""
+    """Actions for a target by word, and which words change on their own, begin longer terms or are neutral forms.
+
+    The words of the first two sets are also listed in lower case.
+    """
 
     actions: dict[str, Action]
     changing: frozenset[str]
     longer: frozenset[str]
+    folded: frozenset[str]
     neutral: frozenset[str]
 
 
@@ -79,10 +83,13 @@ class Actions:
                     )
                     # Names share a few actions, so that those of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
+        changing = frozenset(word for word, action in table.items() if action.kind not in ("", "same"))
+        longer = frozenset(word for word in table if fold(word) in self.longer)
         return ActionTable(
             table,
-            changing=frozenset(word for word, action in table.items() if action.kind not in ("", "same")),
-            longer=frozenset(word for word in table if fold(word) in self.longer),
+            changing=changing,
+            longer=longer,
+            folded=frozenset(map(str.casefold, changing | longer)),
             neutral=frozenset(word for word, action in table.items() if action.neutral),
         )
 
