@@ -147,16 +147,17 @@ def in_sentence_case(text: str) -> str:
 
 def _sentence_case(text: str) -> str:
     """Return a lower-case text with the capitals that can be inferred."""
-    letters, known = list(text), capitalised()
+    letters, known, longer = list(text), capitalised(), _longer_names()
     places = [match.start(1) for match in _STARTS.finditer(text)]
-    things, longer = [], _longer_names()
-    named, last = -1, ""
+    things: list[tuple[int, str]] = []
+    named, last = -3, ""  # end of the last name, and its last word
     for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
-        start, word = match.start(), match[0]
+        word = match[0]
+        if word not in known and word not in longer and match.start() - named > 2 and word.isascii():
+            continue
+        start = match.start()
         if word in longer and (thing := _thing_at(text, start, longer[word])):
             things.append((start, thing))
-        if word not in known and named not in (start - 1, start - 2) and word.isascii():
-            continue
         gap = text[named:start] if named >= 0 else ""
         after_title = last in _TITLES and gap in (" ", ". ")
         follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
