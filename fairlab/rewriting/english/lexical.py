@@ -108,15 +108,15 @@ class LexicalRules:
 
     def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        words = split_words(text)
-        if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
-            idle = table.folded.isdisjoint(map(str.casefold, words))
+        words, small = split_words(text), text.islower()
+        if small or "\n" in text:  # names in lower-case paragraphs get their capitals back
+            idle = table.folded.isdisjoint(words if small else map(str.casefold, words))
         else:
             idle = self._is_idle(words, table)
         if idle and not may_join_words(text):
             return text
         plain = is_plain(text)
-        if plain and text.islower() and text.isascii():
+        if plain and small and text.isascii():
             if not self.capitalised.isdisjoint(words) and may_gain_capitals(text, self.capitalised):
                 text = in_sentence_case(text)
                 words = split_words(text)
