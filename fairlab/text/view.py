@@ -45,7 +45,17 @@ _UNUSUAL_CLASSES = re.compile(
     re.VERBOSE,
 )
 # Signs at which the words of an ASCII text may be parted or joined.
-_JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ", *"s/ S/ o/ O/ e/m E/M (s (S (e (E (f (F (i (I (r (R (w (W".split())
+_JOINING = (
+    "<",
+    "&",
+    "\\",
+    "[",
+    "_",
+    "-\n",
+    "-\r",
+    "- ",
+    *"s/ S/ o/ O/ e/m E/M (s (S (e (E (f (F (i (I (r (R (w (W".split(),
+)
 # Printable ASCII characters of which no such sign consists; most texts have no other ones.
 _APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
 # Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
