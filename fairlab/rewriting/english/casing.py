@@ -226,7 +226,7 @@ def _is_title(word: str, text: str, end: int) -> bool:
 def _is_name(word: str, text: str, end: int) -> bool:
     """Return whether a lower-case word is a first name; a name that is also a word must precede a surname."""
     known = find_name(word)
-    if known is None or known.other_sense == "rarely":
+    if known is None or known.other_sense == "rarely" or text.startswith("'t", end):  # don't
         return False
     if not known.other_sense or not (known.other_sense == "place" or is_known(word)):
         return True

@@ -114,3 +114,8 @@ def test_a_short_label_in_capitals_is_read_as_it_stands():
 
 def test_a_verb_that_has_changed_begins_no_longer_term():
     assert RuleRewriter(GENDER, mode="lexical")("They step back.", "woman") == "She steps back."
+
+
+@pytest.mark.parametrize("text", ["I don't know why they left.", "i don't know why they left."])
+def test_a_contraction_is_no_name_in_small_letters(text):
+    assert RuleRewriter(GENDER, mode="lexical")(text, "woman") == text.replace("they", "she")
