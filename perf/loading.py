@@ -133,7 +133,7 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; "
-            f"blocks of 512 tokens, milliseconds of the main thread a step of {1000 * settings['step_seconds']:.0f} ms, "
+            f"blocks of 512 tokens, milliseconds of the main thread per {1000 * settings['step_seconds']:.0f} ms step, "
             f"medians of {settings['repeats']} interleaved repeats of {settings['steps']} steps.",
             "",
             f"| blocks a step | ranks | whole batch, no masks | own share | in a thread | {settings['workers']} "

@@ -182,7 +182,6 @@ def lexicon_axes() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-@cache
 def load_lexicon(axis: str) -> Lexicon:
     """Load the lexicon of an axis.
 
@@ -200,6 +199,13 @@ def load_lexicon(axis: str) -> Lexicon:
             f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}; "
             "or give the path of a YAML file"
         )
+    state = path.stat()
+    return _load(path, (state.st_mtime_ns, state.st_size))
+
+
+@cache
+def _load(path: Path, state: tuple[int, int]) -> Lexicon:
+    """Load a lexicon again only if the state of its file, its time of change and size, is another one."""
     content = read_yaml(path)
     if isinstance(content, dict) and "biasers" in content:
         return read_lexicon(as_lexicon(content, path), path, fewest=1)

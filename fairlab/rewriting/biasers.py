@@ -17,7 +17,7 @@ from fairlab.rewriting.english.edits import fitted_edits
 from fairlab.rewriting.english.mentions import Mention, Unaligned
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, parse_views
+from fairlab.rewriting.english.syntax import ONE, SUBJECTS, Syntax, parse_views, precedes_verb
 from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.papers import MONDAL_2024
 from fairlab.text.view import Edit, View
@@ -44,9 +44,6 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
-# An adjective between one of these words and a verb denotes a person.
-_ONE = frozenset("a an this that another every each one some no".split())
-_FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
 _POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # also in the plural
 
@@ -193,7 +190,7 @@ class BiaserRewriter:
         """Return a mention, converted to a noun if it is an adjective used for people, as in *the Chinese are*."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
-        if mention.sense.pos == "adjective" and before in _ONE and _precedes_verb(token) and "person" in self.people:
+        if mention.sense.pos == "adjective" and before in ONE and precedes_verb(token) and "person" in self.people:
             return replace(mention, sense=Sense(mention.sense.attribute, self.people["person"]))
         nominal = before == "the" and token.dep_ in (*SUBJECTS, "pobj", "dobj", "conj") and not syntax.modifies(token)
         if mention.sense.pos != "adjective" or not nominal or "people" not in self.people:
@@ -232,17 +229,6 @@ class BiaserRewriter:
         if political or not named or not found.replace(" ", "").isalpha():
             return True
         return found in self.religious or next(self.protected.find(found), None) is not None
-
-
-def _precedes_verb(token: Any) -> bool:
-    """Return whether a finite verb follows a word.
-
-    *left* counts as a verb if no noun follows it, because the parser often misses this verb.
-    """
-    after, then = (token.doc[token.i + step : token.i + step + 1] for step in (1, 2))
-    if len(after) and after[0].lower_ == "left":
-        return not len(then) or (then[0].tag_[:2] not in ("NN", "JJ", "VB") and then[0].text != "-")
-    return len(after) == 1 and after[0].tag_ in _FINITE
 
 
 def _in_name(mention: Mention, doc: Any) -> bool:

@@ -116,10 +116,10 @@ _BOTH = re.compile(
     r"(?<!\w)(?:(?P<three>(?:he/she|she/he|s/he)/they)|(?P<stroke>s/he|\(s\)he|\[s\]he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
     r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
     r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n|\(fe\)males?|fe/males?)|(?P<friend>boy/girlfriends?|girl/boyfriends?)"
-    r"|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
+    r"|(?P<title>mr\(s\)|m\(r\)s)|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
     re.IGNORECASE,
 )
-_MAY_BE_BOTH = re.compile(r"/|[(\[][eEfFhHiIsSwW]")  # occurs in every match of the previous pattern
+_MAY_BE_BOTH = re.compile(r"/|[(\[][eEfFhHiIrRsSwW]")  # occurs in every match of the previous pattern
 _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
@@ -374,6 +374,8 @@ def _expand_both(match: re.Match[str]) -> str:
         made = found.replace("(", "/").rstrip(")")
     elif match["self"]:
         made = "/".join(f"{word.removesuffix('self')}self" for word in found.split("/"))
+    elif match["title"]:
+        return "MR/MRS" if match[0].isupper() else "Mr/Mrs"
     elif match["friend"]:
         first, second = found.split("/")
         made = f"{first}{second[second.index('friend') :]}/{second}"

@@ -45,7 +45,17 @@ _UNUSUAL_CLASSES = re.compile(
     re.VERBOSE,
 )
 # Strings at which cleaning may split or join the words of an ASCII text.
-_JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ", *"s/ S/ o/ O/ e/m E/M (s (S (e (E (f (F (i (I (w (W".split())
+_JOINING = (
+    "<",
+    "&",
+    "\\",
+    "[",
+    "_",
+    "-\n",
+    "-\r",
+    "- ",
+    *"s/ S/ o/ O/ e/m E/M (s (S (e (E (f (F (i (I (r (R (w (W".split(),
+)
 # Printable ASCII characters that none of these strings requires; most texts contain only these.
 _APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
 # Meaningless parts of words: a hyphen at the end of a line, and invisible characters.
@@ -115,7 +125,7 @@ class View:
         pieces, position = [], 0
         for edit in edits if self.is_plain else self._extend_edits(edits):
             start, end = self.span(edit.start, edit.end)
-            pieces += [self.original[position:start], self._restyle(edit)]
+            pieces += [self.original[position:start], self._written(edit, self.original[start:end])]
             position = max(position, end)
         return "".join([*pieces, self.original[position:]])
 
@@ -138,23 +148,30 @@ class View:
         if last is not None:
             yield last
 
-    def _restyle(self, edit: Edit) -> str:
-        """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup."""
+    def _written(self, edit: Edit, found: str) -> str:
+        """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup.
+
+        Args:
+            edit: Edit of the text.
+            found: What it replaces in the original.
+        """
         new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:
             return new
         if "'" in new:
             new = new.replace("'", self._apostrophe(edit))
-        parts = [self._hidden_before(place, edit.start) for place in range(edit.start, edit.end)]
-        found = self.text[edit.start : edit.end]
-        blanks = [part for part, sign in zip(parts, found, strict=True) if sign.isspace()]
+        read = self.text[edit.start : edit.end]
+        if read == found:
+            return new
+        parts = [self._inner(place, edit.start) for place in range(edit.start, edit.end)]
+        blanks = [part for part, sign in zip(parts, read, strict=True) if sign.isspace()]
         if blanks and new.count(" ") == len(blanks):
             words = new.split(" ")
             new = words[0] + "".join(blank + word for blank, word in zip(blanks, words[1:], strict=True))
-            parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
+            parts = [part for part, sign in zip(parts, read, strict=True) if not sign.isspace()]
         else:
             parts = ["" if part.strip(" \u00a0") == "" else part for part in parts]  # a tab separates cells
-        inside = found[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
+        inside = read[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
         return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
     def _apostrophe(self, edit: Edit) -> str:

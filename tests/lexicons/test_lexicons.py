@@ -290,3 +290,9 @@ def test_a_lexicon_may_add_nouns_for_persons():
 def test_people_that_cannot_be_are_refused(people, message):
     with pytest.raises(FairlabError, match=rf"own\.yaml: {message}"):
         read_lexicon({**OWN, "people": people}, Path("own.yaml"))
+
+
+def test_a_changed_file_is_read_again(tmp_path):
+    form = "axis: pets\nattributes: [cat, dog]\nwords: {{people: [[animal, {}]]}}\n"
+    assert load_lexicon(write(tmp_path, form.format("cat, dog"))).rows[0] == ("animal", "cat", "dog")
+    assert load_lexicon(write(tmp_path, form.format("kitten, puppy"))).rows[0] == ("animal", "kitten", "puppy")

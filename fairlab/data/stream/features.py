@@ -46,8 +46,8 @@ def description_of(source: str) -> Described:
     path, folder = Path(source), saved_folder(source)
     if (path / NAME).is_file():  # an output of fairlab.augment
         found = Described(_of_columns(path / NAME), licence_in(path))
-    elif folder is None and (path.exists() or path.suffix in FORMATS or source.startswith(TASK)):
-        found = Described(_of_parquet(path) if path.suffix == ".parquet" else {})
+    elif folder is None and (path.exists() or path.suffix.lower() in FORMATS or source.startswith(TASK)):
+        found = Described(_of_parquet(path) if path.suffix.lower() == ".parquet" else {})
     else:
         features = dict(next(iter(opened(source).values())).features or {})
         found = Described(features, licence_in(folder) if folder else _licence_on_hub(source.partition(":")[0]))

@@ -65,7 +65,7 @@ def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = Fals
     if path.is_dir():
         return {"": _folder(input_files(path))}
     if not path.is_file():
-        if path.suffix in FORMATS:
+        if path.suffix.lower() in FORMATS:
             raise DataUnavailable(
                 f"{source} is not a file; give one ending in {', '.join(FORMATS)}, or a folder of .txt files"
             )
@@ -78,9 +78,9 @@ def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = Fals
         ".parquet": lambda path: _parquet(path, names),
         ".txt": _plain_text,
     }
-    if path.suffix not in readers:
+    if path.suffix.lower() not in readers:
         raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
-    return {"": readers[path.suffix](path)}
+    return {"": readers[path.suffix.lower()](path)}
 
 
 def input_files(folder: Path) -> list[Path]:

@@ -154,6 +154,7 @@ def may_be_noun(word: str) -> bool:
 _UNCHANGED_VERBS = frozenset("bet burst cast cost cut hit hurt let put quit read rid set shed shut spread".split())
 
 
+@lru_cache(maxsize=20_000)
 def is_bare_noun(word: str) -> bool:
     """Return whether a word is a singular noun, and neither an adverb nor the past form of a verb."""
     from lemminflect import getAllLemmas

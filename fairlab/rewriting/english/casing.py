@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -18,6 +18,7 @@ from fairlab.text.view import View, read_view
 FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
 SHORTEST_HEADLINE = 5  # minimum number of words of a headline; shorter ones are names and titles of works
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORD = re.compile("[A-Za-z]+")  # the same in ASCII texts, found faster
 _SMALL = re.compile(" [a-z]{4}")  # a longer word in lower case
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
@@ -80,9 +81,9 @@ def may_be_read_in_another_case(text: str) -> bool:
 def _read_paragraph(text: str) -> tuple[str, Callable[[str, str], str]]:
     """Return a paragraph in sentence case, and the function that restores the case of new words."""
     if text.isupper():
-        return _to_sentence_case(text), lambda new, _: new.upper()
+        return in_sentence_case(text), lambda new, _: new.upper()
     if text.islower():
-        return _to_sentence_case(text), lambda new, _: new.lower()
+        return in_sentence_case(text), lambda new, _: new.lower()
     return (_headline_to_sentence_case(text) if _is_headline(text) else text), _capitalise
 
 
@@ -134,13 +135,13 @@ def _keeps_capital(word: str) -> bool:
     )
 
 
-def _to_sentence_case(text: str) -> str:
+def in_sentence_case(text: str) -> str:
     """Convert a text in only one case to sentence case.
 
     The text stays unchanged if it is too short, has no words to capitalise, or could not be converted back.
     """
     upper = text.isupper()
-    words = _WORD.findall(unaccented(text))
+    words = (_ASCII_WORD if text.isascii() else _WORD).findall(unaccented(text))
     if len(words) < FEWEST or (not upper and capitalised().isdisjoint(words)):
         return text
     cased = _sentence_case(text.lower())
@@ -150,13 +151,17 @@ def _to_sentence_case(text: str) -> str:
 
 def _sentence_case(text: str) -> str:
     """Add the capitals that can be inferred to a lower-case text."""
-    letters, known = list(text), capitalised()
+    letters, known, longer = list(text), capitalised(), _longer_names()
     places = [match.start(1) for match in _STARTS.finditer(text)]
-    named, last = -1, ""
-    for match in _WORD.finditer(text):
-        start, word = match.start(), match[0]
-        if word not in known and named not in (start - 1, start - 2) and word.isascii():
+    things: list[tuple[int, str]] = []
+    named, last = -3, ""  # end of the last name, and its last word
+    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
+        word = match[0]
+        if word not in known and word not in longer and match.start() - named > 2 and word.isascii():
             continue
+        start = match.start()
+        if word in longer and (thing := _thing_at(text, start, longer[word])):
+            things.append((start, thing))
         gap = text[named:start] if named >= 0 else ""
         after_title = last in _TITLES and gap in (" ", ". ")
         follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
@@ -170,8 +175,8 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for start, longer in _find_longer_names(text):
-        letters[start : start + len(longer)] = longer
+    for start, thing in things:
+        letters[start : start + len(thing)] = thing
     return "".join(letters)
 
 
@@ -181,7 +186,7 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
     One of ``words`` counts only at the start of a sentence.
     """
     known = capitalised()
-    for match in _WORD.finditer(text):
+    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
         word, start = match[0], match.start()
         if word in known and word != "i" and (_is_title(word, text, match.end()) or _is_name(word, text, match.end())):
             return True
@@ -192,17 +197,13 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
     return False
 
 
-def _find_longer_names(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the start and the capitalised form of each multi-word name of a thing in a lower-case text."""
-    known = _longer_names()
-    if known.keys().isdisjoint(_WORD.findall(text)):
-        return
-    for match in _WORD.finditer(text):
-        for name in known.get(match[0], ()):
-            end = match.start() + len(name)
-            if text.startswith(name.lower(), match.start()) and not text[end : end + 1].isalnum():
-                yield match.start(), name
-                break
+def _thing_at(text: str, start: int, names: Sequence[str]) -> str:
+    """Return the first of the names of things that starts at an offset of a lower-case text, or an empty string."""
+    for name in names:
+        end = start + len(name)
+        if text.startswith(name.lower(), start) and not text[end : end + 1].isalnum():
+            return name
+    return ""
 
 
 @cache
@@ -235,7 +236,7 @@ def _is_name(word: str, text: str, end: int) -> bool:
     A name that is also a common word counts only before a surname or an initial.
     """
     known = find_name(word)
-    if known is None or known.other_sense == "rarely":
+    if known is None or known.other_sense == "rarely" or text.startswith("'t", end):  # don't
         return False
     if not known.other_sense or not (known.other_sense == "place" or is_known(word)):
         return True

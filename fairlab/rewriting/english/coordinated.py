@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from fairlab.lexicons import Entry
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
+from fairlab.rewriting.english.pieces import piece
 from fairlab.rewriting.english.vocabulary import ListedWord, Sense
 from fairlab.text.folding import fold
 
@@ -78,9 +79,11 @@ class CoordinatedPieces:
     def last(self, place: int, attribute: str) -> int:
         """Return the index of the second of two coordinated words, or of the word itself if it is not coordinated."""
         for step in (2, 4, -2, -4) if place not in self.shared else ():
+            others = self.known.get(fold(piece(self.pieces, place + step)))
+            if others is None:
+                continue
             first, last = sorted((place, place + step))
-            other = self.pieces[place + step] if 0 <= place + step < len(self.pieces) else ""
-            entries = shared_by(self._senses(place, attribute), self.known.get(fold(other), ()))
+            entries = shared_by(self._senses(place, attribute), others)
             if entries and COORDINATED.fullmatch("".join(self.pieces[first + 1 : last])):
                 self.shared[first] = self.shared[last] = entries, last
         return self.shared.get(place, ([], place))[1]

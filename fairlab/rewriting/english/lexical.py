@@ -10,7 +10,12 @@ from collections.abc import Callable
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
-from fairlab.rewriting.english.casing import may_be_read_in_another_case, may_gain_capitals, read_cased
+from fairlab.rewriting.english.casing import (
+    in_sentence_case,
+    may_be_read_in_another_case,
+    may_gain_capitals,
+    read_cased,
+)
 from fairlab.rewriting.english.coordinated import CoordinatedPieces
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
@@ -70,7 +75,6 @@ class LexicalRules:
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
         # Words that some contexts rule out as mentions before their sense is determined.
         self.doubtful = frozenset(things_by_word()) | surfaces("old")
-        self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Lower-case words that may need a capital in order to be rewritten.
         capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
         self.capitalised = {piece for term in capital for piece in word_pieces(term)}
@@ -96,24 +100,28 @@ class LexicalRules:
 
     def _is_idle(self, words: list[str], table: ActionTable) -> bool:
         """Return whether no listed word changes, either alone or as the beginning of a longer term."""
-        found = table.actions.keys() & words
-        if not found <= table.idle:
+        if not table.changing.isdisjoint(words):
             return False
+        if table.longer.isdisjoint(words):
+            return True
         folded = set(map(fold, words))
-        return not any(folded.issuperset(term) for word in found for term, _ in self.longer.get(fold(word), ()))
+        found = table.longer.intersection(words)
+        return not any(folded.issuperset(term) for word in found for term, _ in self.longer[fold(word)])
 
     def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
         """Rewrite a text with an action table."""
-        words = split_words(text)
-        if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
-            idle = self.folded.isdisjoint(map(str.casefold, words))
+        words, small = split_words(text), text.islower()
+        if small or "\n" in text:  # names in lower-case paragraphs get their capitals back
+            idle = table.folded.isdisjoint(words if small else map(str.casefold, words))
         else:
-            idle = table.actions.keys().isdisjoint(words) or self._is_idle(words, table)
+            idle = self._is_idle(words, table)
         if idle and not may_join_words(text):
             return text
         plain = is_plain(text)
-        small = plain and text.islower() and text.isascii()
-        if small and (self.capitalised.isdisjoint(words) or not may_gain_capitals(text, self.capitalised)):
+        if plain and small and text.isascii():
+            if not self.capitalised.isdisjoint(words) and may_gain_capitals(text, self.capitalised):
+                text = in_sentence_case(text)
+                words = split_words(text)
             return self._run_read(text, words, None, table, target, source).lower()
         if plain and not may_be_read_in_another_case(text):
             return self._run_read(text, words, None, table, target, source)
@@ -287,7 +295,7 @@ class _Work:
     def _find_longer(self, place: int) -> tuple[int, Sense] | None:
         """Return the last index and the sense of the multi-word term that begins at ``place``, or None."""
         following = fold(self.word(place + 2))
-        for words, term in self.rules.longer[fold(self.pieces[place])]:
+        for words, term in self.rules.longer.get(fold(self.pieces[place]), ()):  # a verb may have changed
             if words[1] == following and all(
                 fold(self.word(place + 2 * number)) == word for number, word in enumerate(words[2:], start=2)
             ):

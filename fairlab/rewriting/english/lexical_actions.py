@@ -11,7 +11,7 @@ from fairlab.rewriting.english.given_names import whole_name
 from fairlab.rewriting.english.pieces import split_words
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
-from fairlab.text.folding import unaccented
+from fairlab.text.folding import fold, unaccented
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -28,10 +28,15 @@ class Action(NamedTuple):
 
 
 class ActionTable(NamedTuple):
-    """Actions for a target by word, the words that need no change on their own, and the neutral forms."""
+    """Actions for a target by word, and the words that change alone, begin longer terms or are neutral forms.
+
+    The words of the first two sets are also listed in lower case.
+    """
 
     actions: dict[str, Action]
-    idle: frozenset[str]
+    changing: frozenset[str]
+    longer: frozenset[str]
+    folded: frozenset[str]
     neutral: frozenset[str]
 
 
@@ -78,8 +83,15 @@ class Actions:
                     )
                     # Names share a few actions, so that the actions of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
-        idle = frozenset(word for word, action in table.items() if action.kind in ("", "same"))
-        return ActionTable(table, idle, frozenset(word for word, action in table.items() if action.neutral))
+        changing = frozenset(word for word, action in table.items() if action.kind not in ("", "same"))
+        longer = frozenset(word for word in table if fold(word) in self.longer)
+        return ActionTable(
+            table,
+            changing=changing,
+            longer=longer,
+            folded=frozenset(map(str.casefold, changing | longer)),
+            neutral=frozenset(word for word, action in table.items() if action.neutral),
+        )
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
         if sense.attribute == target:

@@ -5,6 +5,8 @@ A text is a list of words (even indices) and separators (odd indices), and is ch
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fairlab.rewriting.english.agreement import (
     PLURAL,
     SINGULAR,
@@ -109,6 +111,7 @@ def _agree_coordinated(pieces: list[str], verb: int) -> None:
             pieces[candidate] = plural_verb(pieces[candidate])
 
 
+@lru_cache(maxsize=20_000)
 def _is_base(word: str) -> bool:
     """Return whether a word is a present-tense verb without an ending and not a past form: *fall*, but not *fell*."""
     from lemminflect import getAllLemmas

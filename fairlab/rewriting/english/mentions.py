@@ -22,7 +22,7 @@ from fairlab.rewriting.english.given_names import (
 )
 from fairlab.rewriting.english.people_judge import PeopleJudge
 from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, means_person
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import ListedWord, Sense, Vocabulary
 from fairlab.text.folding import fold
@@ -207,7 +207,9 @@ class MentionFinder:
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = beside._replace(before="", gap_before="")
             told = shared.get(one.start, ())
-            for sense in sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told)):
+            person = judge is not None and means_person(token, syntax)
+            ordered = sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told))
+            for sense in sorted(ordered, key=lambda sense: sense.pos != "noun") if person else ordered:
                 is_judged = judge is not None and judge.judges(sense)
                 if one.start in judged if is_judged else self._has_sense(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
@@ -219,7 +221,19 @@ class MentionFinder:
         else:
             attributes = judge.attributes(one.sense for one in found)
             found = [one for one in found if one.sense.attribute in attributes]
+            found += self._further(judge, text, syntax, found)
         return sorted(found, key=lambda mention: mention.start)
+
+    def _further(self, judge: PeopleJudge, text: str, syntax: Syntax, found: Iterable[Mention]) -> Iterator[Mention]:
+        """Yield words of which the judge is unsure, as nouns, if the text mentions people of the same attribute."""
+        known = {mention.start: mention.sense.attribute for mention in found}
+        attributes = set(known.values())
+        for one in self.listed(text):
+            token = syntax.last_token(one.start, one.end)
+            senses = [sense for sense in one.senses if sense.attribute in attributes and judge.judges(sense)]
+            nouns = [sense for sense in senses if sense.pos == "noun"]
+            if nouns and one.start not in known and means_person(token, syntax):
+                yield self._mention(one, nouns[0], token)
 
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
         """Return capitalised listed words in names that are not mentions, such as a name mistaken for a title.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE
 
-_split = re.compile(r"(\W+)").split
+_split = lru_cache(maxsize=1)(re.compile(r"(\W+)").split)  # both functions below split the same text
 # Translation tables for printable ASCII texts, which split them several times as fast as the pattern.
 _WORD_BYTES = frozenset(byte for byte in range(128) if chr(byte).isalnum() or chr(byte) == "_")
 _BLANK = "\x01"  # represents a space in a separator while a text is split
@@ -53,7 +54,7 @@ def with_gaps(text: str, words: list[str]) -> list[str]:
         ['She', "'", 's', ' ', 'here', '.', '']
     """
     if not (text.isascii() and text.isprintable()) or len(words) < 3:
-        return _split(text)
+        return _split(text).copy()
     pieces = [""] * (2 * len(words) - 1)
     pieces[::2] = words
     pieces[1::2] = map(_separator, text.encode().translate(_GAPS).decode().split())

@@ -83,10 +83,10 @@ def is_within_thing_name(pieces: list[str], place: int) -> bool:
         pieces: Words of a text at even indices, and the separators between them at odd ones.
         place: Index of the word.
     """
-    return any(
-        start <= place and pieces[place - start : place - start + len(name)] == name
-        for name, start in things_by_word().get(pieces[place], ())
-    )
+    for name, start in things_by_word().get(pieces[place], ()):  # faster than any()
+        if start <= place and pieces[place - start : place - start + len(name)] == name:
+            return True
+    return False
 
 
 @cache

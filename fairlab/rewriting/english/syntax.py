@@ -11,6 +11,9 @@ from fairlab.text.folding import unaccented
 from fairlab.text.pipeline import name_entities, parse, parse_parted
 from fairlab.text.view import View
 
+# An adjective between one of these words and a verb means a person: *this German prefers beer*.
+ONE = frozenset("a an this that another every each one some no".split())
+_FINITE = ("VBZ", "VBD", "MD", "WP")
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
 _COPULAS = frozenset(
@@ -289,3 +292,27 @@ def _after_adverbs(token: Any) -> Any:
         if not following.tag_.startswith("RB"):
             return following
     return None
+
+
+def precedes_verb(token: Any) -> bool:
+    """Return whether a finite verb follows a word, including *left* without a noun, which the parser often misses."""
+    after, then = (token.doc[token.i + step : token.i + step + 1] for step in (1, 2))
+    if len(after) and after[0].lower_ == "left":
+        return not len(then) or (then[0].tag_[:2] not in ("NN", "JJ", "VB") and then[0].text != "-")
+    return len(after) == 1 and after[0].tag_ in _FINITE
+
+
+def means_person(token: Any, syntax: Syntax) -> bool:
+    """Return whether a word for a people or a religion means one person or more: *a Christian*, *the German's car*.
+
+    In the singular without a determiner, and in *from the German*, it may be a language.
+    """
+    if token.tag_ in ("NNS", "NNPS") and token.lower_.endswith("s"):
+        return not syntax.modifies(token)
+    before = token.doc[token.i - 1].lower_ if token.i else ""
+    if before not in ONE and before != "the":
+        return False
+    if before in ONE and precedes_verb(token):
+        return True
+    from_language = token.dep_ == "pobj" and token.head.lower_ in ("from", "into", "in")
+    return token.tag_.startswith("NN") and not syntax.modifies(token) and not from_language

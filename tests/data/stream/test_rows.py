@@ -94,6 +94,11 @@ def test_not_utf_8_in_a_table(tmp_path):
     assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8", "\ufffdx")
 
 
+def test_an_ending_in_capitals(tmp_path):
+    (row,) = read(tmp_path / "A.CSV", b"text\nfine\n")
+    assert row.text == "fine"
+
+
 def test_what_is_no_input(tmp_path):
     for source, message in (("none.csv", "none.csv is not a file"), (str(tmp_path), "holds no .txt file")):
         with pytest.raises(DataUnavailable, match=message):

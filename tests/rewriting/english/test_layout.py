@@ -98,6 +98,8 @@ def test_a_subgroup_is_turned_behind_markup():
         ("A fe/male nurse and a (fe)male clerk left.", "man", "A male nurse and a male clerk left."),
         ("himself / herself", "woman", "herself"),
         ("she/they", "man", "he/they"),
+        ("Dear Mr(s). Smith", "man", "Dear Mr. Smith"),
+        ("Dear M(r)s. Smith", "neutral", "Dear Mx. Smith"),
     ],
 )
 def test_both_pronouns_become_the_one_asked_for(text, target, made):
@@ -108,3 +110,12 @@ def test_both_pronouns_become_the_one_asked_for(text, target, made):
 def test_a_short_label_in_capitals_is_read_as_it_stands():
     assert read_cased("US").text == "US"
     assert read_cased("MARY SAID THAT I WAS LATE.").text == "Mary said that I was late."
+
+
+def test_a_verb_that_has_changed_begins_no_longer_term():
+    assert RuleRewriter(GENDER, mode="lexical")("They step back.", "woman") == "She steps back."
+
+
+@pytest.mark.parametrize("text", ["I don't know why they left.", "i don't know why they left."])
+def test_a_contraction_is_no_name_in_small_letters(text):
+    assert RuleRewriter(GENDER, mode="lexical")(text, "woman") == text.replace("they", "she")

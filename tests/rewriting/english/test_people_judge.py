@@ -20,6 +20,18 @@ def rewriters():
         ("nationality", "brazilian", "The Chinese Americans left.", "The Brazilians left."),
         ("nationality", "brazilian", "The Italian government spoke of the Bank of Italy.", None),
         ("nationality", "brazilian", "Three Germans speak English at home.", "Three Brazilians speak English at home."),
+        (
+            "nationality",
+            "swedish",
+            "It is the German who wrote, and this German left.",
+            "It is the Swede who wrote, and this Swede left.",
+        ),
+        (
+            "nationality",
+            "swedish",
+            "The Germans met the German's son at the German Embassy.",
+            "The Swedes met the Swede's son at the German Embassy.",
+        ),
         ("religion", "muslim", "The Hindu Kush lies in the north.", None),
         ("religion", "muslim", "A Catholic school stands beside the church.", None),
         ("religion", "muslim", "My Christian neighbour goes to church.", "My Muslim neighbour goes to mosque."),

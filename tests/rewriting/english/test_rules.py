@@ -486,4 +486,5 @@ def test_a_lexicon_may_name_ten_thousand_persons():
 @BOTH
 def test_firms_and_brands_keep_their_names(rewriter):
     assert rewriter("He wore his Ray Ban glasses.", "woman") == "She wore her Ray Ban glasses."
+    assert rewriter("He left Novi Sad.", "woman") == "She left Novi Sad."
     assert rewriter("he wore his ray ban glasses.", "woman") == "she wore her ray ban glasses."
