@@ -1,0 +1,105 @@
+"""The second study's rule of choice, and its tables, from the trials on the bench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from experiments.ccd.validation.trials import TRIED, settings_of, tried
+from experiments.rendering import markdown
+from fairlab.metrics.significance import ALPHA, holm
+
+ENCODERS = ("minilm", "mpnet")
+GAP_KEPT, ASSOCIATION_KEPT = 0.10, 0.65  # at most, of what the encoder has before
+EVEN, LEAKAGE, STS = 0.15, 0.60, 0.5  # margin of the share of men's documents, accuracy at most, margin in points
+NAMES = {
+    "sentence_debias": "SentenceDebias",
+    "inlp": "INLP",
+    "leace": "LEACE",
+    "ccd_linear": "linear map of CCD",
+    "ccd": "CCD",
+    "ccd_aligned": "aligned CCD",
+    "dpce": "DPCE, fixed formulas",
+    "adept": "ADEPT-F, scaled bandwidth",
+    "cda": "CDA",
+}
+Trial = Mapping[str, Any]
+
+
+def association(one: Trial) -> float:
+    """Return the mean absolute effect size of the association tests."""
+    return fmean(map(abs, one["effects"]))
+
+
+def astray(one: Trial, before: Trial) -> list[int]:
+    """Return the places of association tests that grew, or that turned over beyond chance.
+
+    A test has grown if its effect is larger than before in the same direction, by any amount. It has turned over if its
+    sign changed and it is significant in its new direction, with p-values adjusted over all tests of the encoder.
+    """
+    adjusted = holm(one["p"])
+    return [
+        k
+        for k, (now, then) in enumerate(zip(one["effects"], before["effects"], strict=True))
+        if (now * then > 0 and abs(now) > abs(then)) or (now * then < 0 and adjusted[k] < ALPHA)
+    ]
+
+
+def goals(one: Trial, before: Trial) -> list[str]:
+    """Return the goals that a trial reaches on the bench, in the order of the plan.
+
+    Args:
+        one: Trial.
+        before: Readings of the encoder that the method began from.
+    """
+    low, high = one["men_first_bounds"]
+    reached = {
+        "gap": one["gap_pronouns"] <= GAP_KEPT * before["gap_pronouns"],
+        "associations": association(one) <= ASSOCIATION_KEPT * association(before) and not astray(one, before),
+        "order": 0.5 - EVEN < low and high < 0.5 + EVEN,
+        "leakage": one["leakage"] <= LEAKAGE,
+        "STS-B": one["sts_lost_at_most"] < STS,
+    }
+    return [name for name, holds in reached.items() if holds]
+
+
+class Setting:
+    """A method with a setting, and its trials by encoder."""
+
+    def __init__(self, method: str, settings: Trial, found: Mapping[str, Trial], before: Mapping[str, Trial]) -> None:
+        self.method = method
+        self.settings = settings
+        self.found = found
+        self.goals = {encoder: goals(one, before[encoder]) for encoder, one in found.items()}
+
+    @property
+    def count(self) -> int:
+        """Number of goals reached, added over the encoders."""
+        return sum(map(len, self.goals.values()))
+
+    @property
+    def association(self) -> float:
+        """Mean absolute association, over the encoders."""
+        return fmean(map(association, self.found.values()))
+
+
+def all_settings(trials: Sequence[Trial]) -> list[Setting]:
+    """Return every setting of which a trial was made, by method in the order of the plan."""
+    before = {one["encoder"]: one for one in trials if one["method"] == "none"}
+    found = []
+    for method in TRIED:
+        for settings in settings_of(method):
+            made = [one for one in trials if (one["method"], one["settings"]) == (method, settings)]
+            if made:
+                found.append(Setting(method, settings, {one["encoder"]: one for one in made}, before))
+    return found
+
+
+def chosen(settings: Sequence[Setting]) -> Setting:
+    """Return the setting with the most goals; among equals, the one with the lowest mean absolute association.
+
+    Args:
+        settings: Settings of one method, all tried on the same encoders.
+    """
+    return min(settings, key=lambda one: (-one.count, one.association))
