@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from experiments.ccd.validation.trials import TRIED, settings_of, tried
+from experiments.ccd.validation.trials import settings_of, tried
 from experiments.rendering import markdown
 from fairlab.metrics.significance import ALPHA, holm
 
 ENCODERS = ("minilm", "mpnet")
 GAP_KEPT, ASSOCIATION_KEPT = 0.10, 0.65  # at most, of what the encoder has before
 EVEN, LEAKAGE, STS = 0.15, 0.60, 0.5  # margin of the share of men's documents, accuracy at most, margin in points
-NAMES = {
+PLANNED = {
     "sentence_debias": "SentenceDebias",
     "inlp": "INLP",
     "leace": "LEACE",
@@ -57,7 +57,7 @@ def goals(one: Trial, before: Trial) -> list[str]:
     reached = {
         "gap": one["gap_pronouns"] <= GAP_KEPT * before["gap_pronouns"],
         "associations": association(one) <= ASSOCIATION_KEPT * association(before) and not astray(one, before),
-        "order": 0.5 - EVEN < low and high < 0.5 + EVEN,
+        "order": max(abs(low - 0.5), abs(high - 0.5)) < EVEN,
         "leakage": one["leakage"] <= LEAKAGE,
         "STS-B": one["sts_lost_at_most"] < STS,
     }
@@ -84,11 +84,16 @@ class Setting:
         return fmean(map(association, self.found.values()))
 
 
+def originals(trials: Sequence[Trial]) -> dict[str, Trial]:
+    """Return the readings of each encoder before any method."""
+    return {one["encoder"]: one for one in trials if one["method"] == "none"}
+
+
 def all_settings(trials: Sequence[Trial]) -> list[Setting]:
     """Return every setting of which a trial was made, by method in the order of the plan."""
-    before = {one["encoder"]: one for one in trials if one["method"] == "none"}
+    before = originals(trials)
     found = []
-    for method in TRIED:
+    for method in PLANNED:
         for settings in settings_of(method):
             made = [one for one in trials if (one["method"], one["settings"]) == (method, settings)]
             if made:
@@ -96,10 +101,56 @@ def all_settings(trials: Sequence[Trial]) -> list[Setting]:
     return found
 
 
-def chosen(settings: Sequence[Setting]) -> Setting:
+def leading(settings: Sequence[Setting]) -> Setting:
     """Return the setting with the most goals; among equals, the one with the lowest mean absolute association.
 
+    Settings are compared only if they were tried on the largest number of encoders.
+
     Args:
-        settings: Settings of one method, all tried on the same encoders.
+        settings: Settings of one method.
     """
-    return min(settings, key=lambda one: (-one.count, one.association))
+    most = max(len(one.found) for one in settings)
+    compared = [one for one in settings if len(one.found) == most]
+    return min(compared, key=lambda one: (-one.count, one.association))
+
+
+def leaders() -> str:
+    """Return what the bench reads of each encoder, and of the setting of each method that leads by the rule."""
+    trials = tried()
+    before, settings = originals(trials), all_settings(trials)
+    rows = [["none", "", *bench_cells(one, one)] for one in before.values()]
+    for method in dict.fromkeys(one.method for one in settings):
+        best = leading([one for one in settings if one.method == method])
+        for encoder, one in best.found.items():
+            rows.append([PLANNED[method], words(best.settings), *bench_cells(one, before[encoder])])
+    header = ["method", "setting", "encoder", "goals", "gap, pronouns", "association", "tests grown or turned over"]
+    return markdown([*header, "men's document first", "leakage", "STS-B, training pairs"], rows)
+
+
+def bench_cells(one: Trial, before: Trial) -> list[str]:
+    """Return what the bench reads of a trial, beside the encoder before it."""
+    low, high = one["men_first_bounds"]
+    return [
+        one["encoder"],
+        str(len(goals(one, before))),
+        f"{100 * (one['gap_pronouns'] / before['gap_pronouns'] - 1):+.1f}%",
+        f"{association(before):.2f} to {association(one):.2f}",
+        str(len(astray(one, before))),
+        f"{one['men_first']:.2f} [{low:.2f}, {high:.2f}]",
+        f"{one['leakage']:.2f}",
+        f"{one['sts'] - before['sts']:+.2f}, at most {max(one['sts_lost_at_most'], 0):.2f} lost",
+    ]
+
+
+def every() -> str:
+    """Return the goals that every setting reaches on the bench."""
+    rows = []
+    for one in all_settings(tried()):
+        reached = [", ".join(one.goals[encoder]) or "none" if encoder in one.goals else "" for encoder in ENCODERS]
+        rows.append([PLANNED[one.method], words(one.settings), *reached, str(one.count), f"{one.association:.2f}"])
+    return markdown(["method", "setting", *(f"goals, {name}" for name in ENCODERS), "sum", "association"], rows)
+
+
+def words(settings: Trial) -> str:
+    """Return a setting in words."""
+    return ", ".join(f"{name} {str(value).lower()}" for name, value in settings.items())

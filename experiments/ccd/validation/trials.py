@@ -15,10 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
-
-import torch
 
 from experiments.ccd.validation.bench import FOLDER, Bench
 from experiments.ccd.validation.matrices import (
@@ -85,15 +82,19 @@ def add(encoder: str, method: str, settings: Settings, found: Settings) -> None:
     print({name: value for name, value in row.items() if name not in ("effects", "p")}, flush=True)
 
 
+def overrides(encoder: str, method: str, settings: Settings) -> list[str]:
+    """Return the options of ``fairlab.train`` that train an encoder with a setting, without benchmarks."""
+    changed = [f"{key}={value}" if key in CHOICES else f"method.{key}={value}" for key, value in settings.items()]
+    measured = ["benchmark=none", "measure_before=false"]
+    return [*TRAINED[method], *changed, f"backbone={encoder}", *measured, f"seed={SEED}"]
+
+
 def trained(encoder: str, method: str, settings: Settings) -> Record:
     """Train an encoder unless that was done, and return the record of its run."""
-    name = "_".join(f"{key}_{value}" for key, value in settings.items())
-    folder = KEPT / "runs" / encoder / method / name
+    folder = KEPT / "runs" / encoder / method / "_".join(f"{key}_{value}" for key, value in settings.items())
     if not holds_run(folder) or Record.load(folder).status != "finished":
         place = "ckpt" if any(folder.glob("checkpoints/*")) else "hydra.run.dir"
-        changed = [f"{key}={value}" if key in CHOICES else f"method.{key}={value}" for key, value in settings.items()]
-        command = [sys.executable, "-m", "fairlab.train", *TRAINED[method], *changed, f"backbone={encoder}"]
-        command += ["benchmark=none", "measure_before=false", f"seed={SEED}", f"{place}={folder}"]
+        command = [sys.executable, "-m", "fairlab.train", *overrides(encoder, method, settings), f"{place}={folder}"]
         subprocess.run(command, check=True)
     return Record.load(folder)
 
