@@ -118,11 +118,12 @@ def leaders() -> str:
     """Return what the bench reads of each encoder, and of the setting of each method that leads by the rule."""
     trials = tried()
     before, settings = originals(trials), all_settings(trials)
-    rows = [["none", "", *bench_cells(one, one)] for one in before.values()]
+    rows = [["none", "", *bench_cells(before[name], before[name])] for name in ENCODERS if name in before]
     for method in dict.fromkeys(one.method for one in settings):
         best = leading([one for one in settings if one.method == method])
-        for encoder, one in best.found.items():
-            rows.append([PLANNED[method], words(best.settings), *bench_cells(one, before[encoder])])
+        for encoder in ENCODERS:
+            if one := best.found.get(encoder):
+                rows.append([PLANNED[method], words(best.settings), *bench_cells(one, before[encoder])])
     header = ["method", "setting", "encoder", "goals", "gap, pronouns", "association", "tests grown or turned over"]
     return markdown([*header, "men's document first", "leakage", "STS-B, training pairs"], rows)
 
@@ -138,7 +139,7 @@ def bench_cells(one: Trial, before: Trial) -> list[str]:
         str(len(astray(one, before))),
         f"{one['men_first']:.2f} [{low:.2f}, {high:.2f}]",
         f"{one['leakage']:.2f}",
-        f"{one['sts'] - before['sts']:+.2f}, at most {max(one['sts_lost_at_most'], 0):.2f} lost",
+        f"{one['sts'] - before['sts']:+.2f}, at most {max(0.0, one['sts_lost_at_most']):.2f} lost",
     ]
 
 
