@@ -121,9 +121,11 @@ def leaders() -> str:
     rows = [["none", "", *bench_cells(before[name], before[name])] for name in ENCODERS if name in before]
     for method in dict.fromkeys(one.method for one in settings):
         best = leading([one for one in settings if one.method == method])
-        for encoder in ENCODERS:
-            if one := best.found.get(encoder):
-                rows.append([PLANNED[method], words(best.settings), *bench_cells(one, before[encoder])])
+        rows += [
+            [PLANNED[method], words(best.settings), *bench_cells(best.found[encoder], before[encoder])]
+            for encoder in ENCODERS
+            if encoder in best.found
+        ]
     header = ["method", "setting", "encoder", "goals", "gap, pronouns", "association", "tests grown or turned over"]
     return markdown([*header, "men's document first", "leakage", "STS-B, training pairs"], rows)
 

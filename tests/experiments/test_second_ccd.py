@@ -123,3 +123,53 @@ def test_the_bench_reads_what_numpy_does(tmp_path):
     pairs = read_sts(locate("glue/STS-B/train.tsv"))[::4]
     cosines = (vectors([one.first for one in pairs]) * vectors([one.second for one in pairs])).sum(axis=1)
     assert found["sts"] == pytest.approx(100 * spearmanr(cosines, [one.score for one in pairs])[0], abs=1e-3)
+
+
+def test_what_the_page_says_of_the_trials():
+    made = trials.tried()
+    before, found = second.originals(made), second.all_settings(made)
+    of = {method: [one for one in found if one.method == method] for method in second.PLANNED}
+    for one in before.values():
+        assert min(one["effects"]) > 0
+        assert max(one["p"]) < 0.0001
+        assert second.goals(one, one) == ["STS-B"]
+    assert [round(56 * before[name]["men_first"]) for name in second.ENCODERS] == [37, 36]
+    assert all(
+        len(of[method]) == 12 and set(one.found) == {"minilm", "mpnet"}
+        for method in trials.ERASERS
+        for one in of[method]
+    )
+    assert max(len(goals) for one in found for goals in one.goals.values()) == 4
+    assert {one.method for one in found if len(one.goals["minilm"]) == 4} == {"ccd_linear"}
+    assert all(one["learned"] for one in made if "learned" in one)
+    for method in ("sentence_debias", "inlp", "leace"):
+        for one in of[method]:
+            for goals in one.goals.values():
+                assert ("leakage" in goals) == (method != "inlp" or one.settings["classifiers"] >= 8)
+                assert not {"gap", "STS-B"} & set(goals)
+    for one in of["ccd_linear"]:
+        for encoder, goals in one.goals.items():
+            low = one.settings["drift"] <= 4
+            assert ("STS-B" in goals) != low
+            assert "gap" in goals if low else encoder == "minilm" or "gap" not in goals
+            assert 0.705 < one.found[encoder]["leakage"] < 0.965
+
+
+def test_what_the_page_says_of_the_rule():
+    made = trials.tried()
+    before, found = second.originals(made), second.all_settings(made)
+    erased = [one for one in found if one.method == "leace"]
+    assert sorted(one.count for one in erased)[-5:] == [3, 4, 4, 4, 4]
+    best = second.leading(erased)
+    lost = {
+        (one.settings["covariance"], one is best, name): before[name]["sts"] - trial["sts"]
+        for one in erased
+        for name, trial in one.found.items()
+    }
+    assert [round(lost["within", True, name], 1) for name in second.ENCODERS] == [2.8, 3.4]
+    assert max(loss for (covariance, *_), loss in lost.items() if covariance == "classes") < 0.7
+    grown = [one for one in found if one.method == "sentence_debias" and one.settings["components"] <= 5]
+    for one in grown:
+        assert second.astray(one.found["mpnet"], before["mpnet"]) == [5]
+        assert 1.0 <= round(one.found["mpnet"]["effects"][5], 2) <= 1.09
+    assert round(before["mpnet"]["effects"][5], 2) == 0.96

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -96,6 +97,7 @@ def trained(encoder: str, method: str, settings: Settings) -> Record:
         place = "ckpt" if any(folder.glob("checkpoints/*")) else "hydra.run.dir"
         command = [sys.executable, "-m", "fairlab.train", *overrides(encoder, method, settings), f"{place}={folder}"]
         subprocess.run(command, check=True)
+        shutil.rmtree(folder / "checkpoints")  # several times as large as the model
     return Record.load(folder)
 
 
