@@ -60,7 +60,7 @@ def test_a_finished_trial_is_not_run_again(tmp_path, monkeypatch):
             return {"gap_pronouns": 0.12345678, "effects": [1.0]}
 
     asked = []
-    monkeypatch.setattr(trials, "FILE", tmp_path / "trials.jsonl")
+    monkeypatch.setattr(trials, "FILE", tmp_path / "trials.jsonl.gz")
     monkeypatch.setattr(trials, "kept_embeddings", lambda name: name)
     monkeypatch.setattr(trials, "Bench", lambda embedded: Fake())
     monkeypatch.setattr(trials, "people", list)

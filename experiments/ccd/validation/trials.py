@@ -1,4 +1,4 @@
-"""Run the trials of the second study on the bench, and append each to ``second_trials.jsonl``.
+"""Run the trials of the second study on the bench, and add each to ``second_trials.jsonl.gz``.
 
     python -m experiments.ccd.validation.trials minilm mpnet --methods leace ccd
 
@@ -9,6 +9,8 @@ that was stopped continues from its checkpoint.
 from __future__ import annotations
 
 import argparse
+import fcntl
+import gzip
 import json
 import shutil
 import subprocess
@@ -34,7 +36,7 @@ from fairlab.files import holds_run
 from fairlab.metrics.convergence import unlearned
 from fairlab.record import Record
 
-FILE = FOLDER / "second_trials.jsonl"
+FILE = FOLDER / "second_trials.jsonl.gz"
 SEED = 42
 Settings = Mapping[str, Any]
 
@@ -72,14 +74,18 @@ def settings_of(method: str) -> list[dict[str, Any]]:
 
 def tried() -> list[dict[str, Any]]:
     """Return the trials of the record, in the order they were made."""
-    return [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()] if FILE.is_file() else []
+    return [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()] if FILE.is_file() else []
 
 
 def add(encoder: str, method: str, settings: Settings, found: Settings) -> None:
-    """Append a trial to the record."""
+    """Add a trial to the record, which other processes may do at the same time."""
     row = {"encoder": encoder, "method": method, "settings": dict(settings)} | rounded(dict(found))
-    with FILE.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, separators=(",", ":")) + "\n")
+    with FILE.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        lines = gzip.decompress(file.read()) + json.dumps(row, separators=(",", ":")).encode() + b"\n"
+        file.truncate(0)
+        file.write(gzip.compress(lines, mtime=0))
     print({name: value for name, value in row.items() if name not in ("effects", "p")}, flush=True)
 
 
