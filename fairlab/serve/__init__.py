@@ -40,9 +40,11 @@ def answer_requests(config: DictConfig) -> None:
         FairlabError: the ensemble does not exist, or the port is not available.
     """
     from fairlab.methods.safety_ensemble.sources.combined import SECONDS
+    from fairlab.serve.memory import return_large_buffers
     from fairlab.serve.moderation_server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
+    return_large_buffers()
     folder = model_folder(Path(str(config.model)))
     columns = load_columns(str(folder), None, plain(config.sources))
     columns.sources.seconds = min(SECONDS, config.seconds / 30)
