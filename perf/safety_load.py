@@ -91,9 +91,7 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
         "latency_ms": {str(p): 1000 * float(np.percentile(latencies, p)) for p in PERCENTILES} if latencies else {},
         "memory_mib": {
             "first": memory[0],
-            "after_a_tenth": memory[len(memory) // 10],
-            "half": memory[len(memory) // 2],
-            "last": memory[-1],
+            "quarters": [float(part.mean()) for part in np.array_split(memory[1:], 4)],
             "second_half": [min(second_half), max(second_half)],
         },
         "exit_code": code,
@@ -114,8 +112,8 @@ def table(result: dict) -> str:
             "|---|---|",
             f"| requests a second | {result['requests_per_second']:.0f} |",
             *(f"| latency, percentile {name} | {value:.0f} ms |" for name, value in latency.items()),
-            f"| memory at the start, after a tenth, halfway, at the end | {memory['first']:.0f}, "
-            f"{memory['after_a_tenth']:.0f}, {memory['half']:.0f}, {memory['last']:.0f} MiB |",
+            f"| memory at the start, and means of the four quarters of the time | {memory['first']:.0f}; "
+            f"{', '.join(f'{mean:.0f}' for mean in memory['quarters'])} MiB |",
             "| memory in the second half, lowest and highest | "
             f"{memory['second_half'][0]:.0f}, {memory['second_half'][1]:.0f} MiB |",
         ]
