@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
 
-EVERY = 0.2  # seconds; a call takes about 2 ms
+EVERY = 0.2  # seconds; a call takes a few milliseconds
 
 
 def memory_returner() -> Callable[[], object]:
