@@ -47,19 +47,21 @@ def is_own(benchmark: Any) -> bool:
 
 
 def refuse_undescribed(benchmark: Any) -> None:
-    """Check that a benchmark from outside the package describes itself and has a unique name.
+    """Check that a benchmark from outside the package describes itself and has a unique name and title.
 
     Raises:
-        FairlabError: The benchmark lacks a description, a version or a way to measure, or has the name of one of
-            fairlab's own benchmarks.
+        FairlabError: The benchmark lacks a description, a version or a way to measure, or has the name or the title of
+            one of fairlab's own benchmarks.
     """
     if is_own(benchmark):
         return
     kind = type(benchmark)
     what = f"{kind.__module__}.{kind.__qualname__}"
-    if not hasattr(benchmark, "measure") and not hasattr(benchmark, "measure_data"):
-        raise FairlabError(f"a {kind.__name__} is not a benchmark; give a name, such as 'seat'")
     found = getattr(benchmark, "description", None)
+    if not hasattr(benchmark, "measure") and not hasattr(benchmark, "measure_data"):
+        if isinstance(found, Description):
+            raise FairlabError(f"benchmark {what} has no method measure; add it, {HOW}")
+        raise FairlabError(f"a {kind.__name__} is not a benchmark; give a name, such as 'seat'")
     if not isinstance(found, Description):
         raise FairlabError(f"benchmark {what} has no description; give its class one, {HOW}")
     for part in ("name", "title", "question", "quantities"):
@@ -87,6 +89,10 @@ def refuse_undescribed(benchmark: Any) -> None:
             f"benchmark {what} has the same name, '{found.name}', as fairlab's own {own.__name__}; give its "
             "description another name"
         )
+    if found.title.casefold() in {description.title.casefold() for description in own_descriptions()}:
+        raise FairlabError(
+            f"benchmark {what} has the title of one of fairlab's own, '{found.title}'; give its description another"
+        )
 
 
 def _describe(holder: type[Any] | Description, name: str) -> Description | None:
@@ -94,6 +100,12 @@ def _describe(holder: type[Any] | Description, name: str) -> Description | None:
         return holder if holder.name == name else None
     found: Description | None = holder.describe(name)
     return found
+
+
+def own_descriptions() -> Iterator[Description]:
+    """Yield the descriptions of fairlab's own benchmarks."""
+    for part in own_parts():
+        yield part if isinstance(part, Description) else part.description
 
 
 def own_parts(first: str = "") -> Iterator[type[Any] | Description]:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
@@ -148,7 +147,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
     body = import_module(f"fairlab.{entry}").work
     hydra = GlobalHydra.instance().is_initialized()
     with (
-        nullcontext() if hydra else initialize_config_dir(cli.conf_dir(), version_base="1.3"),
+        nullcontext() if hydra else cli.initialised(),
         nullcontext(folder) if rank() == 0 else temporary_copy(folder) as own,
     ):
         record = replace(Record.load(folder), folder=own)

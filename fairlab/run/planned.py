@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
-from fairlab.run.command_line.options import with_quotes
+from fairlab.run.command_line.options import config_folder, with_quotes, without_config_folder
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.config.served_nodes import served_node
@@ -38,16 +38,16 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
             It is called only if models and data are available and small.
     """
     try:
-        given = with_quotes(sys.argv[1:])
+        given = with_quotes(without_config_folder(sys.argv[1:]))
         if options := [one for one in given if one.startswith("-")]:
             raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
-        config = composition_of(entry, given)
-        refuse_misfits(entry, config, given)
-        refuse_other_run(entry, given, config)
-        if is_cheap(entry, config):
-            with composing():
+        with composing(config_folder(sys.argv[1:])):
+            config = composition_of(entry, given)
+            refuse_misfits(entry, config, given)
+            refuse_other_run(entry, given, config)
+            if is_cheap(entry, config):
                 rehearse(config)
-        run = planned(entry, f"fairlab.{entry}", given)
+            run = planned(entry, f"fairlab.{entry}", given)
         if run.problem:
             raise FairlabError(run.problem)
         print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], single=True))
@@ -102,10 +102,12 @@ def planned(
         times: Number of seeds.
         made: Sizes of models made by other runs, by the ending of their folder names.
     """
+    overrides = without_config_folder(given)
     try:
-        composition = composition_of(entry, given)
-        refuse_misfits(entry, composition, given)
-        config = settings_to_plan(entry, composition)
+        with composing(config_folder(given)):
+            composition = composition_of(entry, overrides)
+            refuse_misfits(entry, composition, overrides)
+            config = settings_to_plan(entry, composition)
         return plan_of_run(title, config, commands, times, made)
     except FairlabError as error:
         return RunPlan(title, commands, problem=str(error), times=times)

@@ -152,6 +152,11 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
             "benchmark mine.Mine has the same name, 'seat', as fairlab's own SEAT; give its description another name",
         ),
         (own(replace(LENGTHS, name="rte_probe@mine")), "has the same name, 'rte_probe@mine', as fairlab's own Probe"),
+        (own(replace(LENGTHS, title="seat")), "mine.Mine has the title of one of fairlab's own, 'seat'; give its"),
+        (
+            type("Still", (), {"__module__": "mine", "description": LENGTHS, "version": 1})(),
+            "benchmark mine.Still has no method measure; add it",
+        ),
         (type("Bare", (), {"__module__": "mine"})(), "a Bare is not a benchmark; give a name, such as 'seat'"),
     ],
 )

@@ -42,6 +42,19 @@ def test_an_experiment_with_a_method_of_ones_own_leaves_what_the_page_lists(run,
     assert set(listed) - left == {"checkpoints", "generations"}  # of training steps, and of models that write
 
 
+def test_choices_of_ones_own_are_known_to_a_plan_and_to_further_methods(run, own, tmp_path):
+    command = [*own, "method=sentence_debias", "then=[without_mean]", "dry_run=true"]
+    done = run("--config-dir", "my_conf", *command, PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "    model           " in done.stdout
+    assert not (tmp_path / "outputs").exists()
+    done = run("--config-dir=nowhere", *command)
+    said = "fairlab: --config-dir nowhere is not a folder; give one that holds GROUP/NAME.yaml\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    done = run("--config-dir", "my_conf", *own, "method=without_men", "dry_run=true")
+    assert "method=without_men: no such choice; the nearest is without_mean" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_sweep_over_methods_and_a_row_of_a_matrix_take_it_too(run, own, tmp_path):
     path = {"PYTHONPATH": str(tmp_path)}
@@ -65,6 +78,8 @@ def test_a_sweep_over_methods_and_a_row_of_a_matrix_take_it_too(run, own, tmp_pa
     }
     (tmp_path / "experiments" / "own").mkdir(parents=True)
     (tmp_path / "experiments" / "own" / "matrix.yaml").write_text(yaml.safe_dump(matrix))
+    plan = run("paper=own", "dry_run=true", entry="reproduce", **path)
+    assert "    model           " in plan.stdout, plan.stderr
     done = run("paper=own", entry="reproduce", **path)
     assert done.returncode == 0, done.stderr
     output = tmp_path / "outputs" / "reproduce" / "own" / "quickstart"

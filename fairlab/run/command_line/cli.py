@@ -12,13 +12,16 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, NoReturn
 
-from hydra._internal.utils import get_args_parser
+from hydra import initialize_config_dir
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import create_config_search_path, get_args_parser
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -28,9 +31,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
-from fairlab.checks.values import nearest_known
+from fairlab.checks.values import hints_of, nearest_known, target_of
 from fairlab.files import NO_NAME, check_folder
-from fairlab.run.command_line.options import with_quotes
+from fairlab.run.command_line.options import config_folder, with_quotes
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
@@ -59,6 +62,27 @@ def conf_dir() -> str:
     """Return the path of the configuration folder, in the checkout or in the installed wheel."""
     package = Path(__file__).resolve().parents[2]
     return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
+
+
+@contextmanager
+def initialised(folder: str | None = None) -> Iterator[None]:
+    """Initialise Hydra within the context, with the configuration folder and a further one.
+
+    Args:
+        folder: Folder of further choices, as ``--config-dir`` names it.
+
+    Raises:
+        FairlabError: The folder does not exist.
+    """
+    with initialize_config_dir(conf_dir(), version_base="1.3"):
+        if folder is not None:
+            if not Path(folder).is_dir():
+                raise FairlabError(f"--config-dir {folder} is not a folder; give one that holds GROUP/NAME.yaml")
+            search_path = create_config_search_path(conf_dir())
+            search_path.prepend("command-line", f"file://{Path(folder).absolute()}")
+            GlobalHydra.instance().clear()
+            Hydra.create_main_hydra2("fairlab", search_path)
+        yield
 
 
 def run(main: Callable[[], Any], config_name: str) -> None:
@@ -247,11 +271,22 @@ def asks_for_plan(arguments: Sequence[str]) -> bool:
 
 
 def choices(group: str) -> list[str]:
+<<<<<<< HEAD
     """Return the names of the choices in a configuration group, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group
     files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper folders hold scales' changes to other choices
+=======
+    """Return the names that a configuration group offers, such as ``minilm`` and ``paper/bert``."""
+>>>>>>> h49
     empty = [EMPTY[group][0]] if group in EMPTY else []
-    names = [str(path.relative_to(folder).with_suffix("")) for path in files]
+    own = config_folder(sys.argv[1:])
+    folders = [Path(place) / group for place in (conf_dir(), own) if place is not None]
+    names = [
+        str(path.relative_to(folder).with_suffix(""))
+        for folder in folders
+        for depth in ("*.yaml", "*/*.yaml")  # deeper folders hold scales' changes to other choices
+        for path in folder.glob(depth)
+    ]
     return sorted({*names, *empty, *entry_choices(group)})
 
 
@@ -313,8 +348,7 @@ def _unreadable(given: Sequence[str], otherwise: str) -> str:
 
 def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     """Return a sentence about a misspelled key, with the valid keys of the configuration composed without it."""
-    from hydra import compose, initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
+    from hydra import compose
 
     if key == "experiment":
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
@@ -323,24 +357,43 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
             return f"fairlab.{config_name} has no setting {key}; run it with --help to see its settings"
         return f"{key} cannot be given like this; choose it as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
-    parent, _, last = key.rpartition(".")
     GlobalHydra.instance().clear()
     try:
-        with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
+        with warnings.catch_warnings(), initialised(config_folder(given)):
             warnings.simplefilter("ignore")
             config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
     except (HydraException, OmegaConfBaseException):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
     if isinstance(OmegaConf.select(config, key), DictConfig):
         return f"{key} has no such key; to add one, use a plus: +{key}.NAME=VALUE"
-    node = OmegaConf.select(config, parent) if parent else config
-    if not isinstance(node, DictConfig):
-        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    return _missing_key(key, config)
+
+
+def _parameters_of(node: DictConfig) -> Collection[str]:
+    """Return the names of the parameters of the class or function that a node names; empty if it names none."""
+    if "_target_" not in node:
+        return ()
+    try:
+        return hints_of(target_of(node))[0]  # type: ignore[arg-type]
+    except FairlabError:
+        return ()
+
+
+def _missing_key(key: str, config: DictConfig) -> str:
+    """Return a sentence that names the first part of a key that a configuration lacks, and the keys beside it."""
+    parts = key.split(".")
+    nodes = [config if not k else OmegaConf.select(config, ".".join(parts[:k])) for k in range(len(parts))]
+    depth = max(k for k, node in enumerate(nodes) if isinstance(node, DictConfig))
+    node, parent, last = nodes[depth], ".".join(parts[:depth]), parts[depth]
+    if not parent and last != parts[-1] in config:
+        return f"there is no key '{key}'; give {parts[-1]}=VALUE"
     if parent == "trainer":
         if hint := lightning_hint(last, config):
             return hint
         if is_lightning_key(last):
             return f"trainer.{last} is an argument of Lightning's trainer; add it with a plus: +trainer.{last}=VALUE"
+    if last == parts[-1] and last in _parameters_of(node):
+        return f"{key} has no value yet; add it with a plus: +{key}=VALUE"
     valid = sorted(str(name) for name in node)
     where = f"in '{parent}'" if parent else "at the top level"
     return f"there is no key '{last}' {where}{nearest_known(last, valid)}; there are: {', '.join(valid)}"

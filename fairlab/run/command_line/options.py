@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import zip_longest
 
 WORD = re.compile(r"[^\s,\[\]{}:=][^,\[\]{}:=]*")  # of an override's value
+CONFIG_FOLDER = ("--config-dir", "-cd")  # Hydra's option, which its function compose does not have
 NAMED_ADDRESS = re.compile(r"https?://[^\s,\[\]{}#]*#[^\s,\[\]{}]*", re.IGNORECASE)
 
 
@@ -30,6 +32,34 @@ def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
         else:
             found.append(f"{name}={value if sign else rest.pop(0)}")
     return found
+
+
+def config_folder(arguments: Sequence[str]) -> str | None:
+    """Return the folder of further choices that a command names by ``--config-dir``, or None.
+
+    Example:
+        >>> config_folder(["--config-dir", "mine", "seed=1"]), config_folder(["-cd=mine"]), config_folder(["seed=1"])
+        ('mine', 'mine', None)
+    """
+    found = None
+    for word, following in zip_longest(arguments, arguments[1:], fillvalue=""):
+        name, sign, value = word.partition("=")
+        if name in CONFIG_FOLDER:
+            found = value if sign else following
+    return found
+
+
+def without_config_folder(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command without ``--config-dir`` and its folder.
+
+    Example:
+        >>> without_config_folder(["--config-dir", "mine", "seed=1", "-cd=mine", "-m"])
+        ['seed=1', '-m']
+    """
+    pairs = zip(arguments, ["", *arguments], strict=False)
+    return [
+        word for word, before in pairs if word.partition("=")[0] not in CONFIG_FOLDER and before not in CONFIG_FOLDER
+    ]
 
 
 def with_quotes(given: Sequence[str]) -> list[str]:

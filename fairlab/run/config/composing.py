@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from hydra import compose, initialize_config_dir
+from hydra import compose
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, open_dict
 
@@ -23,12 +23,16 @@ BACKBONE_KEY = re.compile(r"\+{0,2}backbone\.")
 
 
 @contextmanager
-def composing() -> Iterator[None]:
-    """Initialise Hydra within the context, or reuse the initialisation of an entry point."""
+def composing(folder: str | None = None) -> Iterator[None]:
+    """Initialise Hydra within the context, or reuse the initialisation of an entry point.
+
+    Args:
+        folder: Folder of further choices, as ``--config-dir`` names it.
+    """
     if GlobalHydra.instance().is_initialized():
         yield
         return
-    with initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+    with cli.initialised(folder):
         yield
 
 
