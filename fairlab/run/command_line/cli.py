@@ -271,13 +271,7 @@ def asks_for_plan(arguments: Sequence[str]) -> bool:
 
 
 def choices(group: str) -> list[str]:
-<<<<<<< HEAD
     """Return the names of the choices in a configuration group, such as ``minilm`` and ``paper/bert``."""
-    folder = Path(conf_dir()) / group
-    files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper folders hold scales' changes to other choices
-=======
-    """Return the names that a configuration group offers, such as ``minilm`` and ``paper/bert``."""
->>>>>>> h49
     empty = [EMPTY[group][0]] if group in EMPTY else []
     own = config_folder(sys.argv[1:])
     folders = [Path(place) / group for place in (conf_dir(), own) if place is not None]
