@@ -81,6 +81,7 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
             memory.append(resident(server.pid))
         server.send_signal(signal.SIGTERM)
         code = server.wait(60)
+    second_half = memory[len(memory) // 2 :]
     return {
         "machine": machine(),
         "load": before,
@@ -89,7 +90,11 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
         "replies": dict(said),
         "requests_per_second": said["answered"] / seconds,
         "latency_ms": {str(p): 1000 * float(np.percentile(latencies, p)) for p in PERCENTILES} if latencies else {},
-        "memory_mib": {"first": memory[0], "after_a_tenth": memory[len(memory) // 10], "last": memory[-1]},
+        "memory_mib": {
+            "first": memory[0],
+            "quarters": [float(part.mean()) for part in np.array_split(memory[1:], 4)],
+            "second_half": [min(second_half), max(second_half)],
+        },
         "exit_code": code,
     }
 
@@ -108,8 +113,10 @@ def table(result: dict) -> str:
             "|---|---|",
             f"| requests a second | {result['requests_per_second']:.0f} |",
             *(f"| latency, percentile {name} | {value:.0f} ms |" for name, value in latency.items()),
-            f"| memory at the start, after a tenth, at the end | {memory['first']:.0f}, {memory['after_a_tenth']:.0f}, "
-            f"{memory['last']:.0f} MiB |",
+            f"| memory at the start, and means of the four quarters of the time | {memory['first']:.0f}; "
+            f"{', '.join(f'{mean:.0f}' for mean in memory['quarters'])} MiB |",
+            "| memory in the second half, lowest and highest | "
+            f"{memory['second_half'][0]:.0f}, {memory['second_half'][1]:.0f} MiB |",
         ]
     )
 

@@ -246,7 +246,7 @@ def test_what_the_page_says_of_ccd_on_what_dpce_left():
 def test_what_the_page_says_of_how_it_was_chosen():
     from experiments.ccd.tables import tried
 
-    trials = [one for one in tried("encoder_trials.jsonl") if one.get("methods") == ["DPCE, fixed", "CCD"]]
+    trials = [one for one in tried("encoder_trials.jsonl.gz") if one.get("methods") == ["DPCE, fixed", "CCD"]]
     alone = [one for one in trials if not one["then"] and "701 further pairs of names" not in one["more"]]
     assert sorted(one["lowest_effect"] for one in alone if one["encoder"] == "minilm_mlm") == [-0.68, -0.55]
     assert [one["lowest_effect"] for one in alone if one["encoder"] == "mpnet"] == [-0.17]

@@ -11,34 +11,30 @@ once. These readings are not used to choose settings; the data in ``validation/`
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from experiments.ccd.composed import FOLDER, TESTS
 from experiments.ccd.validation.bench import Embedded, mapped
-from experiments.ccd.validation.encoders import methods_of
-from experiments.ccd.validation.search import kept_embeddings, matrix_of, people, settings_of_the_map, trained_on
-from fairlab.backbones.projection import away_from
+from experiments.ccd.validation.matrices import Matrix, inlp, kept_embeddings, linear_map, people, sentence_debias
 from fairlab.benchmarks.bias_ir import BiasIR
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.runner import add
 from fairlab.benchmarks.seat import SEAT
 from fairlab.benchmarks.stsb import STSB
-from fairlab.methods.inlp import nullspace_directions
-from fairlab.methods.sentence_debias import bias_subspace
+from fairlab.data.groups import read_groups
+from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.run.environment import environment
 from fairlab.types import Group
 
 SEEDS = (42, 43, 44)
-Matrix = Callable[[Embedded, Sequence[Group], int], Tensor]
 
 
 class Mapped:
@@ -53,35 +49,29 @@ class Mapped:
         return mapped(self.embedded(texts), self.matrix)
 
 
-def sentence_debias(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
-    """Return the projection of ``method=sentence_debias`` with its default of one component."""
-    return away_from(bias_subspace(embedded.groups(groups)[:, 1:], 1)[0])
+def trained_on(config: dict[str, Any]) -> list[Group]:
+    """Return the groups that a run on the passages was trained on: these, and those of ``data.more``.
+
+    Raises:
+        SystemExit: it was trained on others.
+    """
+    if config["data"].get("path") != "embedded/people":
+        raise SystemExit("this run was not trained on embedded/people; measure it with --then none")
+    return [*people(), *(group for place in config["data"]["more"] for group in read_groups(place))]
 
 
-def inlp(classifiers: int) -> Matrix:
-    """Return a function that computes the projection of ``method=inlp`` with a given number of classifiers."""
-
-    def found(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
-        parts = [embedded.groups(part).flatten(0, 1).double().numpy() for part in (groups, people("validation"))]
-        versions = np.arange(len(groups[0].texts))
-        labels, held_out_labels = (np.tile(versions, len(part) // len(versions)) for part in parts)
-        train, held_out = parts
-        directions, _ = nullspace_directions(
-            train, labels, classifiers, seed, held_out=held_out, held_out_labels=held_out_labels
-        )
-        return away_from(torch.from_numpy(directions).float())
-
-    return found
-
-
-def linear_map(**changed: Any) -> Matrix:
-    """Return a function that computes the matrix of ``method=ccd_linear`` with changed settings."""
-    return lambda embedded, groups, seed: matrix_of(embedded, settings_of_the_map() | changed, seed, groups)
+def methods_of(config: Mapping[str, Any]) -> list[str]:
+    """Methods that an encoder was trained by, one after the other, with the version of a loss that has several."""
+    begun = Path(config["backbone"]["name"]).parent
+    earlier = methods_of(Record.load(begun).config) if holds_run(begun) else []
+    settings = config["method"]
+    version = f", {settings['compat']}" if "compat" in settings else ""
+    return [*earlier, settings["_target_"].rpartition(".")[2] + version]
 
 
 THEN: dict[str, Matrix] = {
     "none": lambda embedded, groups, seed: torch.eye(embedded.backbone.width),
-    "sentence_debias": sentence_debias,
+    "sentence_debias": sentence_debias(),
     "inlp_5": inlp(5),
     "inlp": inlp(20),  # the method's number at quickstart scale
     "ccd_linear": linear_map(),

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from experiments.ccd import composed
+from experiments.ccd import composed, second
 from experiments.ccd.composed import GAP, MARGIN, SEAT, STS, called, change, men_first
 from experiments.rendering import ideal, interval, markdown, matrix_table, measured, significant
 from fairlab.record import Reading, Record
@@ -62,7 +62,7 @@ def quickstart() -> str:
 def trials() -> str:
     """Return a table of validation readings for every setting of the linear map that was tried."""
     rows = []
-    for one in tried("trials.jsonl"):
+    for one in tried("trials.jsonl.gz"):
         setting = one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}"
         rows.append([one["encoder"], setting, str(one["short_groups"]), *bench_readings(one)])
     return markdown(["encoder", "setting", "short groups", *BENCH], rows)
@@ -72,7 +72,7 @@ def encoder_trials() -> str:
     """Return a table of validation readings for trained encoders, most of them trained with options of CCD."""
     rows = [
         [one["encoder"], trained_by(one), ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)]
-        for one in tried("encoder_trials.jsonl")
+        for one in tried("encoder_trials.jsonl.gz")
     ]
     return markdown(["encoder", "trained by", "then", *BENCH], rows)
 
@@ -124,9 +124,8 @@ BENCH += ["association", "lowest effect", "men's document first", "STS-B, traini
 
 
 def tried(name: str) -> list[dict[str, Any]]:
-    """Load the trials on the validation bench, in the order in which they were made."""
-    path = FOLDER / "validation" / name
-    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+    """Trials on the bench, in the order they were made."""
+    text = gzip.decompress((FOLDER / "validation" / name).read_bytes()).decode()
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -338,6 +337,7 @@ def commonest_label(run: str, column: str, runs: Path) -> str:
 PAGES = {
     "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": composed.turns},
     "docs/ccd.md": {"quickstart": quickstart},
+    "experiments/ccd/second_study.md": {"leaders": second.leaders, "every_trial": second.every},
     "experiments/ccd/README.md": {
         "seeds": seeds,
         "betas": lambda: comparison(BETAS),

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from experiments.ccd.measure import SEEDS, Measured
-from experiments.ccd.validation.search import matrix_of, people, settings_of_the_map
+from experiments.ccd.validation.matrices import matrix_of, people, settings_of_the_map
 from fairlab.data.groups import read_groups
 from fairlab.files import holds_run
 

@@ -9,7 +9,7 @@ attributes, D embedding width, P probes.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -173,13 +173,22 @@ def probes(texts: int, width: int, seed: int) -> dict[str, Any]:
     }
 
 
-def probed(embeddings_GAD: NDArray[np.float64], folds: int, seed: int) -> NDArray[np.float32]:
-    """Return the held-out probability of each version's attribute, and whether it is the most likely, (G, A, P, 2)."""
+def probed(
+    embeddings_GAD: NDArray[np.float64], folds: int, seed: int, kinds: Sequence[str] = tuple(PROBES)
+) -> NDArray[np.float32]:
+    """Return each version's held-out probability of its attribute, and whether it is the likeliest, (G, A, P, 2).
+
+    Args:
+        embeddings_GAD: Embeddings of the versions of every group.
+        folds: Number of parts, each of which is predicted by probes trained on the others.
+        seed: Seed of the parts and the probes.
+        kinds: Probes to train, by name.
+    """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold
 
     groups, attributes, width = embeddings_GAD.shape
-    result = np.empty((groups, attributes, len(PROBES), 2), dtype=np.float32)
+    result = np.empty((groups, attributes, len(kinds), 2), dtype=np.float32)
     for train, held_out in KFold(folds, shuffle=True, random_state=seed).split(embeddings_GAD):
         # One factor for all dimensions; scaling each separately would amplify rounding errors in those that hardly
         # vary.
@@ -187,10 +196,11 @@ def probed(embeddings_GAD: NDArray[np.float64], folds: int, seed: int) -> NDArra
         centred /= max(centred[train].std(), np.finfo(np.float32).tiny)
         features, unseen = (centred[part].reshape(-1, width) for part in (train, held_out))
         labels, own = (np.tile(np.arange(attributes), len(part)) for part in (train, held_out))
-        for k, probe in enumerate(probes(len(features), width, seed).values()):
+        fresh = probes(len(features), width, seed)
+        for k, kind in enumerate(kinds):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                probabilities = probe.fit(features, labels).predict_proba(unseen)
+                probabilities = fresh[kind].fit(features, labels).predict_proba(unseen)
             read = np.stack([probabilities[np.arange(len(own)), own], probabilities.argmax(axis=1) == own], axis=-1)
             result[held_out, :, k] = read.reshape(len(held_out), attributes, 2)
     return result

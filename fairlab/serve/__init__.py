@@ -40,6 +40,7 @@ def answer_requests(config: DictConfig) -> None:
         FairlabError: the ensemble does not exist, or the port is not available.
     """
     from fairlab.methods.safety_ensemble.sources.combined import SECONDS
+    from fairlab.serve.memory import memory_returner, returning_memory
     from fairlab.serve.moderation_server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
@@ -51,7 +52,8 @@ def answer_requests(config: DictConfig) -> None:
     bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)
     name = folder.resolve().parent.name if folder.name == "model" else folder.resolve().name
     try:
-        server = Moderations(columns, thresholds, name, config.port, bounds)
+        scorer = returning_memory(columns, memory_returner())
+        server = Moderations(scorer, thresholds, name, config.port, bounds)
     except (OSError, OverflowError) as error:
         raise FairlabError(f"port={config.port} is not available ({error}); give another, or 0 for any") from error
     for number in (signal.SIGTERM, signal.SIGINT):

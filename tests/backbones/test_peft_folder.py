@@ -101,7 +101,7 @@ def test_a_folder_decides_no_more_than_its_adapters(change, message, adapters, t
 
 def test_damaged_adapters_are_one_sentence(adapters, tiny_folders):
     file, base = adapters / "adapter_model.safetensors", str(tiny_folders["bert"])
-    tensors = {name: value.clone() for name, value in load_file(file).items()}  # else mapped from the file written below
+    tensors = {name: value.clone() for name, value in load_file(file).items()}  # not mapped
     some = sorted(tensors)[0]
     save_file({name: value for name, value in tensors.items() if name != some}, file)
     with pytest.raises(FairlabError, match="do not fit the base model"):

@@ -1,36 +1,43 @@
 """Validation bench for choosing settings: effects of a matrix on an encoder's embeddings, without any reported data.
 
-All texts are embedded once and cached, so that measuring a matrix takes a second. The readings are CCED on the
-validation passages and on sentences with pronouns, the association tests and queries in this folder, and the training
-pairs of STS-B.
-Shape letters: G groups, A attributes, Q queries, D embedding width.
+All texts are embedded once and kept in a folder; what is measured then takes seconds for a matrix. Readings: CCED on
+the validation passages and on sentences with pronouns, a probe for leakage on the passages, association tests and
+queries of this folder, and a quarter of the training pairs of STS-B. Shape letters: G groups, A attributes, Q queries,
+D embedding width.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.bias_ir import male_first
+from fairlab.benchmarks.leakage import probed
+from fairlab.benchmarks.stsb import spearman_points
 from fairlab.checks.json_text import from_json
 from fairlab.data.association_tests import read_own_tests
 from fairlab.data.groups import EMBEDDED, read_groups
 from fairlab.data.published.download import locate
 from fairlab.data.published.stsb import read_sts
+from fairlab.judge.paired import paired_difference
 from fairlab.losses.ccd import distances_to_neutral
+from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.metrics.cced import cced_gap
-from fairlab.metrics.classification import spearman
+from fairlab.metrics.permutation_test import weat_p_value
 from fairlab.metrics.weat import associations, weat_effect_size
 from fairlab.types import Group
 
 FOLDER = Path(__file__).parent
 PAIRS = slice(0, None, 4)  # a quarter of the training pairs of STS-B
+ONE_SIDED = 0.05  # level of the tests of equivalence and non-inferiority
 
 
 class Embedded:
@@ -76,76 +83,72 @@ def gap(groups_GVD: Tensor) -> float:
 
 
 class Bench:
-    """Validation bench that compares a matrix with the original encoder.
+    """Readings of an encoder's embeddings, as they are or multiplied by a matrix.
 
     Args:
         embedded: Cached embeddings of the encoder.
     """
 
     def __init__(self, embedded: Embedded) -> None:
-        people = [group for group in read_groups("embedded/people") if group.extra["split"] == "validation"]
-        self.passages = embedded.groups(people)
-        self.pronouns = embedded.groups(read_groups("embedded/pronouns"))
-        self.clauses = embedded.groups(read_groups(str(FOLDER / "clauses.parquet")))
-        self.tests = {
-            name.removeprefix("associations_"): [embedded(part) for part in test.sets]
-            for name, test in read_own_tests(EMBEDDED / "associations.yaml").tests.items()
+        kinds = {
+            "passages": [group for group in read_groups("embedded/people") if group.extra["split"] == "validation"],
+            "pronouns": read_groups("embedded/pronouns"),
+            "clauses": read_groups(str(FOLDER / "clauses.parquet")),
         }
+        self.kinds = {name: embedded.groups(groups) for name, groups in kinds.items()}
+        tests = read_own_tests(EMBEDDED / "associations.yaml").tests
+        self.tests = [[embedded(part) for part in test.sets] for test in tests.values()]
         lines = (FOLDER / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
-        self.fields = [from_json(line)["category"] for line in lines]
         self.queries = embedded([from_json(line)["query"] for line in lines])
         self.documents = embedded.groups(read_groups(str(FOLDER / "retrieval.jsonl")))
         pairs = read_sts(locate("glue/STS-B/train.tsv"))[PAIRS]
         self.pairs = [embedded([pair.first for pair in pairs]), embedded([pair.second for pair in pairs])]
         self.scores = np.array([pair.score for pair in pairs])
-        self.original = self.readings(torch.eye(self.queries.shape[-1]))
+        self.unchanged = torch.eye(self.queries.shape[-1])
 
-    def readings(self, matrix: Tensor) -> dict[str, Any]:
-        """Return all readings of embeddings that are multiplied by a matrix."""
-        effects = {name: self._effect(test, matrix) for name, test in self.tests.items()}
+    def read(self, matrix: Tensor, before: Bench) -> dict[str, Any]:
+        """Return all readings of embeddings multiplied by a matrix.
+
+        Args:
+            matrix: Matrix (D, D).
+            before: Bench of the encoder that the method began from, with which STS-B is compared pair by pair.
+        """
+        found = [self._effect(test, matrix) for test in self.tests]
+        share, *bounds = self._men_first(matrix)
+        passages = mapped(self.kinds["passages"], matrix)[:, 1:].double().numpy()
+        cosines = self.cosines(matrix)
+        lost = bootstrap_draws(spearman_points, cosines, self.scores) - before.draws
+        return {
+            **{f"gap_{name}": gap(mapped(groups, matrix)) for name, groups in self.kinds.items()},
+            "effects": [effect for effect, _ in found],
+            "p": [p for _, p in found],
+            "men_first": share,
+            "men_first_bounds": bounds,
+            "leakage": float(probed(passages, folds=5, seed=0, kinds=["linear"])[:, :, 0, 1].mean()),
+            "sts": float(spearman_points(cosines, self.scores)),
+            "sts_lost_at_most": -float(np.quantile(lost, ONE_SIDED)),
+        }
+
+    def cosines(self, matrix: Tensor) -> NDArray[np.float64]:
+        """Return the cosine of each pair of STS-B."""
+        return torch.cosine_similarity(*(mapped(part, matrix) for part in self.pairs), dim=-1).double().numpy()
+
+    @cached_property
+    def draws(self) -> NDArray[np.float64]:
+        """Bootstrap draws of STS-B's correlation without a matrix, which resample the same pairs for every encoder."""
+        return bootstrap_draws(spearman_points, self.cosines(self.unchanged), self.scores)
+
+    def _effect(self, test: Sequence[Tensor], matrix: Tensor) -> tuple[float, float]:
+        """Return a test's effect size, and the one-sided p-value of SEAT's permutation test in its direction."""
+        X, Y, A, B = (mapped(part, matrix).double().numpy() for part in test)
+        x, y = associations(X, A, B), associations(Y, A, B)
+        effect = weat_effect_size(x, y)
+        return effect, weat_p_value(*((x, y) if effect > 0 else (y, x)), np.random.default_rng(0))
+
+    def _men_first(self, matrix: Tensor) -> tuple[float, float, float]:
+        """Return the share of queries with the man's document first, and its bounds for two one-sided tests."""
         asked, found = mapped(self.queries, matrix), mapped(self.documents, matrix)
         near = torch.einsum("qd,qvd->qv", asked, found[:, [1, 2, 0]]).double().numpy()  # man, woman, neutral
-        crossed = torch.einsum("qd,gd->qg", asked, found[:, 1] - found[:, 2]).double().numpy()
         wins = male_first(near)
-        by_field = [wins[[one == field for one in self.fields]].mean() for field in dict.fromkeys(self.fields)]
-        similar = torch.cosine_similarity(*(mapped(part, matrix) for part in self.pairs), dim=-1).double().numpy()
-        return {
-            "passages": gap(mapped(self.passages, matrix)),
-            "pronouns": gap(mapped(self.pronouns, matrix)),
-            "clauses": gap(mapped(self.clauses, matrix)),
-            "association": float(np.mean(np.abs(list(effects.values())))),
-            "effects": {name: round(value, 2) for name, value in effects.items()},
-            "male_first": float(wins.mean()),
-            "male_first_crossed": float((crossed > 0).mean()),
-            "margin": float((near[:, 0] - near[:, 1]).mean()),
-            "deviation": float(np.mean(np.abs(np.array(by_field) - 0.5))),
-            "sts": 100 * float(spearman(similar, self.scores)),
-        }
-
-    def _effect(self, test: Sequence[Tensor], matrix: Tensor) -> float:
-        X, Y, A, B = (mapped(part, matrix).double().numpy() for part in test)
-        return weat_effect_size(associations(X, A, B), associations(Y, A, B))
-
-    def trial(self, matrix: Tensor) -> dict[str, Any]:
-        """Return the readings of a matrix, compared with the original encoder's readings."""
-        return self.compared(self.readings(matrix))
-
-    def compared(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """Compare readings with the original encoder's readings.
-
-        Gaps are relative changes in per cent, and STS-B is a difference in points.
-        """
-        before = self.original
-        relative = {
-            name: round(100 * (found[name] / before[name] - 1), 1) for name in ("passages", "pronouns", "clauses")
-        }
-        return {
-            **{f"{name}_gap": value for name, value in relative.items()},
-            "association_before": round(before["association"], 3),
-            "association": round(found["association"], 3),
-            "lowest_effect": min(found["effects"].values()),
-            "effects": found["effects"],
-            **{name: round(found[name], 3) for name in ("male_first", "male_first_crossed", "deviation")},
-            "margin": round(found["margin"], 4),
-            "sts_train": round(found["sts"] - before["sts"], 2),
-        }
+        low, high = paired_difference(np.full(len(wins), 0.5), wins).inner
+        return float(wins.mean()), 0.5 + low, 0.5 + high

@@ -111,7 +111,9 @@ class PolicySimilarity(Source):
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the sentence vectors (N, D) of unit length."""
-        return np.asarray(self.backbone.embed(texts, budget=AT_ONCE, side_by_side=True).double().cpu().numpy())
+        embedded = self.backbone.embed(texts, budget=AT_ONCE, side_by_side=True)
+        self.backbone.cut.clear()  # would grow as long as a server runs
+        return np.asarray(embedded.double().cpu().numpy())
 
 
 def _merge(backbone: Backbone, file: Path) -> None:

@@ -32,6 +32,8 @@ def test_the_nearest_sentence_of_a_harm_counts(tiny_folders, tmp_path):
     np.testing.assert_allclose(source.score(texts), expected, atol=1e-6)
     assert source.score(["the river"])[0, 1] == pytest.approx(1, abs=1e-6)
     assert source.score([]).shape == (0, 2)
+    source.score(["river " * 200])
+    assert source.backbone.cut == set()  # a server never ends, so no text may leave anything behind
     (tmp_path / "mine.txt").write_text("tools: the ladder\n")
     other = PolicySimilarity(encoder=str(tiny_folders["bert"]), path=str(tmp_path / "mine.txt"))
     assert other.version != source.version
