@@ -257,7 +257,7 @@ def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantit
 
 
 def mb_draws(items: Items) -> Array:
-    """Return bootstrap draws (2,000,) of the mb-index, which are paired between models measured on the same items."""
+    """Return 2,000 bootstrap draws of the mb-index, which are paired between models measured on the same items."""
     classes = continuation_classes(items["similarities"])
     scores = bootstrap_draws(stereotype_score, classes == STEREOTYPE, classes == ANTI_STEREOTYPE)
     # Use another seed, so that reference entries and contexts are resampled independently.

@@ -28,7 +28,7 @@ class Quantity:
     Attributes:
         subset, name: Part of the benchmark that was measured, and name of the quantity.
         value: Measured number, in the unit of its description.
-        draws: Bootstrap draws (2,000,), with a seed that resamples the same items for every model. They are nan if
+        draws: 2,000 bootstrap draws, with a seed that resamples the same items for every model. They are nan if
             resampling is meaningless; ``interval`` is then given, and no comparison is made.
         n: Number of items measured.
         headline: Whether the quantity represents its benchmark in summaries; None for the description's value.

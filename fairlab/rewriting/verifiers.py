@@ -127,7 +127,7 @@ class KindsVerifier(TextVerifier):
     """Verifier that a pronoun becomes a pronoun of its case, and another word does not become a pronoun.
 
     It detects faults such as *They Smith* and *for he wife*. Polarity does not detect them, because it counts wrong
-    pronouns like right ones. The case of *her* and *his* is inferred from the words after them.
+    and right pronouns alike. The case of *her* and *his* is inferred from the following words.
     """
 
     name = "another kind of word"
@@ -169,7 +169,7 @@ class SeparatorVerifier(TextVerifier):
         del lexicon  # identical on every axis
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the fault: the first version with a wrong number of separators, its number and the expected one."""
+        """Return the fault: the first version with a wrong number of separators, and both numbers."""
         expected = source.count(SEPARATOR)
         for name, text in versions.items():
             if (found := text.count(SEPARATOR)) != expected:
