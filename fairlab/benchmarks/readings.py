@@ -34,7 +34,7 @@ class Quantity:
         headline: Whether the quantity represents its benchmark in summaries; None for the description's value.
         ideal: Value of a perfectly fair or useful model, if it depends on the data; None for the description's value.
         interval: 95 % interval to use instead of the draws' percentiles, if the statistic has a better one.
-        p, p_holm: P-value of the benchmark's own test, and the p-value adjusted for its other tests by Holm's method;
+        p, p_holm: P-value of the benchmark's own test, and the p-value adjusted for the benchmark's other tests (Holm);
         None if there is no such test.
     """
 
