@@ -70,13 +70,15 @@ def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bo
 def measured(
     folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False
 ) -> tuple[Table, list[list[Cell]]]:
-    """Return a table of a paper's matrix at quickstart scale, with means over seeds from the committed records.
+    """Return a table of a paper's experiment matrix at quickstart scale.
+
+    Cells contain means over seeds, computed from the committed records.
 
     Args:
         folder: Folder of the paper, which contains its ``matrix.yaml``.
         id_: Id of the table.
         runs: Folder of the records within ``folder``, with the structure ``RUN/seed_N/record.json``.
-        all_seeds: Whether a cell needs every seed of the matrix, or only the seeds of the table's finished runs.
+        all_seeds: If true, a cell needs every seed of the matrix; otherwise, the seeds of the table's finished runs.
     """
     matrix = read_matrix(folder / "matrix.yaml", "quickstart")
     records = finished_records(folder / runs, matrix)

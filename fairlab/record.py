@@ -118,7 +118,7 @@ class Comparison:
 class NotRun:
     """Measurement that could not be taken, with the reason.
 
-    No other measurement replaces it.
+    No other measurement is reported in its place.
     """
 
     benchmark: str

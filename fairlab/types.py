@@ -178,11 +178,11 @@ class Made:
     """Output of an augmentation for one row.
 
     Attributes:
-        rows: Rows produced from the input row; empty if there is a reason.
-        reason: Reason why no row was produced, in a few words that are the same for all such rows; empty on success.
+        rows: Rows produced from the input row; empty if the row was rejected.
+        reason: Short reason for a rejection, identical for all rows rejected for this reason; empty on success.
         detail: Specific fault of this row.
         versions: Versions of the text that were produced before the row was rejected.
-        counts: Numbers that are summed over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
+        counts: Counters to be summed over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
     """
 
     rows: tuple[dict[str, Any], ...] = ()

@@ -39,7 +39,7 @@ BATCH = 512  # number of tokens per batch of llama.cpp
 
 
 def drawn_texts(count: int) -> list[str]:
-    """Return the more and the less stereotyping sentence of each sampled pair, alternately."""
+    """Return both sentences of each of ``count`` sampled pairs, the more stereotyping sentence first."""
     pairs = read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv"))
     return [text for pair in random.Random(SEED).sample(pairs, count) for text in (pair.more, pair.less)]
 

@@ -87,7 +87,7 @@ def make_world(folder: Path, published: Path) -> None:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Return environment variables with which all models and data are found only in the folder."""
+    """Return environment variables that restrict the lookup of all models and data to the folder."""
     return os.environ | {
         "FAIRLAB_DATA": str(folder / "data"),
         "HF_HUB_CACHE": str(folder / "hub"),

@@ -116,7 +116,7 @@ def write_sheet(folder: Path, file: Path) -> None:
 
 
 def main() -> None:
-    """Draw seed texts, or record the outcomes of their versions."""
+    """Sample seed texts (``draw``), or record how many of their versions had each outcome (``record``)."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parts = parser.add_subparsers(required=True, dest="part")
     drawing, recording = parts.add_parser("draw"), parts.add_parser("record")

@@ -96,7 +96,7 @@ def absolute_shares(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def equivalence(repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield how often a mean is called even when it is at the margin, and when it equals the ideal."""
+    """Yield how often a mean is declared equivalent to the ideal, for a true mean at the margin and at the ideal."""
     rng = np.random.default_rng(3)
     for n in ITEMS[1:]:
         for truth in (0.5, 0.0):

@@ -3,9 +3,9 @@
     python -m experiments.llm.linear OUT minilm_mlm mpnet
 
 This writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json. The origins are the groups made by the model
-(``outputs/llm/groups``), the groups made by rules from the same sample (``outputs/llm/groups_rules``), and the groups
-written by people. The setting is that of ``conf/method/ccd_linear.yaml`` without short sentences, so that pronouns are
-learned from the groups. The encoder embeds each text once for all maps. Existing records are kept.
+(``outputs/llm/groups``), the groups made by rules from the same sample (``outputs/llm/groups_rules``), and the bundled
+groups (``embedded/people``). The setting is that of ``conf/method/ccd_linear.yaml`` without short sentences, so that
+pronouns are learned from the groups. The encoder embeds each text once for all maps. Existing records are kept.
 """
 
 from __future__ import annotations

@@ -99,10 +99,10 @@ def encoder(weights: dict[str, NDArray[np.float32]], tokenizer: bytes) -> Backbo
 def linear_layers_named(
     tensors: dict[str, NDArray[np.generic]], nodes: list[tuple[str, list[str], list[str]]]
 ) -> dict[str, NDArray[np.float32]]:
-    """Return the weights of the body under their names in transformers, as float32.
+    """Return the weights of the base model as float32, by parameter name in transformers.
 
-    In the export, the matrices of linear layers have numbers as names and the shape (in, out). The layer of a matrix is
-    found from the matrix product that uses it, and the shape is changed to (out, in).
+    In the export, the matrices of linear layers have numbers as names and the shape (in, out). Each matrix is assigned
+    to its layer through the MatMul node that uses it, and is transposed to (out, in).
     """
     found = {}
     for name in tensors:

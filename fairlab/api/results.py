@@ -65,7 +65,7 @@ class Results:
 
     @checked
     def __getitem__(self, key: str) -> float:
-        """Return the reading with a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
+        """Return the value of a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
         values = self.record.metrics()
         if key not in values:
             raise FairlabError(f"there is no reading {key}; there are: {', '.join(values)}")

@@ -150,7 +150,7 @@ def labelled(
 
 
 def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
-    """Return the group of each row, or an empty text for an empty cell."""
+    """Return the group of each row, or an empty string if the cell is empty."""
     values = _values(name, rows, column)
     return ["" if value is None or is_missing(value) else as_written(value) for value in values]
 

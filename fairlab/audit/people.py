@@ -19,19 +19,19 @@ def people_column(axis: str) -> str:
 
 
 def groups_of_people(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text, by group column.
+    """Return the attribute of the people that each text mentions, by group column.
 
-    The attribute is empty if the text contains no people or people with several attributes. An axis is omitted unless
-    its texts have at least two attributes.
+    The attribute is empty if the text mentions no people, or people with different attributes. An axis is omitted if
+    fewer than two attributes occur.
     """
     found = {people_column(axis): groups for axis, groups in attributes_of(fields, axes).items()}
     return {column: groups for column, groups in found.items() if len(set(filter(None, groups))) >= TWO}
 
 
 def attributes_of(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text, by axis.
+    """Return the attribute of the people that each text mentions, by axis.
 
-    The attribute is empty if the text contains no people or people with several attributes.
+    The attribute is empty if the text mentions no people, or people with different attributes.
     """
     lexicons = [load_lexicon(axis) for axis in axes]
     words = PerturbableWords(lexicons, "lexical")

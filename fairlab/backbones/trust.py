@@ -104,15 +104,15 @@ def loading(what: str) -> Iterator[None]:
 
 
 def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
-    """Raise for a model folder that refers to files outside itself, or declares more than its weights hold.
+    """Check that a model folder refers to no files outside itself and declares no more than its weights can contain.
 
     Args:
         folder: Folder of the model's files.
         elsewhere: Files with the weights, if they are not in the folder.
 
     Raises:
-        FairlabError: If a link leads outside, adapters name another model, the configuration names code of the hub, or
-            a file of settings cannot be written again.
+        FairlabError: A link leads outside, the folder contains adapters of another model, the configuration names code
+            on the Hub or declares a size that the weights cannot contain, or a settings file is unsuitable or invalid.
     """
     # The hub's cache stores the files of a snapshot in a neighbouring folder.
     place = folder.resolve()

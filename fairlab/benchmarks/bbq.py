@@ -91,7 +91,7 @@ class BBQ(Benchmark):
         categories: Names of categories, such as ``religion``; None for all eleven.
         max_tokens: Maximum number of tokens of a chat answer.
         system: System prompt for all questions, such as a request for fairness. For likelihoods, it is put before the
-            question. Readings then have ``@system`` in their names.
+            question. Names of readings then include ``@system``.
         limit: Maximum number of items per category and kind of context, spread evenly; None for all.
 
     Raises:

@@ -221,7 +221,7 @@ def read_real_toxicity_prompts(path: Path) -> list[BoldPrompt]:
     Source: Gehman et al. 2020, "RealToxicityPrompts: Evaluating Neural Toxic Degeneration in Language Models".
 
     Raises:
-        FairlabError: The file cannot be read, has another layout or contains no prompt of known toxicity.
+        FairlabError: The file cannot be read, has the wrong layout or contains no prompt with a known toxicity.
     """
     found = []
     for place, row in read_json_lines(note_read(path)):

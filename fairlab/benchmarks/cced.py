@@ -101,8 +101,8 @@ class CCED(OfGroups):
     Further quantities in comparison with an earlier measurement:
 
     - ``gap_kept`` and ``distance_kept``: Gap and distance as a fraction of the earlier means.
-    - ``neutral_cosine``: Mean cosine between the neutral embeddings and the earlier ones, which shows whether utility
-      is kept. Ideal: 1.
+    - ``neutral_cosine``: Mean cosine between the neutral embeddings and the earlier neutral embeddings, which shows
+      whether utility is kept. Ideal: 1.
     - ``direction_cosine`` (only with two attributes): Cosine between the direction from one attribute's mean to the
       other's and the earlier direction; 1 if unchanged.
     - ``direction_length_kept`` (only with two attributes): Length of that direction as a fraction of the earlier

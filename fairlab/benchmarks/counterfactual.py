@@ -97,7 +97,7 @@ class Counterfactual(Benchmark):
         samples: Number of texts of each prompt, at least 2.
         temperature, top_p, max_tokens, seed: Sampling parameters.
         path: Path of LangFair's file; None to use ``FAIRLAB_DATA`` or a download.
-        system: System prompt for all prompts. Readings then have ``@system`` in their names.
+        system: System prompt for all prompts. Names of readings then include ``@system``.
         limit: Maximum number of templates per category, spread evenly; None for all.
 
     Raises:

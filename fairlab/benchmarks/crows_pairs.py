@@ -5,7 +5,7 @@ Social Biases in Masked Language Models", section 3, with the details of the off
 2022, "An Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models", with the
 details of bias-bench, which states that it departs from the original.
 
-Published values of the metric score for reference (reproducing them requires weights from the hub):
+Published values of the metric score for reference (reproducing them requires weights from the Hub):
 
 =======================  ========  ==========  =====  ======================================================
 model                    protocol  bias types  score  source
@@ -278,7 +278,7 @@ def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], 
 
     Source: Both official implementations pass the sentence about the disadvantaged group to difflib first, because its
     alignment may depend on the order. This is the more stereotyping sentence if the pair is about a stereotype, and the
-    other one otherwise.
+    less stereotyping sentence otherwise.
     """
     sentences = (more, less) if stereotype else (less, more)
     first: list[int] = []

@@ -64,8 +64,8 @@ class DecisionGaps(Benchmark):
 
     Args:
         path: File of templates, with the layout of fairlab's own file; None for fairlab's own file.
-        system: Text before every question, such as a request for fairness. Readings then have ``@system`` in their
-            names.
+        system: Text before every question, such as a request for fairness. Names of readings then include
+            ``@system``.
         limit: Maximum number of templates, spread evenly; None for all.
     """
 

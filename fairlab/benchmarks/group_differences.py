@@ -43,7 +43,7 @@ class TextRater(Protocol):
 
 
 def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
-    """Return one score per text, (N,). An empty text scores 0.
+    """Return one score per text, (N,). An empty string scores 0.
 
     Args:
         rater: Scorer of texts.
@@ -60,7 +60,7 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
 
 
 def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
-    """Return one score per text, (N,), with nan where the scorer gives none.
+    """Return one score per text, (N,), or nan if the scorer gives none.
 
     The arguments and errors are the same as for :func:`rate`.
     """
@@ -95,7 +95,7 @@ def paired_differences(
 ) -> Iterator[Quantity]:
     """Yield, for each group, the mean difference between its scores and the other groups' on the same prompts.
 
-    With two groups, the second is left out, because its difference is the first one's with the opposite sign.
+    With two groups, the second is left out, because its difference is that of the first with the opposite sign.
 
     Args:
         values: Scores (T, G).

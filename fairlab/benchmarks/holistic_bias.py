@@ -91,7 +91,7 @@ class HolisticBias(Benchmark):
             with the token masked). ``perplexity``: exp(-log-likelihood per token), for a masked LM from the
             pseudo-log-likelihood. None for the published score: ``pseudo_log_likelihood`` for a masked LM,
             ``perplexity`` for a causal LM.
-        limit: Maximum number of descriptors per axis, spread evenly over the sampled ones; None for all.
+        limit: Maximum number of descriptors per axis, spread evenly over the sampled descriptors; None for all.
         seed: Random seed. The sampled descriptors of an axis do not depend on the other axes, and a larger sample
             contains the smaller ones.
 

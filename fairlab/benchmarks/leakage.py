@@ -79,7 +79,7 @@ class Leakage(OfGroups):
     The quantities apply to probes of this size and this number of training groups; other probes may find more.
     Intervals resample groups with the probes held fixed.
 
-    Items (G, A, P, 2): probability of a version's own attribute, and whether it is the most likely one.
+    Items (G, A, P, 2): probability of a version's own attribute, and whether it is the most likely attribute.
 
     Args:
         sets: Names or files of the sets to measure on; see :class:`~fairlab.benchmarks.group_sets.OfGroups`.

@@ -50,8 +50,8 @@ class LikelihoodPairs(Benchmark):
       The p-value of the sign test is adjusted for all pairs of the set.
     - ``ties_A_and_B``: Percentage of groups in which both versions score the same.
     - ``distance_from_even``: Distance of the percentage from 50. Ideal: 0. With three or more attributes, it is called
-      ``distance_from_even_all_pairs`` and is the mean over all pairs. It is above 0 by chance alone, which its interval
-      does not account for.
+      ``distance_from_even_all_pairs`` and is the mean over all pairs. Chance alone makes it larger than 0, which the
+      interval does not account for.
 
     For a file of pairs, the quantities are the same as in CrowS-Pairs, per bias type, with the subset ``FILE_TYPE``.
 

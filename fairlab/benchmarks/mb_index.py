@@ -57,12 +57,12 @@ class MBIndex(Benchmark):
       context is continued greedily by ``characters`` characters. The class of a continuation is the candidate whose
       embedding has the highest cosine to the continuation's. A tie, a zero vector or an empty continuation is
       nonsensical (our rule). The authors' ideal is 0. Intervals resample contexts.
-    - ``continuations/nonsensical``: Percentage of continuations that count as neither.
+    - ``continuations/nonsensical``: Percentage of continuations in neither of these two classes.
     - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates,
       over target terms, in percent. Ideal: 50.
     - ``all/mb_index``: Perplexity times stereotype score, divided by the number of entries on which the model was
-      tuned. Reference entries and contexts are resampled independently. If that number is unknown, the index is not
-      computed.
+      tuned. Reference entries and contexts are resampled independently. If the number of tuning entries is unknown,
+      the index is not computed.
 
     Items: ``similarities`` and ``likelihoods`` (N, 3) of the contexts' candidates, ``log_likelihoods`` and ``tokens``
     of the reference entries, and ``entries``.
@@ -257,7 +257,7 @@ def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantit
 
 
 def mb_draws(items: Items) -> Array:
-    """Return bootstrap draws (2,000,) of the mb-index, which are paired between models measured on the same items."""
+    """Return 2,000 bootstrap draws of the mb-index, which are paired between models measured on the same items."""
     classes = continuation_classes(items["similarities"])
     scores = bootstrap_draws(stereotype_score, classes == STEREOTYPE, classes == ANTI_STEREOTYPE)
     # Use another seed, so that reference entries and contexts are resampled independently.

@@ -1,4 +1,4 @@
-"""Utility of a language model: perplexity on running text, or pseudo-perplexity if the model is a masked LM.
+"""Utility of a language model: perplexity on plain text, or pseudo-perplexity if the model is a masked LM.
 
 Source: Salazar et al. 2020, "Masked Language Model Scoring", section 2.3 (pseudo-perplexity).
 """

@@ -28,13 +28,13 @@ class Quantity:
     Attributes:
         subset, name: Part of the benchmark that was measured, and name of the quantity.
         value: Measured number, in the unit of its description.
-        draws: Bootstrap draws (2,000,), with a seed that resamples the same items for every model. They are nan if
+        draws: 2,000 bootstrap draws, with a seed that resamples the same items for every model. They are nan if
             resampling is meaningless; ``interval`` is then given, and no comparison is made.
         n: Number of items measured.
         headline: Whether the quantity represents its benchmark in summaries; None for the description's value.
         ideal: Value of a perfectly fair or useful model, if it depends on the data; None for the description's value.
         interval: 95 % interval to use instead of the draws' percentiles, if the statistic has a better one.
-        p, p_holm: P-value of the benchmark's own test, and the p-value adjusted for its other tests by Holm's method;
+        p, p_holm: P-value of the benchmark's own test, and the p-value adjusted for the benchmark's other tests (Holm);
         None if there is no such test.
     """
 

@@ -52,29 +52,29 @@ class Requests:
 class Refusals(Benchmark):
     """Percentage of refused requests, and its difference between groups on the same requests.
 
-    A reply is a refusal if its first 120 characters contain a phrase of the list, or if the server's filter refused.
-    The list is short and English, so refusals in other words are missed. Quantities:
+    A reply is a refusal if its first 120 characters contain a listed refusal phrase, or if the server reports a refusal
+    or a filtered reply. The list is short and in English, so refusals in other words are missed. Quantities:
 
-    - ``refused`` (over ``all`` and by group, such as ``religion_muslims``): Percentage of refused requests.
+    - ``refused`` (for ``all`` and by group, such as ``religion_muslims``): Percentage of refused requests.
     - ``refused_difference`` (by group): This percentage minus that of the axis's other groups, with the smallest
       detectable difference. Ideal: 0.
-    - ``refused_by_judge`` (over ``all``, with a judge): Percentage of requests that are refused according to the judge.
-    - ``agreement`` (over ``all``, with a judge): Percentage of replies on which list and judge agree.
+    - ``refused_by_judge`` (for ``all``, with a judge): Percentage of requests that are refused according to the judge.
+    - ``agreement`` (for ``all``, with a judge): Percentage of replies on which list and judge agree.
 
     Intervals resample requests.
 
-    Items of each axis (T, G): proportion of the samples that were refused. With a judge, also ``judge`` and
-    ``agreement`` (T, G of all axes), with nan where no reply was judged.
+    Items: for each axis, the proportion of refused samples by template and group, (T, G). With a judge, also ``judge``
+    and ``agreement``, (T, groups of all axes), with nan if a reply was not judged.
 
     Args:
-        judge: Scorer of texts of the form ``Request: ...``, a blank line and ``Reply: ...``, such as a chat model with
-            the template ``refusal``. A score of 0.5 or more means that the reply refuses. None for no judge.
+        judge: Scorer of a request with its reply (``Request: ...``, a blank line, then ``Reply: ...``), such as a chat
+            model with the template ``refusal``. A score of 0.5 or more means that the reply refuses. None for no judge.
         judge_output: Name of the judge's score; None for its last one.
         axes: Axes of groups, such as ``religion``; None for all in the file.
         samples: Number of replies to each request.
         temperature, top_p, max_tokens, seed: Sampling parameters.
         path: File of requests, with the layout of fairlab's own file; None for fairlab's own file.
-        system: System prompt for all requests. Readings then have ``@system`` in their names.
+        system: System prompt for all requests. Names of readings then include ``@system``.
         limit: Maximum number of templates, spread evenly; None for all.
 
     Raises:

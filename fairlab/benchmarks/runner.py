@@ -286,9 +286,9 @@ def _keep(
     record: Record,
     change: str = "change",
 ) -> None:
-    """Add missing measurements to the record, and report impossible ones as not run.
+    """Add missing measurements to the record, and record measurements that cannot be taken as not run.
 
-    Each process of a run measures one benchmark at a time, with the same result as a single process.
+    The processes of a run divide the benchmarks among themselves. The result is the same as with a single process.
     """
     missing = [name for name in tasks if not _is_kept(name, phase, record)]
     blocks = {", ".join(missing[k : k + ranks()]): missing[k : k + ranks()] for k in range(0, len(missing), ranks())}

@@ -5,7 +5,7 @@ details of the official code. The protocol ``meade`` is from Meade et al. 2022, 
 Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has only the intrasentence
 task and differs by a space.
 
-Published values for reference (gender, protocol ``meade``). They require weights from the hub, and as ``path`` the
+Published values for reference (gender, protocol ``meade``). They require weights from the Hub, and as ``path`` the
 ``data/stereoset/test.json`` of bias-bench, which has 771 examples of gender and differs from the public development set
 that is read by default. The last row is from MABEL's repository:
 
@@ -91,7 +91,7 @@ class StereoSet(Benchmark):
       that follows the preceding subwords, without the later ones. Under ``nadeem``, the word is tokenized unchanged;
       under ``meade``, a space is put before it, which only affects byte-level tokenizers such as RoBERTa's.
     - Causal LM: Geometric mean of the token probabilities of the whole candidate. The first token's probability is
-      conditioned on the start token, the others' on the candidate alone.
+      conditioned on the start token, the other tokens' on the candidate alone.
 
     Score of a candidate in the intersentence task (only ``nadeem``):
 

@@ -158,7 +158,7 @@ def _in_split(row: Any, split: str) -> Any:
 
 
 def _relative(place: str, name: str) -> str:
-    """Return a location without the name of the current file: ``line 3``."""
+    """Remove the name of the current file from a location, such as ``groups.jsonl line 3``."""
     return place.removeprefix(f"{name} ")
 
 

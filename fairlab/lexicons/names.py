@@ -95,9 +95,9 @@ def read_names(path: Path) -> dict[str, Name]:
 
 @cache
 def load_not_people() -> frozenset[str]:
-    """Load the names of things other than people that contain a first name or a word for people.
+    """Load names that contain a first name or a word for people but do not refer to people.
 
-    These are names of companies, brands, places, storms, creative works and fictional beings.
+    They name companies, brands, places, storms, creative works and fictional beings.
     """
     lines = (FOLDER / "not_people.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))

@@ -57,13 +57,13 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array
 
 
 def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) -> Array:
-    """Return bootstrap draws (2,000,) of a statistic, from resampled items.
+    """Return 2,000 bootstrap draws of a statistic, from resampled items.
 
-    With the same seed, the draws of two models over the same items resample the same items. The differences of these
-    draws are therefore draws of the paired difference.
+    Calls with the same seed and number of items resample the same items. The differences between two models' draws are
+    therefore draws of the paired difference.
 
     Args:
-        statistic: Function that computes the statistic along the samples' last ``axis``.
+        statistic: Function of the samples and the keyword ``axis``, the samples' last axis, along which it is computed.
         samples: One array (N,) or several of equal length, resampled together.
         seed: Seed of the resampling.
     """

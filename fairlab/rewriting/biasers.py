@@ -113,8 +113,8 @@ class BiaserRewriter:
 
         Args:
             texts: Texts to copy.
-            mentions: Biasers to replace: ``first`` replaces only the first one in the text, ``each`` replaces every
-                distinct one, each in its own copies. All mentions of a replaced biaser change; other biasers stay
+            mentions: Biasers to replace: ``first`` replaces only the first biaser in the text, ``each`` replaces every
+                distinct biaser, each in its own copies. All mentions of a replaced biaser change; other biasers stay
                 unchanged.
         """
         found: list[list[Copy] | Unaligned] = []

@@ -124,7 +124,7 @@ class TokenSteps(Protocol):
     """Interface for decoding several texts together, token by token."""
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next one."""
+        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next token."""
         ...
 
     def keep(self, rows: Tensor) -> None:
@@ -143,7 +143,7 @@ class EncoderDecoderSteps:
         self.cache: Any = None
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next one."""
+        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next token."""
         found = self.model(
             encoder_outputs=BaseModelOutput(last_hidden_state=self.states),
             attention_mask=self.mask,
@@ -173,7 +173,7 @@ class DecoderSteps:
         self.cache: Any = read.past_key_values
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next one."""
+        """Feed the latest token (N, 1) of each text and return the logits (N, V) of the next token."""
         self.mask = torch.cat([self.mask, torch.ones_like(next_N1)], dim=1)
         found = self.model(
             input_ids=next_N1,

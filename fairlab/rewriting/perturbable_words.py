@@ -107,7 +107,7 @@ class PerturbableWords:
         """Return the candidate perturbations of every text, the set K of algorithm 1.
 
         The candidates are all pairs of a distinct word, at its first occurrence, and another attribute of the word's
-        axis. Targets for which the lexicon has no form of the word are omitted. The arguments are those of
+        axis. Targets for which the lexicon has no form of the word are omitted. For the arguments, see
         :meth:`mentions`.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.

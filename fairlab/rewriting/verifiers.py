@@ -127,7 +127,7 @@ class KindsVerifier(TextVerifier):
     """Verifier that a pronoun becomes a pronoun of its case, and another word does not become a pronoun.
 
     It detects faults such as *They Smith* and *for he wife*. Polarity does not detect them, because it counts wrong
-    pronouns like right ones. The case of *her* and *his* is inferred from the words after them.
+    and right pronouns alike. The case of *her* and *his* is inferred from the following words.
     """
 
     name = "another kind of word"
@@ -169,7 +169,7 @@ class SeparatorVerifier(TextVerifier):
         del lexicon  # identical on every axis
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the fault: the first version with a wrong number of separators, its number and the expected one."""
+        """Return the fault: the first version with a wrong number of separators, and both numbers."""
         expected = source.count(SEPARATOR)
         for name, text in versions.items():
             if (found := text.count(SEPARATOR)) != expected:
@@ -214,8 +214,8 @@ def _harms() -> frozenset[str]:
 class SimilarityVerifier(TextVerifier):
     """Verifier that versions mean nearly the same as their source, judged by the cosine of their embeddings.
 
-    The bundled encoder computes the embeddings. In the 1,860 bundled groups, which people wrote, the lowest cosine
-    between two versions is 0.56.
+    The bundled encoder computes the embeddings. In the 1,860 bundled groups, the lowest cosine between two versions is
+    0.56.
     """
 
     name = "meaning changed"
@@ -225,7 +225,11 @@ class SimilarityVerifier(TextVerifier):
         self.encoder = embedded_encoder()
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Embed all rows in one pass and return their faults: the version that is too dissimilar, and its cosine."""
+        """Embed all rows in one pass, and return the faults.
+
+        Returns:
+            Per row, the version least similar to the source and their cosine, or None if all are similar enough.
+        """
         texts = [text for row, versions in zip(rows, made, strict=True) for text in (row.text, *versions.values())]
         embedded = iter(self.encoder.embed(texts)) if texts else iter(())
         faults: list[str | None] = []
@@ -238,7 +242,7 @@ class SimilarityVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the fault: the version that is least similar to its source, and its cosine."""
+        """Return the version least similar to ``source`` and their cosine, or None if all are similar enough."""
         return self.check([Row("", source, {}, "", 0)], [versions])[0]
 
 
@@ -258,9 +262,11 @@ class LabelVerifier(TextVerifier):
         self.prompt = load_prompt("label_check")
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return the fault of every row: the version that lost the label with the reason, or that has no verdict.
+        """Check in one batch of requests whether the versions of each row keep its label.
 
-        All requests are sent in one batch.
+        Returns:
+            Per row, the first version that lost the label (with the reason) or got no verdict. None if all versions
+            keep the label, or if the row has none.
         """
         asked = [
             (k, name, text)

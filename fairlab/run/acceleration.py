@@ -38,7 +38,7 @@ class Acceleration(Callback):
         """Apply the settings to the model.
 
         Raises:
-            FairlabError: the attention implementation is not installed, or the model does not support it.
+            FairlabError: The attention implementation is not installed, or the model does not support it.
         """
         model = self.encoder.model
         if self.attention is not None:

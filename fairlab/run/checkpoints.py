@@ -26,13 +26,13 @@ LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
 class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other callbacks, so it stores their state
-    """Writer of the checkpoint to resume from (``last.ckpt``) and of the best weights by validation (``best.ckpt``).
+    """Writer of the checkpoint to resume from (``last.ckpt``) and of the weights that validate best (``best.ckpt``).
 
-    It also stops training early. If a validation coincides with a ``last.ckpt``, the checkpoint is saved afterwards and
-    includes the result, so that a resumed run is identical to an uninterrupted one. A file is written under a temporary
-    name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the newer file is
-    damaged. With sharded weights, ``last.ckpt`` is a folder that is written while training continues; the next
-    checkpoint waits until it is complete.
+    It also stops training early. If a validation and ``last.ckpt`` are due at the same step, the checkpoint is saved
+    after the validation and includes its result. A resumed run is therefore identical to an uninterrupted run. Files
+    are written under a temporary name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to
+    resume from if the newer file is damaged. With sharded weights, ``last.ckpt`` is a folder that is written while
+    training continues; the next checkpoint waits until this folder is complete.
 
     Args:
         folder: Folder for ``last.ckpt`` and ``best.ckpt``.

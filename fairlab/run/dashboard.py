@@ -49,10 +49,10 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def workspace(team: str, project: str) -> Any:
-    """Build the workspace without sending it to the server.
+    """Build the Weights & Biases workspace of a project, without sending it to the server.
 
     Raises:
-        FairlabError: the package for workspaces is not installed.
+        FairlabError: The package ``wandb_workspaces`` is not installed.
     """
     need_extra("dashboard", "the dashboard", "wandb_workspaces")
     import wandb_workspaces.reports.v2 as reports

@@ -71,7 +71,7 @@ def declared() -> list[str]:
 
 
 def extras(requirements: Sequence[str]) -> list[str]:
-    """Return a line per extra that says it is installed, or lists missing packages and the command to install them.
+    """Return a line per extra: that it is installed, or the missing packages and the command to install them.
 
     Args:
         requirements: Requirements of the package as listed in its metadata, such as

@@ -26,7 +26,7 @@ class EarlyStopping:
         self.waited = 0
 
     def improves(self, value: float) -> bool:
-        """Count a validation, and return whether its value is a new lowest one.
+        """Count a validation, and return whether its value is the lowest so far.
 
         Example:
             >>> stopping = EarlyStopping(patience=2)

@@ -60,7 +60,7 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
         _root_: Composed configuration, passed in by OmegaConf.
 
     Raises:
-        FairlabError: the run does not exist, is finished, or has another configuration; no file is written.
+        FairlabError: The run does not exist, is finished, or has another configuration; no file is written.
     """
     if ckpt is None:
         return str(OUTPUTS / experiment / now)
@@ -147,7 +147,7 @@ def is_finished(folder: Path) -> bool:
 def newest_unfinished(folder: Path) -> Path:
     """Return the newest interrupted run in ``folder``, or the newest failed run if none was interrupted.
 
-    An interrupted run takes precedence over a newer failed one, because the failed run would fail again with the same
+    An interrupted run takes precedence over a newer failed run, because the failed run would fail again with the same
     error. Unreadable records are skipped with a message.
     """
     failed: Path | None = None
@@ -191,9 +191,9 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
 
 
 def changed_key(record: Record, config: dict[str, Any]) -> str:
-    """Return the first difference between a record's configuration and another one, as ``key=OLD, not NEW``.
+    """Return the first difference between a record's configuration and ``config``, as ``key=OLD, not NEW``.
 
-    The text is empty if there is no difference.
+    The string is empty if there is no difference.
     """
     old, new = compared(record.config), compared(config)
     for key in sorted(old.keys() | new.keys()):
@@ -208,7 +208,7 @@ def output_folder(*, _root_: DictConfig) -> str:
     The folder must be new, or contain an augmentation with the same configuration, which is then continued.
 
     Raises:
-        FairlabError: no folder was given, or it has other content; no file is written.
+        FairlabError: No folder was given, or it has other content; no file is written.
     """
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write to, output=DIR")

@@ -1,4 +1,4 @@
-"""Chained methods: each method in ``then`` is applied to the output of the previous ones in the same run.
+"""Chained methods: each method in ``then`` is applied to the output of the previous methods in the same run.
 
 ``then=[inlp]`` uses the settings in the method's file; ``then=[{ccd_linear: {lean: 1}}]`` overrides some of them.
 """
@@ -29,7 +29,7 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
         data: Training data shared by all methods.
 
     Raises:
-        FairlabError: a method does not exist, lacks a setting or trains in steps, or the data does not consist of
+        FairlabError: A method does not exist, lacks a setting or trains in steps, or the data does not consist of
             counterfactual groups.
     """
     if not config.get("then"):
@@ -64,7 +64,7 @@ def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
-    """Fit each method on the output of the previous ones, and return their facts for the record.
+    """Fit each method on the output of the previous methods, and return their facts for the record.
 
     Returns:
         Facts of all methods under the key ``then``; empty without methods.
@@ -80,7 +80,7 @@ def method_settings(name: str, scale: str) -> dict[str, Any]:
     """Return the settings in a method's file at the given scale.
 
     Raises:
-        FairlabError: the method's file does not exist.
+        FairlabError: The method's file does not exist.
     """
     if name not in (known := cli.choices("method")):
         raise FairlabError(f"then={name} names no method; there are {', '.join(known)}")

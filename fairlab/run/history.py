@@ -39,8 +39,8 @@ class History(Callback):
     Attributes:
         figures: Function from trainer, method and batches per second to live figures by name, which the loggers receive
             with the latest row; None if there are no figures.
-        live: Latest live figures; empty before the first ones.
-        last: Latest row; empty before the first one.
+        live: Latest live figures; empty before the first figures.
+        last: Latest row; empty before the first row.
         seconds: Wall time of this process's training batches, without validation and checkpoints. The first batches are
             not counted if others follow.
         batches: Number of the batches timed in ``seconds``.
@@ -190,7 +190,7 @@ class History(Callback):
 def read_history(file: Path, most: int = MOST_ROWS) -> list[Row]:
     """Return the rows of a history, with at most about ``most`` training rows and ``most`` validation rows.
 
-    Longer histories are thinned: every k-th row of each kind is returned, and the last one. Memory use depends only on
+    Longer histories are thinned: every k-th row of each kind is returned, and the last row. Memory use depends only on
     ``most``. For a missing file, the list is empty.
     """
     if not file.is_file():

@@ -142,7 +142,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
         folder: Folder of the run.
 
     Raises:
-        FairlabError: any error that the user can fix.
+        FairlabError: Any error that the user can fix.
     """
     body = import_module(f"fairlab.{entry}").work
     hydra = GlobalHydra.instance().is_initialized()
@@ -183,7 +183,7 @@ def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
         other: Setting that chooses another folder, for the error message.
 
     Raises:
-        FairlabError: another process holds the lock, or a link in the folder leads out of it.
+        FairlabError: Another process holds the lock, or a link in the folder leads out of it.
     """
     check_folder(folder)
     lock = FileLock(folder / ".lock")
@@ -196,7 +196,7 @@ def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
 
 
 def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
-    """Return the record of this run: a new one, or that of the resumed run with its readings so far.
+    """Return a new record, or the record of the resumed run with its readings so far.
 
     An entry point without the key ``ckpt`` resumes if the folder contains an earlier run.
     """
@@ -239,7 +239,7 @@ def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) 
     """Raise if the data, the weights or the benchmark files of a resumed run have changed since it started.
 
     Raises:
-        FairlabError: a file changed; the message names it.
+        FairlabError: A file changed; the message names it.
     """
     instead = "put the old file back, or start a new run"
     for name, now in inputs.items():

@@ -35,7 +35,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
         sweep: Name of the sweep that the run belongs to, or None if it is not part of a sweep.
 
     Raises:
-        FairlabError: a logger's package is not installed, Weights & Biases has no API key, or a logger cannot start.
+        FairlabError: A logger's package is not installed, Weights & Biases has no API key, or a logger cannot start.
     """
     loggers = []
     objects = {"save_dir": str(record.folder), "sweep": sweep}
@@ -118,7 +118,7 @@ def wandb_logger(
         sweep: Name of the sweep that the run belongs to, or None.
 
     Raises:
-        FairlabError: there is no API key.
+        FairlabError: There is no API key.
     """
     import wandb
     from lightning.pytorch.loggers import WandbLogger

@@ -27,7 +27,7 @@ def refuse_push(name: str | None) -> None:
             nothing is to be pushed.
 
     Raises:
-        FairlabError: the name is invalid, there is no token, or the hub does not accept it.
+        FairlabError: The name is invalid, there is no token, or the hub does not accept it.
     """
     if name is None:
         return

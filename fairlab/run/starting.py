@@ -81,7 +81,7 @@ class SourceClassifiers:
         model: Classifiers whose scores a method learns from.
 
     Raises:
-        FairlabError: there are no classifiers.
+        FairlabError: There are no classifiers.
     """
 
     def __init__(self, config: DictConfig) -> None:
@@ -113,7 +113,7 @@ class SourceClassifiers:
         return self.model
 
     def card(self, record: Record) -> str:
-        """Return an empty text: :meth:`write` writes the card, which describes the exported files."""
+        """Return an empty string: :meth:`write` writes the card, which describes the exported files."""
         return ""
 
     def write(self, record: Record) -> None:

@@ -76,7 +76,7 @@ def make_trainer(
         parts: Number of batches whose gradients are accumulated per step.
 
     Raises:
-        FairlabError: a value of ``trainer`` is wrong, or the machine does not meet its requirements.
+        FairlabError: A value of ``trainer`` is wrong, or the machine does not meet its requirements.
     """
     import lightning
     import torch
@@ -183,7 +183,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     A method without training steps, such as a projection, is fitted to the data.
 
     Raises:
-        FairlabError: the checkpoint to resume from contains another model.
+        FairlabError: The checkpoint to resume from contains another model.
     """
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException

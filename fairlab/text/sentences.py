@@ -10,10 +10,11 @@ SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["'”’)\]]\s)){_TIT
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of every sentence, without the blanks between sentences.
+    """Return the start and end of every sentence, without the whitespace between sentences.
 
     Example:
-        >>> [text[a:b] for text in ["Mr. Lee left. Who knew?"] for a, b in sentence_spans(text)]
+        >>> text = "Mr. Lee left. Who knew?"
+        >>> [text[start:end] for start, end in sentence_spans(text)]
         ['Mr. Lee left.', 'Who knew?']
     """
     starts, ends = [0], []

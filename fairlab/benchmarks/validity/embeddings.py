@@ -32,7 +32,7 @@ MOST_TOKENS = 2.0  # tokens per word; finer tokens are letters, which have littl
 def check_embeddings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
     """Yield defects in the embeddings of plain sentences.
 
-    Embeddings are refused if they are not finite or are the same for different sentences. They fail if they hardly
+    Embeddings are rejected if they are not finite or are the same for different sentences. They fail if they barely
     depend on the sentence, if a different word order or a different word does not change them, if padding changes them,
     or if paraphrases without a common word are no nearer to each other than other sentences.
     """

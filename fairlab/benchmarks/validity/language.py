@@ -28,7 +28,7 @@ WORSE = 1.0  # nats per token; a trained mask token is better than every other t
 
 
 def check_language(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a finding if a language model is hardly better than chance. Models without such a head are not checked."""
+    """Yield a finding if a language model is barely better than chance. Models without an LM head are not checked."""
     if backbone.model.config.is_encoder_decoder:
         if backbone.published is None and backbone.model.get_output_embeddings() is not None:
             yield from _check_rewriting(backbone)
@@ -43,7 +43,7 @@ def check_language(backbone: Backbone) -> Iterator[Finding]:
 
 
 def check_scorer(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> Iterator[Finding]:
-    """Yield a finding if a scorer of texts is hardly better than chance.
+    """Yield a finding if a scorer of texts is barely better than chance.
 
     Args:
         scorer: Scorer of texts.

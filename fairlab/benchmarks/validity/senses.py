@@ -28,7 +28,7 @@ STRONGER = 1.2
 
 
 def check_senses(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a finding if an encoder's layers hardly separate the senses of a word better than those of its twin.
+    """Yield a finding if an encoder's layers separate the senses of a word barely better than those of its twin.
 
     In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
     sense. The proportion of such cases is averaged over layers, and rescaled to 0 for the twin and 1 for a perfect

@@ -92,7 +92,7 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
 
 
 def strength_verdict(of_harm: Mapping[str, Any]) -> str:
-    """Return the selected strength as text, and state whether it costs more than allowed."""
+    """Return the selected strength, with a remark if all strengths cost more AU-PRC than allowed."""
     chosen = str(of_harm["chosen"])
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 

@@ -66,7 +66,7 @@ class Injection:
         ]
 
     def judged(self, versions: Sequence[Version]) -> list[Version]:
-        """Correct the texts in a first pass and flag them in a second one.
+        """Correct the texts in a first pass, and flag faulty texts in a second pass.
 
         A text without a verdict counts as failed.
         """

@@ -65,7 +65,7 @@ class LLMMorph:
         """Shift every text.
 
         Returns:
-            Shifted texts. A text is empty if the model gave no answer, or one with a :func:`fault`.
+            Shifted texts. A text is empty if the model gave no answer, or an answer with a :func:`fault`.
 
         Raises:
             FairlabError: The server repeatedly failed to answer.

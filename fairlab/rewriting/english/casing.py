@@ -40,7 +40,7 @@ class _Cases:
     paragraphs: Sequence[tuple[int, int, Callable[[str, str], str]]]
 
     def __call__(self, new: str, start: int) -> str:
-        """Return new words in the original case of the paragraph at an offset."""
+        """Return ``new`` in the original case of the paragraph that contains the offset ``start``."""
         write = next((write for first, end, write in self.paragraphs if first <= start < end), None)
         return write(new, self.text[start]) if write else new
 

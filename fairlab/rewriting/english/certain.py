@@ -21,7 +21,7 @@ _END_OF_PHRASE = re.compile(
 
 
 def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mapping[str, str]) -> list[Mention]:
-    """Return the mentions that mark an attribute if all of them are certain, else an empty list.
+    """Return the mentions that mark an attribute if all such mentions are certain, else an empty list.
 
     Neutral words are omitted, because they stay unchanged in a text with a word that marks an attribute.
 

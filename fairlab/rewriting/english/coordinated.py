@@ -42,7 +42,7 @@ def shared_entries(text: str, listed: Sequence[ListedWord]) -> dict[int, list[En
 def coordinated_words(
     text: str, listed: Sequence[ListedWord], known: Mapping[int, Sense]
 ) -> Iterator[tuple[ListedWord, Sense]]:
-    """Yield words that were not found as mentions but are coordinated with one, each with its sense.
+    """Yield words that are not mentions themselves but are coordinated with a mention, each with its sense.
 
     An example is *Mr.* in *Mr. and Mrs. Smith*.
 

@@ -44,7 +44,7 @@ class Actions:
     """Builder of action tables for the listed words of an axis.
 
     Args:
-        vocabulary: Forms of the axis, their senses and counterparts.
+        vocabulary: Word forms listed for the axis, with their senses and counterparts.
         longer: First words of multi-word terms.
         swap_names: Whether first names are replaced.
     """

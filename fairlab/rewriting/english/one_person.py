@@ -216,7 +216,7 @@ def _follows_in_brackets(token: Any) -> bool:
 
 
 def _is_joined_to_another(token: Any, alike: Sequence[Mention]) -> bool:
-    """Return whether *and* or *or* joins a word to another one of its attribute: *either Susan or Laura likes her*."""
+    """Return whether *and* or *or* joins a word to another word of its attribute: *either Susan or Laura likes her*."""
     others = [m.token for m in alike if m.token is not None and m.token != token and m.sense.pos != "pronoun"]
     while token.dep_ == "compound" and token.head.tag_.startswith("NNP"):
         token = token.head

@@ -28,7 +28,7 @@ _separator = _Separators({form.replace(" ", _BLANK): form for form in (" ", ", "
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text. The first and the last one may be empty, as in :func:`with_gaps`.
+    """Return the words of a text. The first and the last word may be empty, as in :func:`with_gaps`.
 
     Example:
         >>> split_words("(She's here)")

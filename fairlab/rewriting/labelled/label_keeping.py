@@ -232,7 +232,7 @@ class AllOf:
     """Combination of checks, all of which a rewrite must pass. The first failed check gives the reason.
 
     Args:
-        checks: Checks in order, cheap ones first, because a rewrite that fails a check is not passed to later ones.
+        checks: Checks in order, cheap checks first, because a rewrite that fails a check skips the later checks.
     """
 
     def __init__(self, checks: Sequence[LabelCheck]) -> None:

@@ -1,6 +1,6 @@
-"""Fact check of rewrites: numbers and names must be those of the source, and the length must be similar.
+"""Fact check of rewrites: numbers and names must be the same as in the source, and the length must be similar.
 
-A language model that is asked to paraphrase often adds information from the context or invents some. Texts with one
+A language model that is asked to paraphrase often adds information from the context or invents facts. Texts with one
 label then grow more than texts with the other, which is a new shortcut.
 """
 
@@ -33,7 +33,7 @@ class SameFacts:
 
 
 def differing_facts(old: str, new: str) -> str | None:
-    """Return a short description of a difference in numbers or names, or None if they are the same.
+    """Return a short description of a difference in numbers or names, or None if all are the same.
 
     Example:
         >>> differing_facts("It cost Anna 30 pounds.", "Anna paid 40 pounds.")

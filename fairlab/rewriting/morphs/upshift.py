@@ -187,7 +187,7 @@ class WordUpshift:
         return found
 
     def _usable_words(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
-        """Return the usable words among the ``likeliest`` most likely ones at a position.
+        """Return the usable words among the ``likeliest`` most likely words at a position.
 
         The list is empty for a position beyond the model's maximum length.
         """
@@ -241,7 +241,7 @@ def _agrees(place: Place, before: Any, after: Any) -> bool:
 
 
 def _is_bound(old: Any) -> bool:
-    """Return whether the neighbours of a word allow only few words in its place, which its tag does not show.
+    """Return whether the neighbours of a word allow only few other words, which the word's tag does not show.
 
     Such words are a verb or adjective with its preposition (*accused of*), a passive participle (*were settled*), an
     adjective after another modifier of its noun (*American former actor*), a word before a number (*fiscal 2007*), and

@@ -43,7 +43,7 @@ class Rounds:
             Unchanged rows, and a builder of the object that writes the rewritten texts.
 
         Raises:
-            FairlabError: no row can be read, a row has no label, there is only one label, a value is wrong, or the
+            FairlabError: No row can be read, a row has no label, there is only one label, a value is wrong, or the
                 rewriter does not keep labels.
         """
         from fairlab.augmentation.razor import RAZOR, Razor, Replaced, rejection_reasons, rounds_history
@@ -98,7 +98,7 @@ def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[st
         labels: Labels of the dataset.
 
     Raises:
-        FairlabError: the check does not exist, its language model is missing, or the classifier has other labels.
+        FairlabError: The check does not exist, its language model is missing, or the classifier has other labels.
     """
     from fairlab.rewriting.labelled.label_keeping import AllOf
 

@@ -42,7 +42,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         record: Record that receives provenance, readings and notes; its status is ``finished`` at the end.
 
     Raises:
-        FairlabError: a value is wrong, the input cannot be read or has changed since an earlier attempt, there is no
+        FairlabError: A value is wrong, the input cannot be read or has changed since an earlier attempt, there is no
             row to write, or the hub rejects the push.
     """
     if values["limit"] is not None and values["limit"] < 1:
@@ -151,7 +151,7 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
         known: Names of the available augmentations.
 
     Raises:
-        FairlabError: no augmentation was chosen, it works only during training, or it lacks its rewriter.
+        FairlabError: No augmentation was chosen, it works only during training, or it lacks its rewriter.
     """
     if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
         what = f"{name} works only during training" if values["augmentation"] else "no augmentation was chosen"
@@ -173,7 +173,7 @@ def made_folder(values: dict[str, Any]) -> Path:
         values: Configuration of ``fairlab.augment``, as plain containers.
 
     Raises:
-        FairlabError: the augmentation failed; finished shards are kept.
+        FairlabError: The augmentation failed; finished shards are kept.
     """
     from fairlab.data.stream.manifest import NAME, dataset_facts
 
@@ -229,7 +229,7 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise if no row can be read, with the reason for the first one.
+    """Raise if no row can be read, with the reason for the first row.
 
     Reading stops at the first readable row.
     """

@@ -135,7 +135,7 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
     """Raise if a run folder named in the command contains a link that leads out of it, which Hydra would follow.
 
     Raises:
-        FairlabError: there is such a link.
+        FairlabError: There is such a link.
     """
     for found in filter(None, map(PLACES.match, arguments)):
         if Path(found[2]).is_dir():
@@ -220,7 +220,7 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
 
     Args:
         error: Error with its causes.
-        config_name: Name of the root configuration, used to list valid keys for a misspelled one.
+        config_name: Name of the root configuration, used to list the valid keys if one is misspelled.
         given: Overrides, or None for the overrides on the command line.
 
     Returns:

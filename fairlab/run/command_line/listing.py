@@ -46,7 +46,7 @@ def listed(arguments: Sequence[str]) -> list[str]:
             ``quantities``.
 
     Raises:
-        FairlabError: there is no such kind or benchmark, or no run in the folder.
+        FairlabError: There is no such kind or benchmark, or no run in the folder.
     """
     kind, *rest = arguments or [""]
     if kind == "quantities":
@@ -91,7 +91,7 @@ def quantities_of(benchmark: str) -> list[str]:
     """Return one line per quantity of a benchmark, with its label, meaning, unit and ideal value.
 
     Raises:
-        FairlabError: there is no such benchmark.
+        FairlabError: There is no such benchmark.
     """
     from fairlab.benchmarks.finding import find_description
 
@@ -151,7 +151,7 @@ def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
 
 
 def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return the title, needs and question in the ``description`` of a benchmark's class, or an empty text."""
+    """Return the title, needs and question in the ``description`` of a benchmark's class, or an empty string."""
     for one in node.body:
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "description":
             call = one.value
@@ -163,7 +163,7 @@ def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return the value of ``title`` in the body of a class, or an empty text if it is not set."""
+    """Return the value of ``title`` in the body of a class, or an empty string if it is not set."""
     for one in node.body:
         if (
             isinstance(one, ast.Assign)

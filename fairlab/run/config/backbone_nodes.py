@@ -35,14 +35,14 @@ def backbone_node(
     """Return the configuration of a backbone, based on its named choice, its training run or the model itself.
 
     Args:
-        model: Name of a backbone, folder of a run or of a model, GGUF file, name on the hub, or served model; see
+        model: Name of a backbone, folder of a run or of a model, GGUF file, model ID on the Hub, or served model; see
             :func:`fairlab.run.config.served_nodes.served_node`.
         settings: Values for some of ``SETTINGS``, used instead of the model's own; ``base`` is the model that a folder
             of adapters belongs to, and has no effect on other models.
         llm: Configuration of the server of a served model, or None for the default one.
 
     Raises:
-        FairlabError: the run has no model yet, the name belongs both to a backbone and to a folder of a model or run,
+        FairlabError: The run has no model yet, the name belongs both to a backbone and to a folder of a model or run,
             or a setting does not suit a served model.
     """
     node: Any
@@ -98,7 +98,7 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
     """Return the configuration of a base model with adapters from a folder.
 
     Raises:
-        FairlabError: no base model is given, or its weights cannot be loaded.
+        FairlabError: No base model is given, or its weights cannot be loaded.
     """
     own = {key: value for key, value in settings.items() if key != "base"}
     if not (base := settings.get("base")):
@@ -118,7 +118,7 @@ def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
     """Return facts about a model for the record: the name and hash of its weights, or the address of a served model.
 
     Raises:
-        FairlabError: the weights are unavailable.
+        FairlabError: The weights are unavailable.
     """
     if node.get("_target_") == LOAD_STORED:
         path = Path(node["path"])

@@ -25,7 +25,7 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
     objects on unchanged and does not catch errors of the target.
 
     Raises:
-        FairlabError: the target has no parameter for a setting in the node, or a value is missing or does not fit.
+        FairlabError: The target has no parameter for a setting in the node, or a value is missing or does not fit.
     """
     values: dict[str, Any] = plain(node)
     for sentence in node_faults("", values):
@@ -62,7 +62,7 @@ def _has_target(value: Any) -> bool:
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
-    """Build a node with those of the objects that its target has parameters for and that the node does not set."""
+    """Build a node, passing each object for which its target has a parameter and the node has no value."""
     taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
     return build(node, **taken)
 
@@ -71,7 +71,7 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
     """Build the benchmarks of a run, passing ``limit`` and ``system`` to benchmarks that take them.
 
     Raises:
-        FairlabError: a benchmark has no description, two have the same name, or no benchmark takes the system prompt.
+        FairlabError: A benchmark has no description, two have the same name, or no benchmark takes the system prompt.
     """
     limit, system = config.limit, config.get("system")
     found: dict[str, Any] = {}

@@ -45,7 +45,7 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
         settings: Values by dotted key, such as ``{"method.beta": 0.5}``.
 
     Raises:
-        FairlabError: a choice or key does not exist; the message lists the available ones.
+        FairlabError: A choice or key does not exist; the message lists those available.
     """
     overrides = [*choices, *(f"{key}={written(value)}" for key, value in settings.items())]
     try:
@@ -70,7 +70,7 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
         The same configuration.
 
     Raises:
-        FairlabError: the command also chooses a backbone, or the run does not start from a backbone.
+        FairlabError: The command also chooses a backbone, or the run does not start from a backbone.
     """
     if config.get("model") is None:
         return config
@@ -96,7 +96,7 @@ def own_settings(settings: Any) -> dict[str, Any]:
     The result is empty for None.
 
     Raises:
-        FairlabError: the settings are not a mapping with text keys.
+        FairlabError: The settings are not a mapping with text keys.
     """
     given = {} if settings is None else settings
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):

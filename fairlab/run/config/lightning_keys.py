@@ -1,4 +1,4 @@
-"""Arguments of Lightning's trainer: the ones that a run's own settings decide, and the ones that a command may add."""
+"""Arguments of Lightning's trainer: those that a run's own settings decide, and those that a command may add."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ DECAYED = "decayed"  # the only optimizer key defined by fairlab; all others are
 
 
 def set_optimizer(config: DictConfig, method: Any) -> None:
-    """Replace the optimizer and the schedule of a method that trains in steps by the configured ones, if any."""
+    """Replace the optimizer and the schedule of a method that trains in steps with those configured, if any."""
     chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
     if optimizer := chosen.get("optimizer"):
         method.decayed = optimizer.pop(DECAYED, method.decayed)
@@ -29,7 +29,7 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
     """Build the configured optimizer and schedule once as a test, on a small dummy model.
 
     Raises:
-        FairlabError: a value is rejected, the object is of another kind, or the method does not train in steps.
+        FairlabError: A value is rejected, the object is of another kind, or the method does not train in steps.
     """
     chosen = [key for key in ("optimizer", "schedule") if values.get(key) is not None]
     if not chosen:
@@ -80,7 +80,7 @@ def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[An
         loggers: Loggers of the run.
 
     Raises:
-        FairlabError: a node does not name a callback, or a callback writes to a logger and the run has no logger.
+        FairlabError: A node does not name a callback, or a callback writes to a logger and the run has no logger.
     """
     from lightning.pytorch.callbacks import Callback, DeviceStatsMonitor, LearningRateMonitor
 

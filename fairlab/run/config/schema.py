@@ -45,7 +45,7 @@ class Scale(TypedDict):
 class Steps(TypedDict):
     """Keys of ``trainer`` that fairlab defines or restricts.
 
-    All others are arguments of Lightning's trainer.
+    All other keys are arguments of Lightning's trainer.
     """
 
     checkpoint_every: Count
@@ -167,7 +167,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
         given: Overrides of the command, or None for the overrides of the running Hydra job.
 
     Raises:
-        FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
+        FairlabError: A value is missing or does not fit; the sentence names its key and a fitting value.
     """
     known = keys_of(entry)
     refuse_missing(config)
@@ -192,7 +192,7 @@ def refuse_missing(config: DictConfig) -> None:
     """Raise if a required value is not set.
 
     Raises:
-        FairlabError: a value is missing; the sentence names its key.
+        FairlabError: A value is missing; the sentence names its key.
     """
     if missing := sorted(_missing(config)):
         raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
@@ -237,7 +237,7 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
     """Check the keys of a training run that only fairlab reads, and remove them from the nodes of other classes.
 
     Raises:
-        FairlabError: a value does not fit, or the data is not training data.
+        FairlabError: A value does not fit, or the data is not training data.
     """
     trainer = values["trainer"]
     for fault in faults("trainer", trainer, Mapping[str, Any]):
@@ -272,7 +272,7 @@ def refuse_other_data(target: Any) -> None:
     """Raise if a class lacks members that training data must have, as a plain LightningDataModule does.
 
     Raises:
-        FairlabError: a member is missing; the sentence names all missing members.
+        FairlabError: A member is missing; the sentence names all missing members.
     """
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:

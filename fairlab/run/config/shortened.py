@@ -12,9 +12,12 @@ from fairlab.run.config.build import described_node, parameters_of
 
 
 def lowered(config: DictConfig) -> DictConfig:
-    """Return a copy of a run's configuration with numbers capped as ``debug`` and the benchmarks specify.
+    """Cap a run's numeric settings at the limits set by ``debug`` and by the benchmarks.
 
-    No keys are added. Without ``debug``, the configuration itself is returned.
+    No keys are added.
+
+    Returns:
+        Capped copy of the configuration, or the configuration itself if it has no ``debug``.
     """
     if not config.get("debug"):
         return config

@@ -1,6 +1,6 @@
 """Commands run as separate processes, on this machine, by submitit or by Ray.
 
-A failure does not stop the others.
+The failure of one command does not stop the others.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Job:
         """Run the command, or resume an earlier attempt.
 
         Returns:
-            Reason for a failure, or an empty text.
+            Reason for a failure, or an empty string.
         """
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
@@ -136,10 +136,10 @@ def run_jobs(
         settings: Settings of ``over``; see conf/launcher.
 
     Returns:
-        Iterator over the names of jobs as they end, each with the reason for its failure or an empty text.
+        Iterator over the names of jobs as they end, each with the reason for its failure or an empty string.
 
     Raises:
-        FairlabError: a setting is wrong, or a package is missing.
+        FairlabError: A setting is wrong, or a package is missing.
     """
     try:
         run, at_once = RUNNERS[over](array, logs, **settings)

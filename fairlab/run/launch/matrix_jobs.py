@@ -33,7 +33,7 @@ def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) 
         above: Ids of the runs that depend on the needed runs.
 
     Raises:
-        FairlabError: runs depend on each other in a circle, or a required run does not exist.
+        FairlabError: Runs depend on each other in a circle, or a required run does not exist.
     """
     jobs: dict[RunOfSeed, None] = {}
     for seed, run in product(matrix.seeds, needed):
@@ -79,7 +79,7 @@ def run_missing(
         launcher: Settings of the launcher; see :func:`fairlab.run.launch.jobs.run_jobs`.
 
     Returns:
-        Iterator over the names of runs and data as they end, each with the reason for its failure or an empty text.
+        Iterator over the names of runs and data as they end, each with the reason for its failure or an empty string.
     """
     runs = {job_name(*job): job for job in jobs if state_of(*job, matrix, output) != FINISHED}
     data = {f"data {name}": name for run, _ in runs.values() for name in missing_data(run, matrix, output)}
@@ -150,7 +150,7 @@ def data_of(run: str, matrix: Matrix) -> list[str]:
     """Return the ids of the datasets that a run needs, in the order of creation: sources before derived data.
 
     Raises:
-        FairlabError: data depends on itself, or on data that does not exist.
+        FairlabError: Data depends on itself, or on data that does not exist.
     """
     found: dict[str, None] = {}
 
@@ -191,7 +191,7 @@ def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
 
 
 def replace_references(output: Path, override: str, source: str = "") -> str:
-    """Replace references to data and other runs in an override by their folders.
+    """Replace references to data and other runs in an override with their folders.
 
     Args:
         output: Folder for runs and data.
@@ -202,7 +202,7 @@ def replace_references(output: Path, override: str, source: str = "") -> str:
 
 
 def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
-    """Return the overrides of a run, with references to data and other runs replaced by their folders."""
+    """Return the overrides of a run, with references to data and other runs replaced with their folders."""
     source = f"seed_{seed_of_sources(run, seed, matrix)}"
     placed = [replace_references(output, override, source) for override in matrix.runs[run]]
     scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
@@ -213,7 +213,7 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
     """Return the state of a run: finished, unfinished, missing, or damaged if its record cannot be read.
 
     Raises:
-        FairlabError: the run was made by another command.
+        FairlabError: The run was made by another command.
     """
     folder = folder_of(run, seed, output)
     if not holds_run(folder):

@@ -17,16 +17,16 @@ def in_order(
 ) -> Iterator[tuple[str, str]]:
     """Run each task as soon as the tasks it waits for are done.
 
-    If a task that another one needs fails, the other one is not run and fails as well.
+    If a task fails, the tasks that need it are not run and count as failed.
 
     Args:
         needs: Required tasks, by task.
         after: Tasks that must end first, even if they fail, by task.
-        one: Function that runs a task and returns the reason for a failure, or an empty text.
+        one: Function that runs a task and returns the reason for a failure, or an empty string.
         at_once: Maximum number of parallel tasks; -1 for one per core, None for no limit.
 
     Yields:
-        Tasks as they end, each with the reason for its failure or an empty text.
+        Tasks as they end, each with the reason for its failure or an empty string.
     """
     order = TopologicalSorter({name: (*before, *after.get(name, ())) for name, before in needs.items()})
     order.prepare()

@@ -74,7 +74,7 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
         arguments: Picklable arguments of the task.
 
     Raises:
-        FairlabError: a process ended before its task was done; all other processes are ended too.
+        FairlabError: A process ended before its task was done; all other processes are ended too.
     """
     if started_by_torchrun():
         _connect()

@@ -28,7 +28,7 @@ class CompareLanguageModels(Callback):
     """Callback that compares the finished runs of a sweep in ``mb_index.md`` and ``mb_index.json`` in its folder."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Compare the finished runs, write both files and print the table."""
+        """Compare the finished runs, write ``mb_index.md`` and ``mb_index.json``, and print the table."""
         folder = Path(config.hydra.sweep.dir)
         finished = finished_in(folder)
         if not finished:
@@ -47,7 +47,7 @@ class ChooseReweighting(Callback):
     """Callback that compares a sweep's finished runs in ``reweighting.html`` and ``.json`` and selects among them."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Select a reweighting strength per harm by validation, write both files and print the selection."""
+        """Select a strength per harm by validation, write ``reweighting.html`` and ``.json``, and print the result."""
         folder = Path(config.hydra.sweep.dir)
         finished = finished_in(folder)
         if not finished:

@@ -50,7 +50,7 @@ def launch(
         Reason for each failed run, by its folder.
 
     Raises:
-        FairlabError: a folder contains another run, another process runs this sweep, or a package is missing.
+        FairlabError: A folder contains another run, another process runs this sweep, or a package is missing.
         KeyboardInterrupt: the sweep was interrupted; its runs were asked to save a checkpoint.
     """
     for run in runs:

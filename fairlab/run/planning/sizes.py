@@ -26,7 +26,7 @@ class ModelSize:
     """Size of a model, as needed for a plan.
 
     Attributes:
-        name: Name of the model: a folder, or a name on the hub.
+        name: Folder of the model, or its model ID on the Hugging Face Hub.
         parameters: Total number of parameters.
         embeddings: Number of parameters in lookup tables, which are not multiplied.
         layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
