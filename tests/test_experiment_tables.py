@@ -164,7 +164,7 @@ def test_how_many_sentences_and_groups_the_page_says():
     page = (tables.ROOT / "experiments" / "ccd" / "README.md").read_text(encoding="utf-8")
     assert "25,030 rows written of 28,520 read" in {note.text for note in record.notes}
     assert "28,520 real sentences" in page
-    assert "groups of 25,030 of them" in page
+    assert "groups from 25,030 of these" in page
 
 
 def test_what_the_page_says_of_fine_tuned_encoders():
