@@ -23,6 +23,7 @@ DETECTABLE = "detectable_"
 FEWER = {"age": ["25", "60"], "race": ["white", "Black", "Asian", "Hispanic"], "gender": ["man", "woman"]}
 PLAIN = "smollm2"
 FAIR, OTHER = "fair_prompt", "other_prompt"
+TUNED = {"no tuning": "untuned", "tuned on expanded entries": "tuned_expanded", "on original ones": "tuned_original"}
 COLUMNS = ["reading", "value", "smallest detectable", "unit", "n"]
 KINDS = {"token_log_probabilities": "log-probabilities of a prompt", "written": "written text"}
 Array = NDArray[np.float64]
@@ -138,6 +139,29 @@ def fair_texts() -> str:
     return markdown(["prompt", *COLUMNS], rows)
 
 
+def tuned() -> str:
+    """Return a table of the differences in decisions before tuning, and after tuning on biasers or original entries."""
+    return gaps({label: _odds(name) for label, name in TUNED.items()})
+
+
+def tuned_changed() -> str:
+    """Return a table of the change in each difference that tuning causes, paired by template."""
+    none, expanded, original = map(_odds, TUNED.values())
+    return gaps(
+        {
+            "expanded minus none": expanded - none,
+            "original minus none": original - none,
+            "expanded minus original": expanded - original,
+        }
+    )
+
+
+def tuned_texts() -> str:
+    """Return a table of the readings on counterfactual texts before and after tuning."""
+    rows = [[label, *row] for label, name in TUNED.items() for row in _differences(name, "counterfactual")]
+    return markdown(["model", *COLUMNS], rows)
+
+
 def spent() -> str:
     """Return a table of Qwen's requests, tokens and hours, on the server by kind of request, and in batches."""
     found = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))
@@ -210,6 +234,9 @@ PAGES = {
         "asked": asked,
         "changed": changed,
         "fair_texts": fair_texts,
+        "tuned": tuned,
+        "tuned_changed": tuned_changed,
+        "tuned_texts": tuned_texts,
         "spent": spent,
         "models": models,
         "qwen_bbq": qwen_bbq,

@@ -163,7 +163,7 @@ class View:
         read = self.text[edit.start : edit.end]
         if read == found:
             return new
-        parts = [self._inner(place, edit.start) for place in range(edit.start, edit.end)]
+        parts = [self._hidden_before(place, edit.start) for place in range(edit.start, edit.end)]
         blanks = [part for part, sign in zip(parts, read, strict=True) if sign.isspace()]
         if blanks and new.count(" ") == len(blanks):
             words = new.split(" ")

@@ -1,7 +1,7 @@
 """Lexical mode of the rule rewriter, which uses neighbouring words instead of a parse.
 
-Its limits: coordinated verbs at a distance (*he gets up early and mostly walks*) keep their form unless the next word
-shows that they are verbs, and words with several senses change only if a neighbour shows the sense.
+Coordinated verbs at a distance (*he gets up early and mostly walks*) and words with several senses change only if a
+neighbour shows that they are verbs or shows the sense.
 """
 
 from __future__ import annotations
@@ -391,10 +391,7 @@ class _Work:
             pieces[last + 1] = after[0] + "s" + after[1:]
 
     def _drop(self, first: int, last: int) -> str:
-        """Return the replacement for words without a new form: the standalone phrase or, before a noun, "".
-
-        Before a noun, the space after the words is removed as well.
-        """
+        """Drop words without a new form: return the standalone phrase or, before a noun, "", without the next space."""
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone
