@@ -1,7 +1,6 @@
 """Lexical mode of the rule rewriter, which uses neighbouring words instead of a parse.
 
-Coordinated verbs at a distance (*he gets up early and mostly walks*) and words with several senses change only if a
-neighbour shows that they are verbs or shows the sense.
+Distant verbs (*he gets up early and mostly walks*) and ambiguous words change only if a neighbour shows their sense.
 """
 
 from __future__ import annotations
