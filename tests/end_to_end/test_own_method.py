@@ -42,6 +42,7 @@ def test_an_experiment_with_a_method_of_ones_own_leaves_what_the_page_lists(run,
     assert set(listed) - left == {"checkpoints", "generations"}  # of training steps, and of models that write
 
 
+@pytest.mark.slow
 def test_choices_of_ones_own_are_known_to_a_plan_and_to_further_methods(run, own, tmp_path):
     command = [*own, "method=sentence_debias", "then=[without_mean]", "dry_run=true"]
     done = run("--config-dir", "my_conf", *command, PYTHONPATH=str(tmp_path))
@@ -53,6 +54,8 @@ def test_choices_of_ones_own_are_known_to_a_plan_and_to_further_methods(run, own
     assert (done.returncode, done.stderr) == (1, said)
     done = run("--config-dir", "my_conf", *own, "method=without_men", "dry_run=true")
     assert "method=without_men: no such choice; the nearest is without_mean" in done.stderr
+    done = run("--config-dir", "my_conf", *command, "data.batchsize=2")
+    assert "there is no key 'batchsize' in 'data'; the nearest is batch_size" in done.stderr
 
 
 @pytest.mark.slow

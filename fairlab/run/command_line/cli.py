@@ -353,7 +353,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
     GlobalHydra.instance().clear()
     try:
-        with warnings.catch_warnings(), initialised(config_folder(given)):
+        with warnings.catch_warnings(), initialised(config_folder([*sys.argv[1:], *given])):
             warnings.simplefilter("ignore")
             config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
     except (HydraException, OmegaConfBaseException):
@@ -388,6 +388,7 @@ def _missing_key(key: str, config: DictConfig) -> str:
             return f"trainer.{last} is an argument of Lightning's trainer; add it with a plus: +trainer.{last}=VALUE"
     if last == parts[-1] and last in _parameters_of(node):
         return f"{key} has no value yet; add it with a plus: +{key}=VALUE"
-    valid = sorted(str(name) for name in node)
+    if not (valid := sorted(str(name) for name in node)):
+        return f"{parent} is empty; add a key with a plus: +{key}=VALUE"
     where = f"in '{parent}'" if parent else "at the top level"
     return f"there is no key '{last}' {where}{nearest_known(last, valid)}; there are: {', '.join(valid)}"
