@@ -82,7 +82,7 @@ def test_a_sweep_over_methods_and_a_row_of_a_matrix_take_it_too(run, own, tmp_pa
     (tmp_path / "experiments" / "own").mkdir(parents=True)
     (tmp_path / "experiments" / "own" / "matrix.yaml").write_text(yaml.safe_dump(matrix))
     plan = run("paper=own", "dry_run=true", entry="reproduce", **path)
-    assert "    model           " in plan.stdout, plan.stderr
+    assert "    model           " in plan.stdout, plan.stdout
     done = run("paper=own", entry="reproduce", **path)
     assert done.returncode == 0, done.stderr
     output = tmp_path / "outputs" / "reproduce" / "own" / "quickstart"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from hydra import compose
 from hydra.core.global_hydra import GlobalHydra
+from hydra.initialize import get_gh_backup, restore_gh_from_backup
 from omegaconf import DictConfig, open_dict
 
 from fairlab.files import NO_NAME
@@ -24,16 +25,21 @@ BACKBONE_KEY = re.compile(r"\+{0,2}backbone\.")
 
 @contextmanager
 def composing(folder: str | None = None) -> Iterator[None]:
-    """Initialise Hydra within the context, or reuse the initialisation of an entry point.
+    """Initialise Hydra within the context. Without ``folder``, the initialisation of an entry point is reused.
 
     Args:
         folder: Folder of further choices, as ``--config-dir`` names it.
     """
-    if GlobalHydra.instance().is_initialized():
+    if folder is None and GlobalHydra.instance().is_initialized():
         yield
         return
-    with cli.initialised(folder):
-        yield
+    before = get_gh_backup()
+    GlobalHydra.instance().clear()
+    try:
+        with cli.initialised(folder):
+            yield
+    finally:
+        restore_gh_from_backup(before)
 
 
 def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) -> DictConfig:
