@@ -24,8 +24,7 @@ def returning_memory(scorer: Scorer, give_back: Callable[[], object], every: flo
     """Return a scorer that also gives freed memory back, at most once in ``every`` seconds.
 
     The buffers of forward passes differ in size from request to request. They fragment the heap of the C library, which
-    keeps what was freed, so that a process that scores all day would grow slowly. A threshold above which freed blocks
-    are returned at once has the same effect, but made requests of many texts slower by an eighth to a quarter.
+    keeps what was freed, so that a process that scores all day would grow slowly.
     """
     last = time.monotonic()
 
