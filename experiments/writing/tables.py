@@ -139,6 +139,16 @@ def fair_texts() -> str:
     return markdown(["prompt", *COLUMNS], rows)
 
 
+def tunings() -> str:
+    """Return a table of the training losses at the beginning and the end of each tuning."""
+    rows = []
+    for entries in ("expanded", "original"):
+        history = Record.load(RECORDS / f"tuning_{entries}").history
+        losses = [row["train/loss"] for row in history if "train/loss" in row]
+        rows.append([entries, str(len(losses)), f"{np.mean(losses[:3]):.2f}", f"{np.mean(losses[-3:]):.2f}"])
+    return markdown(["entries", "steps", "mean loss, first three steps", "last three steps"], rows)
+
+
 def tuned() -> str:
     """Return a table of the differences in decisions before tuning, and after tuning on biasers or original entries."""
     return gaps({label: _odds(name) for label, name in TUNED.items()})
@@ -234,6 +244,7 @@ PAGES = {
         "asked": asked,
         "changed": changed,
         "fair_texts": fair_texts,
+        "tunings": tunings,
         "tuned": tuned,
         "tuned_changed": tuned_changed,
         "tuned_texts": tuned_texts,
