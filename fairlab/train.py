@@ -312,7 +312,7 @@ def refuse_changed_step(record: Record, parts: int) -> None:
     if before != parts:
         raise FairlabError(
             f"the run in {record.folder} splits every step into {before} parts and would now split it into {parts}; "
-            "continue it with as many processes as before, or change trainer.device_batch_size accordingly"
+            "continue it with the same number of processes as before, or change trainer.device_batch_size accordingly"
         )
 
 

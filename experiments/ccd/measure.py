@@ -61,7 +61,7 @@ def trained_on(config: dict[str, Any]) -> list[Group]:
 
 
 def methods_of(config: Mapping[str, Any]) -> list[str]:
-    """Methods that an encoder was trained by, one after the other, with the version of a loss that has several."""
+    """Return the methods that trained an encoder, in order, with the version of each loss that has several."""
     begun = Path(config["backbone"]["name"]).parent
     earlier = methods_of(Record.load(begun).config) if holds_run(begun) else []
     settings = config["method"]

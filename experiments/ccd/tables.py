@@ -124,7 +124,7 @@ BENCH += ["association", "lowest effect", "men's document first", "STS-B, traini
 
 
 def tried(name: str) -> list[dict[str, Any]]:
-    """Trials on the bench, in the order they were made."""
+    """Load the trials on the validation bench, in the order in which they were made."""
     text = gzip.decompress((FOLDER / "validation" / name).read_bytes()).decode()
     return [json.loads(line) for line in text.splitlines()]
 

@@ -31,7 +31,7 @@ Matrix = Callable[[Embedded, Sequence[Group], int], Tensor]  # from embeddings, 
 
 
 def kept_embeddings(name: str, run: Path | None = None, part: str = "") -> Embedded:
-    """Embeddings by a backbone, or by what a run made of it, in a file of its own for each encoder and part."""
+    """Return the embeddings of a backbone, or of the model that a run trained, in one file per encoder and part."""
     encoder = fairlab.load(name if run is None else str(run))
     weights = "" if run is None else f"_{Record.load(run).provenance['model_sha256'][:12]}"
     return Embedded(encoder, KEPT / f"{name}{weights}{part}.pt")

@@ -135,13 +135,18 @@ def _keeps_capital(word: str) -> bool:
     )
 
 
+def _word_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of the words in a text."""
+    return _ASCII_WORD if text.isascii() else _WORD
+
+
 def in_sentence_case(text: str) -> str:
     """Convert a text in only one case to sentence case.
 
     The text stays unchanged if it is too short, has no words to capitalise, or could not be converted back.
     """
     upper = text.isupper()
-    words = (_ASCII_WORD if text.isascii() else _WORD).findall(unaccented(text))
+    words = _word_pattern(text).findall(unaccented(text))
     if len(words) < FEWEST or (not upper and capitalised().isdisjoint(words)):
         return text
     cased = _sentence_case(text.lower())
@@ -155,7 +160,7 @@ def _sentence_case(text: str) -> str:
     places = [match.start(1) for match in _STARTS.finditer(text)]
     things: list[tuple[int, str]] = []
     named, last = -3, ""  # end of the last name, and its last word
-    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
+    for match in _word_pattern(text).finditer(text):
         word = match[0]
         if word not in known and word not in longer and match.start() - named > 2 and word.isascii():
             continue
@@ -186,7 +191,7 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
     One of ``words`` counts only at the start of a sentence.
     """
     known = capitalised()
-    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
+    for match in _word_pattern(text).finditer(text):
         word, start = match[0], match.start()
         if word in known and word != "i" and (_is_title(word, text, match.end()) or _is_name(word, text, match.end())):
             return True
