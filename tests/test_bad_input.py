@@ -260,6 +260,7 @@ def attempt(base: str, overrides: str) -> None:
     entry, whole = composed(base)
     whole = whole.copy()
     given = shlex.split(overrides)
+    all_given = [*shlex.split(BASES[base][1]), *given]
     try:
         with open_dict(whole.hydra):
             ConfigLoaderImpl._apply_overrides_to_config(OverridesParser.create().parse_overrides(given), whole)
@@ -270,7 +271,7 @@ def attempt(base: str, overrides: str) -> None:
         config = OmegaConf.masked_copy(whole, [key for key in whole if key != "hydra"])
         OmegaConf.set_struct(config, True)
     except Exception as error:
-        sentence = cli.explain(error, entry, given)
+        sentence = cli.explain(error, entry, all_given)
         if sentence is None:
             raise
         cli.stop(sentence)
