@@ -15,11 +15,12 @@ from omegaconf import MISSING, DictConfig, open_dict
 
 from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.completeness import refuse_without, refuse_without_title
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.distributed import device, gather_over_ranks, rank, ranks
 from fairlab.files import sha256
-from fairlab.protocols import ChecksData, Planned
+from fairlab.protocols import ChecksData, Method, Planned
 from fairlab.record import TRAINING, Note, Record
 from fairlab.run.augmenting.building import build_applied
 from fairlab.run.augmenting.running import made_folder
@@ -227,12 +228,28 @@ def build_method(config: DictConfig, model: Any) -> Any:
     """Build the method with the configured debiasing of its loss, optimizer and schedule.
 
     Raises:
-        FairlabError: an optimizer was chosen for a method that does not train in steps.
+        FairlabError: the method lacks a member, or an optimizer was chosen for a method that does not train in steps.
     """
     debiasing = {"debiasing": build(config.debiasing)} if config.debiasing else {}
     method = build(config.method, model, seed=config.seed, **debiasing)
+    refuse_incomplete(method)
     set_optimizer(config, method)
     return method
+
+
+def refuse_incomplete(method: Any) -> None:
+    """Raise if a method lacks what a run reads of it.
+
+    Raises:
+        FairlabError: a member is missing, or its class has no title.
+    """
+    here = "fairlab.methods.base"
+    announced = [name for kind in type(method).__mro__ if kind.__module__ == here for name in kind.__annotations__]
+    members = [*Method.__annotations__, *(name for name in vars(Method) if not name.startswith("_")), *announced]
+    described = ("title", "limits", "citation")
+    asked = [name for name in dict.fromkeys(members) if name not in described]
+    refuse_without(method, asked, "method", f"{here}.Trained or Fitted")
+    refuse_without_title(type(method), "method")
 
 
 def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
@@ -260,7 +277,7 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
             settings[target.made_key] = augment_on_rank_0(values | {"input": rows}, listed=target.made_key == "paths")
         else:
             raise FairlabError(
-                f"augmentation={kind.name} does not work on {target.__name__}"
+                f"augmentation={getattr(kind, 'name', kind.__name__)} does not work on {target.__name__}"
                 + ("; give data.input=FILE, the texts to make groups from" if "input" in settings else "")
             )
     elif settings.get("input"):

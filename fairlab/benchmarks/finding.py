@@ -12,12 +12,12 @@ from typing import Any
 
 from fairlab import augmentation, benchmarks
 from fairlab.benchmarks.needs import LACKING
+from fairlab.checks.completeness import HOW
 from fairlab.protocols import Measurement
 from fairlab.types import Description, FairlabError
 
 PLACES = (benchmarks, augmentation)  # packages whose modules describe readings
 NAME = re.compile(r"[a-z0-9_]+(@[\w.-]+)*")  # name of a benchmark, with its protocol
-HOW = "see docs/extending.md for an example"
 
 
 @cache

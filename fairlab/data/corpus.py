@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
@@ -117,7 +118,7 @@ class Corpus(Streamed):
         lengths = [len(ids) - 2 for ids in self.encoder.tokenizer(sentences)["input_ids"]]
         cuts = list(dict.fromkeys(text for window in windows for text in join_sentences(sentences, lengths, window)))
         if self.augmentation is not None:
-            cuts = [made for text in cuts for made in self.augmentation.texts(text)]
+            cuts = [made for text in cuts for made in texts_of_augmentation(self.augmentation, text)]
         for text, ids in zip(cuts, self.encoder.tokenize(cuts) if cuts else [], strict=True):
             if len(ids) >= SHORTEST:
                 self.texts[split].append(text)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.applying import groups_of_augmentation
 from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_alike, groups_sha256, read_groups
@@ -113,7 +114,10 @@ class CounterfactualData(Streamed):
         for place in self.more:
             found = groups_alike(splits["train"], place, "data.more")
             splits["train"] = [*splits["train"], *without([*kept_out, *self.held_out], found)]
-        self.groups = {name: augmentation.groups(groups) if augmentation else groups for name, groups in splits.items()}
+        self.groups = {
+            name: groups_of_augmentation(augmentation, groups) if augmentation else groups
+            for name, groups in splits.items()
+        }
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
             if not groups:

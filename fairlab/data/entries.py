@@ -19,6 +19,7 @@ import numpy as np
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
+from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.block_collator import PackedBatch, collated
 from fairlab.data.entry_blocks import packed
@@ -190,7 +191,9 @@ class Entries(Streamed):
             ]
         else:
             found = [
-                (text, Origin(str(k))) for k, entry in enumerate(sample, start=1) for text in augmentation.texts(entry)
+                (text, Origin(str(k)))
+                for k, entry in enumerate(sample, start=1)
+                for text in texts_of_augmentation(augmentation, entry)
             ]
         if not found:
             raise FairlabError(

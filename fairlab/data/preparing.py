@@ -15,6 +15,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
+from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.corpus import SPLITS
 from fairlab.data.prepared import NAME, Prepared, ShardEntry, file_entry, open_prepared
 from fairlab.data.stream.formats import PROBED, TABLES, BadRow
@@ -194,7 +195,7 @@ class PartMaker:
             return there
         if isinstance(self.augmentation, BatchedTextAugmentation):
             return [" ".join(made) for made in self.augmentation.all_texts(there)]
-        return [" ".join(self.augmentation.texts(text)) for text in there]
+        return [" ".join(texts_of_augmentation(self.augmentation, text)) for text in there]
 
     def _write(self, name: str, rows: list[NDArray[np.int64]]) -> dict[str, Any]:
         if not sum(map(len, rows)):

@@ -22,6 +22,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.trust import WEIGHTS
+from fairlab.checks.completeness import HOW
 from fairlab.data.seeding import seed_of
 from fairlab.distributed import empty_share_output, gather_over_ranks
 from fairlab.methods.loss_watch import LossWatch
@@ -87,8 +88,12 @@ class Fitted(OfEncoder):
     epochs = validate_every = 1
 
     def fit(self, data: Any) -> None:
-        """Compute the change to the encoder from the training data, and apply it."""
-        raise NotImplementedError
+        """Compute the change to the encoder from the training data, and apply it.
+
+        Raises:
+            FairlabError: the class does not define this method.
+        """
+        raise FairlabError(f"the method {type(self).__name__} has no fit; give its class one, {HOW}")
 
 
 class Trained(OfEncoder, lightning.LightningModule):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from fairlab.checks.completeness import refuse_without_title
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError
 
@@ -38,7 +39,7 @@ def source_class(target: str) -> type[Source]:
         target: Dotted name of the class, in fairlab or in any importable module.
 
     Raises:
-        FairlabError: The module cannot be imported, or has no source with this name.
+        FairlabError: The module cannot be imported, has no source with this name, or the source has no title.
     """
     if found := built_in_source(target):
         return found
@@ -49,4 +50,5 @@ def source_class(target: str) -> type[Source]:
         raise FairlabError(f"the source {target} cannot be imported ({error}); add its folder to PYTHONPATH") from error
     if not isinstance(own, type) or not issubclass(own, Source):
         raise FairlabError(f"{target} is not a source; derive its class from {HERE}.base.Source")
+    refuse_without_title(own, "source")
     return own

@@ -1,0 +1,44 @@
+"""Checks of classes from outside the package: whether they say what they are, and have what a run reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairlab.types import FairlabError
+
+HOW = "see docs/extending.md for an example"
+
+
+def refuse_without_title(kind: type[Any], what: str) -> None:
+    """Raise if a class lacks the texts by which cards and reports describe it.
+
+    Args:
+        kind: Class of a method or a source.
+        what: The kind of part, such as ``method``.
+
+    Raises:
+        FairlabError: the class has no title, limits or citation.
+    """
+    for name in ("title", "limits", "citation"):
+        if not str(getattr(kind, name, "")).strip():
+            raise FairlabError(f"the {what} {kind.__name__} has no {name}; give its class one, {HOW}")
+
+
+def refuse_without(part: Any, names: Iterable[str], what: str, base: str) -> None:
+    """Raise if an object lacks a member.
+
+    Args:
+        part: Object that a configuration names.
+        names: Names of the members.
+        what: The kind of part, such as ``method``.
+        base: Class that has or announces these members.
+
+    Raises:
+        FairlabError: a member is missing; the sentence lists all that are.
+    """
+    if missing := [name for name in names if not hasattr(part, name)]:
+        raise FairlabError(
+            f"the {what} {type(part).__name__} has no {', '.join(missing)}; derive its class from {base}, and set in "
+            f"its constructor what that leaves open, {HOW}"
+        )
