@@ -200,7 +200,8 @@ class _Work:
         """Apply one change if the word is used in the relevant sense."""
         kind, pieces = action.kind, self.pieces
         if pieces[place] in self.rules.doubtful and (
-            is_within_thing_name(pieces, place) or (place and is_part_of_age(pieces[place], pieces[place - 2]))
+            is_within_thing_name(pieces, place)
+            or is_part_of_age(pieces[place], "".join(pieces[max(0, place - 2) : place]))
         ):
             return
         if action.longer and self._turn_longer(place):
