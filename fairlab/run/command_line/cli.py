@@ -351,6 +351,8 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
+            if key in OmegaConf.load(Path(conf_dir()) / f"{config_name}.yaml"):
+                return f"add the {key} with a plus: +{key}=NAME with: {', '.join(choices(key))}"
             return f"fairlab.{config_name} has no setting {key}; run it with --help to see its settings"
         return f"{key} cannot be given like this; choose it as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
