@@ -16,7 +16,7 @@ ASKED = [Request(({"role": "user", "content": f"A text of theirs, {k}."},)) for 
 def test_saved_answers_hold_no_question_and_are_replayed(tmp_path):
     with Stub(lambda payload, nth: said("Robin")) as stub, closing(Ledger(tmp_path / "first.sqlite")) as ledger:
         first = LLM(Server(stub.url, "m"), "m", ledger).ask(ASKED, stage="test")
-    saved, again = tmp_path / "answers.jsonl.gz", tmp_path / "again.sqlite"
+    saved, again = tmp_path / "answers.jsonl.xz", tmp_path / "again.sqlite"
     assert answers.save(tmp_path / "first.sqlite", saved) == 3
     bytes_of_first = saved.read_bytes()
     assert answers.restore(saved, again) == 3

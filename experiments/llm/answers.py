@@ -1,7 +1,7 @@
 """Store the answers of an LLM ledger in a small file without the prompts, and restore them.
 
-    python -m experiments.llm.answers save LEDGER ANSWERS.jsonl.gz
-    python -m experiments.llm.answers restore ANSWERS.jsonl.gz LEDGER      # then llm=replay llm.ledger=LEDGER
+    python -m experiments.llm.answers save LEDGER ANSWERS.jsonl.xz
+    python -m experiments.llm.answers restore ANSWERS.jsonl.xz LEDGER      # then llm=replay llm.ledger=LEDGER
 
 The prompts contain texts that must not be published. An answer is stored under the hash of its request, so a replay
 finds it if the same request is made for the same text.
@@ -9,13 +9,13 @@ finds it if the same request is made for the same text.
 
 from __future__ import annotations
 
-import gzip
+import lzma
 import json
 import sys
 from contextlib import closing
 from pathlib import Path
 
-from fairlab.files import replaced_when_written
+from fairlab.files import compressed, replaced_when_written
 from fairlab.llm.exchange import Reply
 from fairlab.llm.ledger import Ledger
 
@@ -27,13 +27,13 @@ def save(ledger: Path, out: Path) -> int:
         rows = list(opened.replies())
     lines = [json.dumps({"model": model}), *(json.dumps([key, json.loads(reply)]) for key, reply in rows)]
     with replaced_when_written(out) as temporary:
-        temporary.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+        temporary.write_bytes(compressed("\n".join(lines)))
     return len(rows)
 
 
 def restore(saved: Path, ledger: Path) -> int:
     """Add saved answers to a ledger, and return their number. Answers that the ledger already has are kept."""
-    header, *lines = gzip.decompress(saved.read_bytes()).decode().splitlines()
+    header, *lines = lzma.decompress(saved.read_bytes()).decode().splitlines()
     with closing(Ledger(ledger)) as opened:
         for line in lines:
             key, reply = json.loads(line)

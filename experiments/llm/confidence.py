@@ -4,7 +4,7 @@
     FAIRLAB_DATA=... python -m experiments.llm.confidence measure WORK.jsonl OUT.json    # a killed run resumes
 
 The answers are the recorded ones of Qwen2.5-Coder-1.5B-Instruct to the first 160 test sentences of
-:mod:`experiments.llm.texts` (``records/answers.jsonl.gz``). An answer is correct if neither verifier finds a fault:
+:mod:`experiments.llm.texts` (``records/answers.jsonl.xz``). An answer is correct if neither verifier finds a fault:
 polarity (CCD paper, equations 6 and 7) or the kinds of pronouns. Three confidences are compared with a random order:
 the probability of the answer's texts (:func:`fairlab.llm.exchange.answer_log_probability`), the probability of all its
 tokens, and the confidence that the model states. The 4-bit weights are converted to bfloat16 (``python -m
@@ -37,7 +37,7 @@ from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versions
 from fairlab.rewriting.verifiers import load_verifiers
 
-ANSWERS = Path(__file__).parent / "records" / "answers.jsonl.gz"
+ANSWERS = Path(__file__).parent / "records" / "answers.jsonl.xz"
 TEXTS, SEED = 160, 0  # number of texts, chosen with ``power``, and seed
 ASKED: dict[str, Any] = {"axis": "gender", "attributes": ("man", "woman")}
 VERIFIERS = ("polarity", "kinds")
