@@ -9,8 +9,8 @@ finds it if the same request is made for the same text.
 
 from __future__ import annotations
 
-import lzma
 import json
+import lzma
 import sys
 from contextlib import closing
 from pathlib import Path
