@@ -48,7 +48,7 @@ def make_optimizer(
 
 
 def takes_one_pass(make: Callable[..., Optimizer]) -> bool:
-    """Return whether an optimizer is fused on every device and has no setting that excludes the fused implementation."""
+    """Return whether an optimizer is fused on every device, with no setting that excludes fusing."""
     given = make.keywords if isinstance(make, partial) else {}
     kind = make.func if isinstance(make, partial) else make
     return kind in ONE_PASS and not {"fused", "foreach", "differentiable"} & given.keys()

@@ -36,7 +36,7 @@ READ_AT_ONCE = 16 << 20  # bytes
 class ShardWriter:
     """Writer of checkpoints in a background thread, one at a time.
 
-    The thread communicates in a gloo group of its own, which keeps its messages separate from those of training.
+    The thread communicates in its own gloo group, so that its messages are separate from the messages of training.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class ShardWriter:
         self._writing: Future[None] | None = None
 
     def start(self, checkpoint: Mapping[str, Any], folder: Path, publish: Callable[[], None]) -> None:
-        """Start to write a checkpoint, and return as soon as the tensors are copied.
+        """Start writing a checkpoint, and return as soon as the tensors are copied.
 
         Args:
             checkpoint: Checkpoint of Lightning, with this process's shards.
