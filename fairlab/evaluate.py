@@ -137,7 +137,7 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
 
 
 def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
-    """Return the configurations, by label, of the models that an evaluation measures.
+    """Return the configurations of the models that an evaluation measures, by label.
 
     Raises:
         FairlabError: no model was given, or a model does not exist.
@@ -274,13 +274,13 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
 
 
 def asked(config: DictConfig) -> dict[str, Any]:
-    """Return the backbone settings given in the command, which override the model's own."""
+    """Return the backbone settings given in the command, which override the model's own settings."""
     return {name: config[name] for name in SETTINGS if config[name] is not None}
 
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the command as the console script does."""
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 

@@ -55,7 +55,7 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a hidden, unpredictable path next to ``path``, so that no file can be planted there in advance.
+    """Return a hidden path next to ``path`` that cannot be predicted, so that no file can be placed there in advance.
 
     Raises:
         FairlabError: ``path`` does not end in a file name, like ``.`` or ``/``.
@@ -150,7 +150,7 @@ def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
 def write_whole(path: Path, text: str) -> None:
     r"""Write a text atomically: a reader sees either the old file or the new one.
 
-    Half a surrogate pair, which UTF-8 cannot represent, is written as in JSON (``\ud800``).
+    An unpaired surrogate, which UTF-8 cannot represent, is written as in JSON (``\ud800``).
 
     Raises:
         FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
@@ -204,7 +204,7 @@ def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
 
     Args:
         folder: Folder to write to.
-        remedy: End of the error message, which says what to do.
+        remedy: End of the error message, which states what to do.
 
     Raises:
         FairlabError: the folder is not empty, or the path is not a folder.

@@ -1,7 +1,7 @@
 """Interfaces of methods, data, augmentations and benchmarks.
 
 A class implements an interface by deriving from it or by having its members; mypy checks both. Parts are distinguished
-only by the interfaces they implement.
+only by the interfaces that they implement.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class TrainingData(Protocol):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the ``input`` for ``fairlab.augment`` if this data is to be augmented, or None if it cannot be.
+        """Return the ``input`` for ``fairlab.augment`` to augment this data, or None if it cannot be augmented.
 
         Args:
             settings: Configuration of the data.
@@ -343,7 +343,7 @@ class DataBenchmark(Measurement, Protocol):
 
 
 class Rewriter(Protocol):
-    """Rewriter of texts; the derived interfaces define the input of each kind.
+    """Rewriter of texts; the derived interfaces define the input of each kind of rewriter.
 
     ``GroupRewriter`` returns all versions of a text, ``WordRewriter`` rewrites one selected person, and
     ``LabelledRewriter`` keeps a label. All are in :mod:`fairlab.rewriting`.

@@ -46,7 +46,7 @@ NO_ROW = "no row of the paper"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="reproduce")
 def main(config: DictConfig) -> None:
-    """Run as Hydra's entry point."""
+    """Reproduce a paper as Hydra's entry point."""
     with cli.one_sentence():
         reproduce(config)
 
@@ -254,7 +254,7 @@ def _html_cells(tag: str, row: Sequence[str]) -> str:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the command as the console script does."""
     cli.run(main, "reproduce")
 
 

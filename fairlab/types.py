@@ -218,7 +218,7 @@ class QuantityInfo:
         margin: Largest distance, in ``unit``, from the ideal value or between two models that counts as no difference,
             or None.
         folded: Whether the value is an absolute value of estimates, or a mean of absolute values. Percentiles of its
-            bootstrap draws are biased upwards, so it is compared with 0 by its own test, not by its interval.
+            bootstrap draws are biased upwards, so the value is compared with 0 by its own test instead of its interval.
     """
 
     label: str
@@ -246,7 +246,7 @@ class Description:
         subsets: Titles of its parts, by name; ``*`` is any other part, and ``{}`` in a title is the part's name.
         citation: BibTeX entry of the publication.
         needs: Requirements on a model or on data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
-            ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
+            ``texts``, ``labels`` or ``harm_scores``; a model that lacks a requirement is not measured.
         sources: Files or folders in ``FAIRLAB_DATA`` that it reads.
         smoke: Maximum values of settings in a smoke run, for settings other than ``limit``.
         for_choosing: Whether settings are selected by its readings; such readings do not represent a model and are
