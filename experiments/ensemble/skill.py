@@ -15,7 +15,7 @@ SETS = {
 # Models in addition to the baseline and the debiased model, by their names in the readings.
 MODELS = {
     "debiased, not averaged": "unaveraged",
-    "averaging only": "average",
+    "averaging alone": "average",
     "undebiased twin": "undebiased",
     "forest": "forest",
     "forest + pairing": "unweighted",

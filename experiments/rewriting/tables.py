@@ -121,7 +121,7 @@ def labelled_rates() -> str:
             "axis",
             "changed traps",
             "recall",
-            "right rewrites among changed sentences",
+            "right among all changed people",
             "wrong rewrites of natural sentences",
         ],
         rows,
