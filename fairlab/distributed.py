@@ -47,7 +47,7 @@ def device(wanted: str | None = None) -> str:
         wanted: Device to use instead, in torch's notation, such as ``cpu`` or ``cuda:1``.
 
     Raises:
-        FairlabError: the wanted device is unknown or cannot be used on this machine.
+        FairlabError: The wanted device is unknown or cannot be used on this machine.
     """
     import torch
 

@@ -81,7 +81,7 @@ def rehearse_evaluation(config: DictConfig) -> None:
     """Build the models and benchmarks that :func:`work` uses, without measuring; see ``dry_run``.
 
     Raises:
-        FairlabError: any error that would end the run before it measures.
+        FairlabError: Any error that would end the run before it measures.
     """
     config = lowered(config)
     model_to_push(config)
@@ -123,7 +123,7 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, and compare each later model with the first.
 
     Raises:
-        FairlabError: no model was given.
+        FairlabError: No model was given.
     """
     models = models_to_measure(config)
     named = named_inputs(config.model)
@@ -140,7 +140,7 @@ def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
     """Return the configurations of the models that an evaluation measures, by label.
 
     Raises:
-        FairlabError: no model was given, or a model does not exist.
+        FairlabError: No model was given, or a model does not exist.
     """
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
@@ -206,7 +206,7 @@ def datasets_to_measure(
     """Return the datasets of an evaluation by label, and their provenance.
 
     Raises:
-        FairlabError: a model was also given, a benchmark measures models, or a dataset does not exist.
+        FairlabError: A model was also given, a benchmark measures models, or a dataset does not exist.
     """
     from fairlab.data.stream.manifest import dataset_facts
 
@@ -239,7 +239,7 @@ def embedder(
         record: Record of the run.
 
     Raises:
-        FairlabError: the model cannot embed.
+        FairlabError: The model cannot embed.
     """
     if name.startswith("spacy:"):
         from fairlab.text.word_vectors import WordVectors

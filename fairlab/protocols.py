@@ -85,7 +85,7 @@ class ChecksData(Protocol):
         """Raise if the training data does not suit the method.
 
         Raises:
-            FairlabError: the data does not suit the method.
+            FairlabError: The data does not suit the method.
         """
 
 
@@ -253,7 +253,7 @@ class Plan(Protocol):
         """Return the values that determine the output, apart from the texts and the seed, for the manifest.
 
         Raises:
-            FairlabError: a setting does not suit the augmentation.
+            FairlabError: A setting does not suit the augmentation.
         """
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
@@ -298,7 +298,7 @@ class Measurement(Protocol):
         The result is empty if there are no texts to show.
 
         Raises:
-            FairlabError: the texts cannot be read.
+            FairlabError: The texts cannot be read.
         """
         return []
 
@@ -335,7 +335,7 @@ class DataBenchmark(Measurement, Protocol):
         """Raise if the dataset clearly cannot be measured; by default, all datasets are accepted.
 
         Raises:
-            FairlabError: the dataset cannot be measured.
+            FairlabError: The dataset cannot be measured.
         """
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
@@ -394,7 +394,7 @@ def refuse_axis(values: Mapping[str, Any], why: str) -> None:
     """Raise if an axis or attributes are set for an augmentation that does not take them.
 
     Raises:
-        FairlabError: an axis or attributes are set; the message begins with ``why``.
+        FairlabError: An axis or attributes are set; the message begins with ``why``.
     """
     if values["axis"] != "gender" or values["attributes"] is not None:
         raise FairlabError(f"{why}; omit axis and attributes")

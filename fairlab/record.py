@@ -47,7 +47,7 @@ class Reading:
         description: Description of the benchmark; None in records written before descriptions existed.
 
     Raises:
-        ValueError: the value or a bound is infinite or NaN; a result without an interval is a :class:`NotRun`.
+        ValueError: The value or a bound is infinite or NaN; a result without an interval is a :class:`NotRun`.
     """
 
     benchmark: str
@@ -263,7 +263,7 @@ class Record:
         Records of older versions lack newer fields.
 
         Raises:
-            FairlabError: the record is damaged, was written by a newer version of fairlab, or its folder links to files
+            FairlabError: The record is damaged, was written by a newer version of fairlab, or its folder links to files
                 outside.
         """
         if folder.is_dir():

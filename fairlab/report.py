@@ -28,7 +28,7 @@ def report(config: DictConfig) -> None:
     """Write the page and the tables of a sweep.
 
     Raises:
-        FairlabError: a value is wrong, or there are no runs.
+        FairlabError: A value is wrong, or there are no runs.
     """
     refuse_misfits("report", config)
     runs = Path(config.runs)

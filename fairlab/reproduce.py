@@ -57,7 +57,7 @@ def reproduce(config: DictConfig) -> None:
     If a run fails, the others continue and the failure is reported.
 
     Raises:
-        FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.
+        FairlabError: The paper, the table or the number of seeds does not exist, or a run failed.
     """
     refuse_misfits("reproduce", config)
     output = Path(str(config.output))
@@ -155,7 +155,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
     """Return the matrix limited to the requested table and number of seeds.
 
     Raises:
-        FairlabError: there is no such table, or there are fewer seeds.
+        FairlabError: There is no such table, or there are fewer seeds.
     """
     tables = matrix.tables
     if config.table is not None:

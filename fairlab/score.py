@@ -42,7 +42,7 @@ def score(config: DictConfig) -> None:
     Scores are computed in parts; the same command resumes at the first unfinished part.
 
     Raises:
-        FairlabError: the ensemble or the input does not exist, the input has changed since scoring started, or the
+        FairlabError: The ensemble or the input does not exist, the input has changed since scoring started, or the
             output already exists.
     """
     from fairlab.data.stream.rows import read_rows, row_progress, stdin_rows

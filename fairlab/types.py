@@ -91,7 +91,7 @@ def need_extra(extra: str, what: str, *packages: str) -> None:
         packages: Import names of the packages, without a dot.
 
     Raises:
-        FairlabError: one of the packages is not installed.
+        FairlabError: One of the packages is not installed.
     """
     if any(importlib.util.find_spec(package) is None for package in packages):
         raise missing_extra(extra, what)
@@ -298,7 +298,7 @@ class Description:
         """Read the descriptions stored in a record, by name of the benchmark.
 
         Raises:
-            ValueError: the content does not have the form of descriptions.
+            ValueError: The content does not have the form of descriptions.
         """
         if not isinstance(content, dict):
             raise ValueError("'described' is not an object of names and values")
@@ -357,7 +357,7 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str]
         besides: Names of fields that the object must not contain.
 
     Raises:
-        ValueError: the content is not an object, lacks a value, or has an unknown name or a value of another type.
+        ValueError: The content is not an object, lacks a value, or has an unknown name or a value of another type.
     """
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, not an object of names and values")

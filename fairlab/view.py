@@ -58,7 +58,7 @@ def serve(browser: Browser, port: int) -> None:
     """Serve the page until Ctrl-C.
 
     Raises:
-        FairlabError: the port is not available.
+        FairlabError: The port is not available.
     """
     try:
         serving = server(browser, port)

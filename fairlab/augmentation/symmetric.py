@@ -177,7 +177,7 @@ class Symmetric(Planned):
         return list(drawn)
 
     def _likeliest_exchanges(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
-        """Return each row's exchange with the smallest rise under the model, or None if the rise exceeds ``rise``."""
+        """Return each row's exchange with the smallest rise under the model, or None if it exceeds the maximum."""
         assert self.model is not None
         pairs = [
             (row.fields, (one.evidence, one.claim)) for row, some in zip(rows, offered, strict=True) for one in some

@@ -138,7 +138,7 @@ def unpaired_differences(
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
         name: Name of the quantity; ``detectable_NAME`` as in :func:`paired_differences`.
         percent: Whether scores are percentages. If all scores of a group, or of all other groups, are equal, resampling
-            gives no interval, and Newcombe's is used.
+            gives no interval, and Newcombe's interval is used.
     """
     members = np.array(groups)
     for number, group in enumerate(sorted(set(groups))):

@@ -18,7 +18,7 @@ def refuse_without_title(kind: type[Any], what: str) -> None:
         what: Kind of the part, such as ``method``.
 
     Raises:
-        FairlabError: the class has no title, limits or citation.
+        FairlabError: The class has no title, limits or citation.
     """
     for name in ("title", "limits", "citation"):
         if not str(getattr(kind, name, "")).strip():
@@ -35,7 +35,7 @@ def refuse_without(part: Any, names: Iterable[str], what: str, base: str) -> Non
         base: Class that defines or declares these members.
 
     Raises:
-        FairlabError: a member is missing; the message lists all missing members.
+        FairlabError: A member is missing; the message lists all missing members.
     """
     if missing := [name for name in names if not hasattr(part, name)]:
         raise FairlabError(

@@ -1,9 +1,8 @@
 """Optimizers and learning-rate schedules of methods that train in steps.
 
 An optimizer or a schedule is configured as a callable that makes it: a torch class, a partial of such a class, or any
-    function.
-The callable receives the values for its unset parameters: ``lr``, ``weight_decay`` and ``betas`` (or ``warmup`` and
-``floor``) from the method, and the number of steps from the run.
+function. The callable receives the values for its unset parameters: ``lr``, ``weight_decay`` and ``betas`` (or
+``warmup`` and ``floor``) from the method, and the number of steps from the run.
 """
 
 from __future__ import annotations

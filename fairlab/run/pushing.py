@@ -64,7 +64,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
         Address of the repository.
 
     Raises:
-        NotPushed: the hub does not accept the push; the files are kept.
+        NotPushed: The hub does not accept the push; the files are kept.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
 

@@ -66,7 +66,7 @@ class ShardWriter:
         """Wait until the current checkpoint is written.
 
         Raises:
-            Exception: the checkpoint could not be written.
+            Exception: The checkpoint could not be written.
         """
         writing, self._writing = self._writing, None
         if writing is not None:
@@ -100,7 +100,7 @@ def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer],
         Rest of the checkpoint, without weights and optimizer state.
 
     Raises:
-        RuntimeError: the checkpoint belongs to another model.
+        RuntimeError: The checkpoint belongs to another model.
     """
     saved = torch.load(folder / STATE, weights_only=True)
     states: list[Any] = [get_optimizer_state_dict(model, optimizer) for optimizer in optimizers]

@@ -37,7 +37,7 @@ def answer_requests(config: DictConfig) -> None:
     """Serve requests until a signal ends the process.
 
     Raises:
-        FairlabError: the ensemble does not exist, or the port is not available.
+        FairlabError: The ensemble does not exist, or the port is not available.
     """
     from fairlab.methods.safety_ensemble.sources.combined import SECONDS
     from fairlab.serve.memory import memory_returner, returning_memory

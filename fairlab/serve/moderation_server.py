@@ -74,7 +74,7 @@ class Moderations(ThreadingHTTPServer):
         bounds: Limits of the server.
 
     Raises:
-        OSError: the port is not available.
+        OSError: The port is not available.
     """
 
     request_queue_size = 128
@@ -334,7 +334,7 @@ def texts_of(body: bytes) -> list[str]:
     """Return the texts in a request's body.
 
     Raises:
-        RequestError: the body is not JSON, or has the wrong type.
+        RequestError: The body is not JSON, or has the wrong type.
     """
     try:
         content = from_json(body.decode("utf-8"))
@@ -359,7 +359,7 @@ def _texts_of_input(given: Any) -> list[str]:
         given: A text, a list of texts, or a list of parts, which are judged as one text.
 
     Raises:
-        RequestError: the input has another form, or a part is an image.
+        RequestError: The input has another form, or a part is an image.
     """
     if isinstance(given, list) and given and all(isinstance(part, dict) for part in given):
         if any(part.get("type") == "image_url" for part in given):

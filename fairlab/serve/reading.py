@@ -36,7 +36,7 @@ class DeadlineReader(io.RawIOBase):
         """Read the available bytes into a buffer, and return their number.
 
         Raises:
-            TimeoutError: no byte arrived in time.
+            TimeoutError: No byte arrived in time.
         """
         left = self.seconds if self.deadline is None else self.deadline - time.monotonic()
         if left <= 0:

@@ -85,7 +85,7 @@ class WaitingLine:
         """Return the scores of a request's texts.
 
         Raises:
-            LineFull: too many requests are waiting.
+            LineFull: Too many requests are waiting.
             TimeoutError: scoring took longer than ``seconds``; the request is removed from the queue.
             Exception: any error of the scorer.
         """

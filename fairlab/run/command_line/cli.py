@@ -157,7 +157,7 @@ def refuse_flags(message: str) -> NoReturn:
     """Raise an error with the message of an argument parser and a reference to ``--help``.
 
     Raises:
-        FairlabError: always.
+        FairlabError: Always.
     """
     raise FairlabError(f"{message}; --help shows what this command takes")
 
