@@ -17,7 +17,7 @@ __all__ = ["audit", "augment", "compare", "debias", "evaluate", "load", "mend", 
 
 
 class _Package(ModuleType):
-    """Package that imports its functions on first access, because importing torch takes seconds.
+    """Module class of the package, which imports functions on first access, because importing torch takes seconds.
 
     Some functions share their names with entry points, such as ``fairlab/evaluate.py`` and ``fairlab/audit``. Python
     would overwrite the function with the module on import; this class keeps the function.

@@ -37,7 +37,7 @@ def work(config: DictConfig, record: Record) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the command as the console script does."""
     cli.run(main, "augment")
 
 

@@ -47,7 +47,7 @@ def device(wanted: str | None = None) -> str:
         wanted: Device to use instead, in torch's notation, such as ``cpu`` or ``cuda:1``.
 
     Raises:
-        FairlabError: the wanted device is unknown or cannot be used on this machine.
+        FairlabError: The wanted device is unknown or cannot be used on this machine.
     """
     import torch
 
@@ -116,7 +116,7 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
 
 
 class BatchShare:
-    """Share of a batch on this process, for means over the whole batch instead of means of the processes' means.
+    """Share of a batch on this process, used to compute means over the whole batch.
 
     Args:
         weight: Number of items or tokens on this process, by which its means are weighted.
@@ -144,7 +144,7 @@ class BatchShare:
     def mean(self, mean: Tensor) -> Tensor:
         """Return the mean over the whole batch without a gradient.
 
-        It is the same in every process.
+        The mean is the same in every process.
         """
         if ranks() == 1:
             return mean.detach()

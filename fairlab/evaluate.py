@@ -81,7 +81,7 @@ def rehearse_evaluation(config: DictConfig) -> None:
     """Build the models and benchmarks that :func:`work` uses, without measuring; see ``dry_run``.
 
     Raises:
-        FairlabError: any error that would end the run before it measures.
+        FairlabError: Any error that would end the run before it measures.
     """
     config = lowered(config)
     model_to_push(config)
@@ -123,7 +123,7 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, and compare each later model with the first.
 
     Raises:
-        FairlabError: no model was given.
+        FairlabError: No model was given.
     """
     models = models_to_measure(config)
     named = named_inputs(config.model)
@@ -137,10 +137,10 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
 
 
 def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
-    """Return the configurations, by label, of the models that an evaluation measures.
+    """Return the configurations of the models that an evaluation measures, by label.
 
     Raises:
-        FairlabError: no model was given, or a model does not exist.
+        FairlabError: No model was given, or a model does not exist.
     """
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
@@ -206,7 +206,7 @@ def datasets_to_measure(
     """Return the datasets of an evaluation by label, and their provenance.
 
     Raises:
-        FairlabError: a model was also given, a benchmark measures models, or a dataset does not exist.
+        FairlabError: A model was also given, a benchmark measures models, or a dataset does not exist.
     """
     from fairlab.data.stream.manifest import dataset_facts
 
@@ -239,7 +239,7 @@ def embedder(
         record: Record of the run.
 
     Raises:
-        FairlabError: the model cannot embed.
+        FairlabError: The model cannot embed.
     """
     if name.startswith("spacy:"):
         from fairlab.text.word_vectors import WordVectors
@@ -274,13 +274,13 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
 
 
 def asked(config: DictConfig) -> dict[str, Any]:
-    """Return the backbone settings given in the command, which override the model's own."""
+    """Return the backbone settings given in the command, which override the model's own settings."""
     return {name: config[name] for name in SETTINGS if config[name] is not None}
 
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the command as the console script does."""
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 

@@ -55,7 +55,7 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a hidden, unpredictable path next to ``path``, so that no file can be planted there in advance.
+    """Return a hidden path next to ``path`` that cannot be predicted, so that no file can be placed there in advance.
 
     Raises:
         FairlabError: ``path`` does not end in a file name, like ``.`` or ``/``.
@@ -150,10 +150,10 @@ def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
 def write_whole(path: Path, text: str) -> None:
     r"""Write a text atomically: a reader sees either the old file or the new one.
 
-    Half a surrogate pair, which UTF-8 cannot represent, is written as in JSON (``\ud800``).
+    An unpaired surrogate, which UTF-8 cannot represent, is written as in JSON (``\ud800``).
 
     Raises:
-        FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
+        FairlabError: The disk is full; the old file is unchanged and no temporary file remains.
     """
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
@@ -177,7 +177,7 @@ def check_folder(folder: Path, root: Path | None = None) -> None:
         root: Folder that links may point into; None allows only links within ``folder``.
 
     Raises:
-        FairlabError: a link points elsewhere, or the folder contains a pipe, a socket, a device or more than
+        FairlabError: A link points elsewhere, or the folder contains a pipe, a socket, a device or more than
             :data:`MOST_FILES` files.
     """
     allowed = os.path.realpath(root or folder)
@@ -204,10 +204,10 @@ def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
 
     Args:
         folder: Folder to write to.
-        remedy: End of the error message, which says what to do.
+        remedy: End of the error message, which states what to do.
 
     Raises:
-        FairlabError: the folder is not empty, or the path is not a folder.
+        FairlabError: The folder is not empty, or the path is not a folder.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FairlabError(f"{folder} already exists; {remedy}")
@@ -227,7 +227,7 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
         named_in: Source of the name for messages, such as ``manifest.json, shards[0].data``.
 
     Raises:
-        FairlabError: the name is not a relative path inside the folder, or a link leads out of it.
+        FairlabError: The name is not a relative path inside the folder, or a link leads out of it.
     """
     path = PurePosixPath(name) if isinstance(name, str) and "\\" not in name and not NO_NAME.search(name) else None
     if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
@@ -241,7 +241,7 @@ def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
     """Return the text of a file up to a maximum size.
 
     Raises:
-        FairlabError: the path is not a regular file (but a folder, a pipe or a device), or the file cannot be read,
+        FairlabError: The path is not a regular file (but a folder, a pipe or a device), or the file cannot be read,
             exceeds the maximum size, or is not UTF-8.
     """
     if not file.is_file():

@@ -1,7 +1,7 @@
 """Interfaces of methods, data, augmentations and benchmarks.
 
 A class implements an interface by deriving from it or by having its members; mypy checks both. Parts are distinguished
-only by the interfaces they implement.
+only by the interfaces that they implement.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ChecksData(Protocol):
         """Raise if the training data does not suit the method.
 
         Raises:
-            FairlabError: the data does not suit the method.
+            FairlabError: The data does not suit the method.
         """
 
 
@@ -111,7 +111,7 @@ class TrainingData(Protocol):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the ``input`` for ``fairlab.augment`` if this data is to be augmented, or None if it cannot be.
+        """Return the ``input`` for ``fairlab.augment`` to augment this data, or None if it cannot be augmented.
 
         Args:
             settings: Configuration of the data.
@@ -253,7 +253,7 @@ class Plan(Protocol):
         """Return the values that determine the output, apart from the texts and the seed, for the manifest.
 
         Raises:
-            FairlabError: a setting does not suit the augmentation.
+            FairlabError: A setting does not suit the augmentation.
         """
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
@@ -298,7 +298,7 @@ class Measurement(Protocol):
         The result is empty if there are no texts to show.
 
         Raises:
-            FairlabError: the texts cannot be read.
+            FairlabError: The texts cannot be read.
         """
         return []
 
@@ -335,7 +335,7 @@ class DataBenchmark(Measurement, Protocol):
         """Raise if the dataset clearly cannot be measured; by default, all datasets are accepted.
 
         Raises:
-            FairlabError: the dataset cannot be measured.
+            FairlabError: The dataset cannot be measured.
         """
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
@@ -343,7 +343,7 @@ class DataBenchmark(Measurement, Protocol):
 
 
 class Rewriter(Protocol):
-    """Rewriter of texts; the derived interfaces define the input of each kind.
+    """Rewriter of texts; the derived interfaces define the input of each kind of rewriter.
 
     ``GroupRewriter`` returns all versions of a text, ``WordRewriter`` rewrites one selected person, and
     ``LabelledRewriter`` keeps a label. All are in :mod:`fairlab.rewriting`.
@@ -394,7 +394,7 @@ def refuse_axis(values: Mapping[str, Any], why: str) -> None:
     """Raise if an axis or attributes are set for an augmentation that does not take them.
 
     Raises:
-        FairlabError: an axis or attributes are set; the message begins with ``why``.
+        FairlabError: An axis or attributes are set; the message begins with ``why``.
     """
     if values["axis"] != "gender" or values["attributes"] is not None:
         raise FairlabError(f"{why}; omit axis and attributes")

@@ -47,7 +47,7 @@ class Reading:
         description: Description of the benchmark; None in records written before descriptions existed.
 
     Raises:
-        ValueError: the value or a bound is infinite or NaN; a result without an interval is a :class:`NotRun`.
+        ValueError: The value or a bound is infinite or NaN; a result without an interval is a :class:`NotRun`.
     """
 
     benchmark: str
@@ -129,7 +129,7 @@ class NotRun:
 
 @dataclass(frozen=True)
 class Note:
-    """Information that readers of a benchmark's numbers must know.
+    """Information that is needed to interpret the numbers of a benchmark.
 
     Attributes:
         benchmark: Name of the benchmark that the note is about.
@@ -180,7 +180,7 @@ def _key(entry: Reading | Comparison) -> str:
 
 @dataclass
 class Record:
-    """Complete result of a run, for people and for sweeps.
+    """Complete result of a run, which people and sweeps read.
 
     The file is rewritten as a whole whenever an entry is added.
 
@@ -232,7 +232,7 @@ class Record:
     def name(self) -> str:
         """Return the name that the user gave to the run (``name=``).
 
-        The result is empty if there is none.
+        The result is empty if there is no such name.
         """
         given = self.config.get("name")
         return str(given) if isinstance(given, str | int) else ""
@@ -263,7 +263,7 @@ class Record:
         Records of older versions lack newer fields.
 
         Raises:
-            FairlabError: the record is damaged, was written by a newer version of fairlab, or its folder links to files
+            FairlabError: The record is damaged, was written by a newer version of fairlab, or its folder links to files
                 outside.
         """
         if folder.is_dir():

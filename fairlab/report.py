@@ -19,7 +19,7 @@ QUESTION = "Does a claim hold?"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="report")
 def main(config: DictConfig) -> None:
-    """Run as Hydra's entry point."""
+    """Write the page as Hydra's entry point."""
     with cli.one_sentence():
         report(config)
 
@@ -28,7 +28,7 @@ def report(config: DictConfig) -> None:
     """Write the page and the tables of a sweep.
 
     Raises:
-        FairlabError: a value is wrong, or there are no runs.
+        FairlabError: A value is wrong, or there are no runs.
     """
     refuse_misfits("report", config)
     runs = Path(config.runs)
@@ -38,7 +38,7 @@ def report(config: DictConfig) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the command as the console script does."""
     cli.run(main, "report")
 
 

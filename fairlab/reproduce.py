@@ -46,7 +46,7 @@ NO_ROW = "no row of the paper"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="reproduce")
 def main(config: DictConfig) -> None:
-    """Run as Hydra's entry point."""
+    """Reproduce a paper as Hydra's entry point."""
     with cli.one_sentence():
         reproduce(config)
 
@@ -57,7 +57,7 @@ def reproduce(config: DictConfig) -> None:
     If a run fails, the others continue and the failure is reported.
 
     Raises:
-        FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.
+        FairlabError: The paper, the table or the number of seeds does not exist, or a run failed.
     """
     refuse_misfits("reproduce", config)
     output = Path(str(config.output))
@@ -155,7 +155,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
     """Return the matrix limited to the requested table and number of seeds.
 
     Raises:
-        FairlabError: there is no such table, or there are fewer seeds.
+        FairlabError: There is no such table, or there are fewer seeds.
     """
     tables = matrix.tables
     if config.table is not None:
@@ -254,7 +254,7 @@ def _html_cells(tag: str, row: Sequence[str]) -> str:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the command as the console script does."""
     cli.run(main, "reproduce")
 
 

@@ -30,19 +30,19 @@ STDIN = "-"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="score")
 def main(config: DictConfig) -> None:
-    """Run as Hydra's entry point."""
+    """Score texts as Hydra's entry point."""
     with cli.one_sentence():
         score(config)
 
 
 def score(config: DictConfig) -> None:
-    """Write one JSON line per row of the input, in order: its id and its score per harm, or why it has no score.
+    """Write one JSON line per row of the input, in order: its id, and its score per harm or the reason for no score.
 
     A harm with an exported threshold also has a label: ``hate_label`` is 1 if the score reaches the threshold, else 0.
     Scores are computed in parts; the same command resumes at the first unfinished part.
 
     Raises:
-        FairlabError: the ensemble or the input does not exist, the input has changed since scoring started, or the
+        FairlabError: The ensemble or the input does not exist, the input has changed since scoring started, or the
             output already exists.
     """
     from fairlab.data.stream.rows import read_rows, row_progress, stdin_rows
@@ -71,7 +71,7 @@ def score(config: DictConfig) -> None:
 
 
 def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
-    """Return hashes and settings of everything that determines the scores, apart from the rows."""
+    """Return the hashes and settings that determine the scores, apart from the rows."""
     from fairlab.files import sha256
     from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, read_description
 

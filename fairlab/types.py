@@ -91,7 +91,7 @@ def need_extra(extra: str, what: str, *packages: str) -> None:
         packages: Import names of the packages, without a dot.
 
     Raises:
-        FairlabError: one of the packages is not installed.
+        FairlabError: One of the packages is not installed.
     """
     if any(importlib.util.find_spec(package) is None for package in packages):
         raise missing_extra(extra, what)
@@ -218,7 +218,7 @@ class QuantityInfo:
         margin: Largest distance, in ``unit``, from the ideal value or between two models that counts as no difference,
             or None.
         folded: Whether the value is an absolute value of estimates, or a mean of absolute values. Percentiles of its
-            bootstrap draws are biased upwards, so it is compared with 0 by its own test, not by its interval.
+            bootstrap draws are biased upwards, so the value is compared with 0 by its own test instead of its interval.
     """
 
     label: str
@@ -246,7 +246,7 @@ class Description:
         subsets: Titles of its parts, by name; ``*`` is any other part, and ``{}`` in a title is the part's name.
         citation: BibTeX entry of the publication.
         needs: Requirements on a model or on data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
-            ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
+            ``texts``, ``labels`` or ``harm_scores``; a model that lacks a requirement is not measured.
         sources: Files or folders in ``FAIRLAB_DATA`` that it reads.
         smoke: Maximum values of settings in a smoke run, for settings other than ``limit``.
         for_choosing: Whether settings are selected by its readings; such readings do not represent a model and are
@@ -298,7 +298,7 @@ class Description:
         """Read the descriptions stored in a record, by name of the benchmark.
 
         Raises:
-            ValueError: the content does not have the form of descriptions.
+            ValueError: The content does not have the form of descriptions.
         """
         if not isinstance(content, dict):
             raise ValueError("'described' is not an object of names and values")
@@ -357,7 +357,7 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str]
         besides: Names of fields that the object must not contain.
 
     Raises:
-        ValueError: the content is not an object, lacks a value, or has an unknown name or a value of another type.
+        ValueError: The content is not an object, lacks a value, or has an unknown name or a value of another type.
     """
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, not an object of names and values")

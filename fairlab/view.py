@@ -1,8 +1,9 @@
-"""``python -m fairlab.view DIR...``: show all runs in the given folders on one page, to compare and inspect them.
+"""``python -m fairlab.view DIR...``: show all runs in the given folders on one page for comparison and inspection.
 
 If a folder contains no fairlab runs, results of other tools are shown, read as in ``fairlab compare``. The page is
 written to ``view.html`` in the first folder. With many runs, it contains only the table and the trade-off plot. With
-``--serve``, a local server provides the rest, including texts that must not be stored in a page. Ctrl-C stops it.
+``--serve``, a local server provides the rest, including texts that must not be stored in a page. Ctrl-C stops the
+server.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def serve(browser: Browser, port: int) -> None:
     """Serve the page until Ctrl-C.
 
     Raises:
-        FairlabError: the port is not available.
+        FairlabError: The port is not available.
     """
     try:
         serving = server(browser, port)

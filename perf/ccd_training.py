@@ -211,12 +211,12 @@ def table(result: dict) -> str:
     lines = [
         f"{machine['processor']}, threads: {machine['threads']}, torch {machine['torch']}, transformers "
         f"{machine['transformers']}; {settings['groups']} groups of three texts in batches of {settings['batch']} "
-        f"groups, of which {settings['sample']} are timed, medians of {settings['repeats']} interleaved repeats; "
+        f"groups; {settings['sample']} batches are timed; medians of {settings['repeats']} interleaved repeats; "
         f"measured matmul peak "
         f"{result['peak_gflops']['fp32']:.0f} GFLOP/s (fp32), {result['peak_gflops']['bf16']:.0f} (bf16); losses per "
         f"group differ by at most {result['largest_difference']:.1e}.",
         "",
-        "| way | groups/s | real tokens/s | times plain | share of matmul peak, real tokens only |",
+        "| implementation | groups/s | real tokens/s | speedup | share of matmul peak, real tokens |",
         "|---|---|---|---|---|",
     ]
     for name, row in result["ways"].items():

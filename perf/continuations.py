@@ -98,7 +98,7 @@ def table(result: dict) -> str:
             f"{machine_['transformers']}; SmolLM2-135M-Instruct in float32, {settings['contexts']} contexts, medians "
             f"of {settings['repeats']} interleaved repeats.",
             "",
-            "| way | contexts/s | times plain | same text |",
+            "| implementation | contexts/s | speedup | contexts with the same text |",
             "|---|---|---|---|",
             f"| plain | {result['plain_per_second']:.2f} | 1.0 | |",
             f"| ours | {result['ours_per_second']:.2f} | {result['ratio']:.1f} ({min(result['ratios']):.1f} to "

@@ -92,9 +92,9 @@ def table(result: dict) -> str:
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}; {settings['entries']:,} x {settings['entries']:,} "
         f"vectors of {settings['width']}, medians of {settings['repeats']} interleaved repeats. On the entries that "
-        f"the loop uses, it gives {result['values']['loop']:.9f}, and ours {result['values']['ours']:.9f}.",
+        f"the loop uses, the loop gives {result['values']['loop']:.9f}, and ours {result['values']['ours']:.9f}.",
         "",
-        "| way | s | times the loop |",
+        "| implementation | seconds | speedup |",
         "|---|---|---|",
         f"| Python double loop | {seconds['loop']:.0f} | 1 |",
         f"| ours | {seconds['ours']:.3f} | {result['ratio']:.0f} ({min(result['ratios']):.0f} to "

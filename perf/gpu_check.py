@@ -161,12 +161,12 @@ def table(result: dict[str, Any]) -> str:
     """Format the figures as Markdown, followed by the committed figures of tiny models if the models are full-size."""
     peaks = ", ".join(f"{peak / 1e12:,.1f} TFLOP/s in {kind}" for kind, peak in result["peaks"].items())
     lines = [f"{result['device']}, torch {result['machine']['torch']}; matrix products reach {peaks}.", ""]
-    lines += ["| part | state | seconds | figures |", "|---|---|---|---|"]
+    lines += ["| part | state | seconds | measurements |", "|---|---|---|---|"]
     for part in result["parts"].values():
         said = shown(part["figures"]) if part.get("figures") else part.get("error", "").strip()[-120:]
         lines.append(f"| {part['title']} | {part['state']} | {part['seconds']:.0f} | {said} |")
     if not result["tiny"] and SMALL.is_file():
-        lines += ["", "On tiny models:", "", table(json.loads(SMALL.read_text(encoding="utf-8")))]
+        lines += ["", "The same check with tiny models:", "", table(json.loads(SMALL.read_text(encoding="utf-8")))]
     return "\n".join(lines)
 
 

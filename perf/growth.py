@@ -216,9 +216,9 @@ def label(panel: Element, x: float, y: float, text: str, anchor: str) -> None:
 def table(result: dict[str, Any]) -> str:
     """Format the figures as Markdown."""
     lines = [
-        f"{result['machine']['processor']}; one process each.",
+        f"{result['machine']['processor']}; each size is measured in a separate process.",
         "",
-        "| system | sizes | CPU seconds | MiB above the start | exponent of time |",
+        "| part | sizes | CPU seconds | MiB above the start | exponent of the time |",
         "|---|---|---|---|---|",
     ]
     for system, found in result["systems"].items():

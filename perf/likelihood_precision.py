@@ -88,8 +88,8 @@ def table(result: dict) -> str:
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; differences in nats.",
         "",
-        "| model | benchmark | items | mean difference | largest | distance of the two compared | verdicts changed "
-        "| times as fast |",
+        "| model | benchmark | items | mean difference | largest difference | mean distance of the compared scores "
+        "| changed verdicts | speedup |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, tasks in result["models"].items():

@@ -160,10 +160,10 @@ def table(result: dict) -> str:
     machine_ = result["machine"]
     lines = [
         f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}, transformers "
-        f"{machine_['transformers']}; `minilm_mlm` (6 layers of 384), medians of {result['settings']['repeats']} "
+        f"{machine_['transformers']}; `minilm_mlm` (6 layers of width 384), medians of {result['settings']['repeats']} "
         f"interleaved repeats; measured matmul peak {machine_['matmul_peak'] / 1e9:.0f} GFLOP/s.",
         "",
-        "| benchmark | items | plain, items/s | ours, items/s | times plain | times fewer FLOP | share of peak, ours "
+        "| benchmark | items | plain, items/s | ours, items/s | speedup | reduction of FLOP | share of peak, ours "
         "| largest difference, nats |",
         "|---|---|---|---|---|---|---|---|",
     ]

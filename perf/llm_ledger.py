@@ -203,13 +203,13 @@ def table(result: dict) -> str:
     settings, machine = result["settings"], result["machine"]
     medians = {name: statistics.median(seconds) for name, seconds in result["seconds"].items()}
     rows = [
-        ("calls a second, plain", f"{settings['calls'] / medians['plain']:.0f}"),
-        ("calls a second, ours", f"{settings['calls'] / medians['ours']:.0f}"),
-        ("overhead a call, wall time", f"{1e3 * result['overhead_seconds']:.2f} ms"),
-        ("overhead a call, CPU time", f"{1e3 * result['overhead_cpu_seconds']:.2f} ms"),
-        ("of it the ledger's own work, measured alone", f"{1e3 * result['writing_seconds']:.2f} ms"),
+        ("calls per second, plain", f"{settings['calls'] / medians['plain']:.0f}"),
+        ("calls per second, ours", f"{settings['calls'] / medians['ours']:.0f}"),
+        ("overhead per call, wall time", f"{1e3 * result['overhead_seconds']:.2f} ms"),
+        ("overhead per call, CPU time", f"{1e3 * result['overhead_cpu_seconds']:.2f} ms"),
+        ("work of the ledger per call, measured separately", f"{1e3 * result['writing_seconds']:.2f} ms"),
         (f"replay of {settings['replayed']} calls", f"{result['replay_seconds']:.2f} s"),
-        ("most calls in flight, as the server saw them", str(result["most_in_flight"])),
+        ("largest number of simultaneous calls at the server", str(result["most_in_flight"])),
     ]
     lines = [
         f"{machine['processor']}; {settings['calls']} calls, {settings['concurrency']} at a time, to a server on the "

@@ -133,11 +133,12 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; "
-            f"blocks of 512 tokens, milliseconds of the main thread per {1000 * settings['step_seconds']:.0f} ms step, "
-            f"medians of {settings['repeats']} interleaved repeats of {settings['steps']} steps.",
+            f"blocks of 512 tokens. Values are milliseconds of the main thread per "
+            f"{1000 * settings['step_seconds']:.0f} "
+            f"ms step, as medians of {settings['repeats']} interleaved repeats of {settings['steps']} steps.",
             "",
-            f"| blocks a step | ranks | whole batch, no masks | own share | in a thread | {settings['workers']} "
-            "processes | times plain |",
+            f"| blocks per step | ranks | whole batch, no masks | own share | in a thread | {settings['workers']} "
+            "processes | speedup of the thread over the whole batch |",
             "|---|---|---|---|---|---|---|",
             *rows,
         ]

@@ -159,10 +159,10 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}; `minilm_mlm`, "
-            f"bfloat16 autocast, about {settings['tokens']} tokens a step, medians of {settings['repeats']} "
+            f"bfloat16 autocast, about {settings['tokens']} tokens per step, medians of {settings['repeats']} "
             f"interleaved repeats of {settings['steps']} steps.",
             "",
-            "| plain, tokens/s | its padding | ours, tokens/s | times plain |",
+            "| plain, tokens/s | padding of plain | ours, tokens/s | speedup |",
             "|---|---|---|---|",
             f"| {result['plain_tokens_per_second']:.0f} | {result['padding']:.0%} | "
             f"{result['ours_tokens_per_second']:.0f} | {result['ratio']:.1f} ({min(result['ratios']):.1f} to "

@@ -141,11 +141,14 @@ def table(result: dict) -> str:
     if "ratio" in result:
         rates = {name: statistics.median(found) for name, found in result["rows_per_second"].items()}
         lines += [
-            "| processes | texts a second |",
+            "| processes | texts per second |",
             "|---|---|",
             *(f"| {n} | {rate:,.0f} |" for n, rate in rates.items()),
         ]
-        lines += [f"\nTwice the processes: {statistics.median(result['ratio']):.2f} times, mode {result['mode']}.\n"]
+        lines += [
+            f"\nIn mode {result['mode']}, two processes are {statistics.median(result['ratio']):.2f} times as fast "
+            "as one.\n"
+        ]
     if "memory" in result:
         lines += ["| input | peak memory | seconds |", "|---|---|---|"]
         lines += [f"| {size} MB | {peak:.0f} MB | {taken:.0f} |" for size, (peak, taken) in result["memory"].items()]

@@ -98,7 +98,7 @@ def table(result: dict) -> str:
             f"{machine_['processor']}, threads: {machine_['threads']}, torch {machine_['torch']}, transformers "
             f"{machine_['transformers']}; medians of {settings['repeats']} interleaved repeats.",
             "",
-            "| texts | tokens | one by one, texts/s | ours, texts/s | times plain | equal |",
+            "| texts | tokens | one by one, texts/s | ours, texts/s | speedup | equal texts |",
             "|---|---|---|---|---|---|",
             f"| {settings['texts']} | {result['tokens']} | {result['plain_per_second']:.1f} | "
             f"{result['ours_per_second']:.1f} | {result['ratio']:.1f} ({min(result['ratios']):.1f} to "

@@ -181,23 +181,27 @@ def measure(sizes: list[float]) -> dict[str, Any]:
 
 def table(record: dict[str, Any]) -> str:
     """Format the figures as Markdown."""
-    rows = [["what", "text", "MB per CPU second", "memory"], ["---"] * 4]
+    rows = [["operation", "text", "speed, MB per CPU second or as stated", "additional memory"], ["---"] * 4]
     named = [("tokenized", found) for found in record["tokenized"]]
     named += [(f"perturbed, person={person}, and tokenized", found) for person, found in record["perturbed"].items()]
     for name, found in named:
         speed = found["megabytes"] / found["cpu_seconds"]
         rows.append([name, f"{found['megabytes']:.1f} MB", f"{speed:.2f}", f"+{found['memory_mb']:.0f} MB"])
     first = record["first_batch"]
-    after = f"after {first['seconds']:.1f} s; {first['cpu_seconds_in_all']:.1f} CPU seconds with starting Python"
-    rows.append(["first batch of the largest prepared text", "", after, ""])
+    after = (
+        f"after {first['seconds']:.1f} s; {first['cpu_seconds_in_all']:.1f} CPU seconds including the start of Python"
+    )
+    rows.append(["first batch from the largest prepared text", "", after, ""])
     none, *rates = record["batches_a_second"].values()
-    some = ", ".join(f"{rate / none:.2f} times that with {n}" for n, rate in zip(WORKERS[1:], rates, strict=True))
-    rows.append(["batches of 32 blocks of it", "", f"{none:,.0f} a second without workers, {some}", ""])
+    some = ", ".join(
+        f"{rate / none:.2f} times this rate with {n} workers" for n, rate in zip(WORKERS[1:], rates, strict=True)
+    )
+    rows.append(["batches of 32 blocks from this text", "", f"{none:,.0f} per second without workers, {some}", ""])
     order = record["order"]
-    each = f"{order['cpu_ms_a_batch']:.2f} ms a batch"
+    each = f"{order['cpu_ms_a_batch']:.2f} ms per batch"
     rows.append([f"order of {BLOCKS:,} blocks", "", each, f"+{order['memory_mb']:.0f} MB"])
     low, high = min(record["load"]), max(record["load"])
-    where = f"{record['machine']['processor']}, one thread, the machine's load {low:.1f} to {high:.1f}."
+    where = f"{record['machine']['processor']}, one thread; the load of the machine was {low:.1f} to {high:.1f}."
     return "\n".join([where, "", *(f"| {' | '.join(row)} |" for row in rows)])
 
 

@@ -119,7 +119,7 @@ def table(result: dict) -> str:
         f"{machine_['matmul_peak'] / 1e9:.0f} GFLOP/s in float32, at which the {result['flops'] / 1e12:.1f} TFLOP of a "
         f"run's matrix products would take {least:.0f} s.",
         "",
-        f"| {' | '.join(['precision', 'seconds', 'to the first line', *names, 'memory, GB', *SHOWN.values()])} |",
+        f"| {' | '.join(['precision', 'seconds', 'seconds to first line', *names, 'memory, GB', *SHOWN.values()])} |",
         "|---" * (4 + len(names) + len(SHOWN)) + "|",
     ]
     for way, row in ways.items():

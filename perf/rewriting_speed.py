@@ -131,7 +131,7 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
 
 def table(record: dict[str, Any]) -> str:
     """Format the figures as Markdown."""
-    rows = [["what", "texts", "plain, texts/s", "ours, texts/s", "times plain", "equal"], ["---"] * 6]
+    rows = [["rewriting", "texts", "plain, texts/s", "ours, texts/s", "speedup", "equal results"], ["---"] * 6]
     for name, one in record["ways"].items():
         low, high = one["ratios"]
         ratio = f"{one['ratio']:.1f} ({low:.1f} to {high:.1f})"

@@ -106,16 +106,16 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{result['machine']['processor']}; {settings['clients']} clients for {settings['seconds']:.0f} s, "
-            f"{settings['texts']} text a request, the machine's load {result['load']:.1f} before: {replies}, "
-            f"{result['replies'].get('lost', 0)} lost.",
+            f"{settings['texts']} text per request; the load of the machine was {result['load']:.1f} "
+            f"before. Replies: {replies}; {result['replies'].get('lost', 0)} lost.",
             "",
             "| quantity | value |",
             "|---|---|",
-            f"| requests a second | {result['requests_per_second']:.0f} |",
+            f"| requests per second | {result['requests_per_second']:.0f} |",
             *(f"| latency, percentile {name} | {value:.0f} ms |" for name, value in latency.items()),
-            f"| memory at the start, and means of the four quarters of the time | {memory['first']:.0f}; "
+            f"| memory at the start; mean in each quarter of the time | {memory['first']:.0f}; "
             f"{', '.join(f'{mean:.0f}' for mean in memory['quarters'])} MiB |",
-            "| memory in the second half, lowest and highest | "
+            "| lowest and highest memory in the second half | "
             f"{memory['second_half'][0]:.0f}, {memory['second_half'][1]:.0f} MiB |",
         ]
     )

@@ -112,15 +112,17 @@ def table(result: dict) -> str:
     )
     return "\n".join(
         [
-            f"{result['machine']['processor']}; {settings['texts']:,} texts, medians of {settings['repeats']} repeats, "
-            f"the machine's load {result['load']:.1f} before; starting and ending processes left out.",
+            f"{result['machine']['processor']}; {settings['texts']:,} texts, medians of {settings['repeats']} repeats; "
+            f"the load of the machine was {result['load']:.1f} before; starting and ending processes is not timed.",
             "",
-            "| way | texts a second by the clock | times one | a second of the processor | times one, by it |",
+            "| processes | texts per second of wall time | speedup, wall time | texts per second of processor time "
+            "| speedup, processor time |",
             "|---|---|---|---|---|",
             f"| one process | {rate['one']['wall']:,.0f} | 1 | {rate['one']['cpu']:,.0f} | 1 |",
             f"| two processes | {rate['two']['wall']:,.0f} | {by_clock} | {rate['two']['cpu']:,.0f} | {by_processor} |",
             "",
-            f"A forest of 100 trees on {settings['rows']:,} x 34 scores: {result['fit_seconds']:.0f} s of a processor.",
+            f"Fitting a forest of 100 trees to {settings['rows']:,} x 34 scores takes {result['fit_seconds']:.0f} s of "
+            "processor time.",
         ]
     )
 

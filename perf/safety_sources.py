@@ -173,16 +173,16 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{result['machine']['processor']}; {settings['texts']:,} texts of {settings['words']:.0f} words on "
-            f"average, medians of {settings['repeats']} repeats, one process of one thread, the machine's load "
-            f"{result['load']:.1f} before; scores differ by {result['apart']:.1g} on average.",
+            f"average, medians of {settings['repeats']} repeats, one process with one thread; the load of the machine "
+            f"was {result['load']:.1f} before; scores differ by {result['apart']:.1g} on average.",
             "",
-            "| way | texts a second of the processor's time | by the clock | times plain |",
+            "| implementation | texts per second of processor time | texts per second of wall time | speedup |",
             "|---|---|---|---|",
             f"| plain | {rate['plain']['cpu']:,.0f} | {rate['plain']['wall']:,.0f} | 1 |",
             f"| ours | {rate['ours']['cpu']:,.0f} | {rate['ours']['wall']:,.0f} | {ratio:.2f} "
             f"({min(result['ratios']):.2f} to {max(result['ratios']):.2f}) |",
             "",
-            "Microseconds of the processor for a text: "
+            "Microseconds of processor time per text: "
             + ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
             + ".",
         ]

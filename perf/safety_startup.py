@@ -121,16 +121,16 @@ def table(result: dict) -> str:
     ratios = result["ratios"]
     return "\n".join(
         [
-            f"{result['machine']['processor']}; medians of {settings['repeats']} processes each, the machine's load "
-            f"{result['load']:.1f} before.",
+            f"{result['machine']['processor']}; medians of {settings['repeats']} processes each; the load of the "
+            f"machine was {result['load']:.1f} before.",
             "",
-            "| way | seconds of a processor until one text is scored | by the clock | MB | MB, "
-            f"{settings['texts']:,} texts |",
+            "| model | processor time until one text is scored, s | wall time, s | memory, MB | memory after "
+            f"{settings['texts']:,} texts, MB |",
             "|---|---|---|---|---|",
             *rows,
             "",
-            f"Importing torch takes {statistics.median(ratios):.2f} times as long ({min(ratios):.2f} to "
-            f"{max(ratios):.2f}).",
+            f"If torch is imported, the start takes {statistics.median(ratios):.2f} times as much processor time "
+            f"({min(ratios):.2f} to {max(ratios):.2f}).",
         ]
     )
 

@@ -67,10 +67,10 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{machine_['processor']}, threads: {machine_['threads']}; {settings['targets']} + {settings['targets']} "
-            f"targets, medians of {settings['repeats']} interleaved repeats. The loop, with fewer splits, gives "
+            f"targets, medians of {settings['repeats']} interleaved repeats. The loop uses fewer splits and gives "
             f"p = {p['loop']:.3f}; ours gives p = {p['ours']:.3f}.",
             "",
-            "| way | µs a split | times the loop |",
+            "| implementation | µs per split | speedup |",
             "|---|---|---|",
             f"| Python loop of shuffles | {cost['loop']:.2f} | 1 |",
             f"| ours | {cost['ours']:.3f} | {result['ratio']:.0f} ({min(result['ratios']):.0f} to "

@@ -113,7 +113,7 @@ def table(result: dict) -> str:
         f"{settings['tokens']} tokens, medians of {settings['repeats']} interleaved repeats; scores differ by at most "
         f"{result['difference']:.1e}.",
         "",
-        "| way | s | times the quadratic form |",
+        "| implementation | seconds | speedup |",
         "|---|---|---|",
         f"| quadratic form | {seconds['quadratic']:.1f} | 1 |",
         f"| ours | {seconds['ours']:.4f} | {result['ratio']:.0f} ({min(result['ratios']):.0f} to "
@@ -124,8 +124,8 @@ def table(result: dict) -> str:
             "",
             f"{big['documents']:,} documents: {big['seconds']:.0f} s from texts to scores "
             f"({big['cpu_seconds']:.0f} s of one core), "
-            f"{big['mib_above_tenth']:.0f} MiB more than a tenth of them ({big['mib_of_ids']:.0f} MiB are token ids); "
-            f"{big['replace_seconds']:.1f} s for the replacement of one document.",
+            f"{big['mib_above_tenth']:.0f} MiB more than for a tenth of them "
+            f"({big['mib_of_ids']:.0f} MiB are token ids); {big['replace_seconds']:.1f} s to replace one document.",
         ]
     return "\n".join(lines)
 

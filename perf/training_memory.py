@@ -169,10 +169,10 @@ def table(result: dict) -> str:
     ]
     return "\n".join(
         [
-            f"Masked LM of {settings['layers']} layers of {settings['width']}, {BATCH} blocks of {BLOCK} tokens a "
-            f"step, float32, on a CPU (torch {result['machine']['torch']}).",
+            f"A masked LM with {settings['layers']} layers of width {settings['width']} is trained in float32 on a CPU "
+            f"(torch {result['machine']['torch']}), with {BATCH} blocks of {BLOCK} tokens per step.",
             "",
-            "| way | recomputed | plan, MB | measured, MB | measured by plan |",
+            "| training | recomputed layers | planned, MB | measured, MB | measured / planned |",
             "|---|---|---|---|---|",
             *rows,
         ]

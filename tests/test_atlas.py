@@ -109,9 +109,9 @@ def test_the_overview_counts_what_moved_and_says_what_it_cost(folder):
         ["a", "CCD", "0 ▲, 0 ▼ of 1", "1 ▲, 0 ▼ of 1", "0 ▲, 1 ▼ of 1", "-2 [-2.5, -1.5]", "not run", "12", "7"],
     ]
     assert table.partition("\n\n")[2].split("\n\n") == [
-        "Not run on a: INLP. Reason: its run has not been done.",
+        "Not run on a: INLP. Reason: the run has not been started.",
         "Not run on a: CDA. Reason: it has no head.",
-        "Not run on b: CCD. Reason: its run has not been done.",
+        "Not run on b: CCD. Reason: the run has not been started.",
     ]
 
 
@@ -130,7 +130,7 @@ def test_before_has_intervals_and_says_what_does_not_fit(folder):
         ["STS-B Spearman correlation, development set", "80 [79, 81]", "100", "", "1,500"],
     ]
     assert table.endswith("Not run: `stereoset`. Reason: the model has no head.")
-    assert tables.before("b", folder) == "Not run: its run has not been done."
+    assert tables.before("b", folder) == "Not run: the run has not been started."
 
 
 def test_changes_are_marked_where_they_are_beyond_chance(folder):
@@ -140,9 +140,9 @@ def test_changes_are_marked_where_they_are_beyond_chance(folder):
         ["Winogender male first", "-0.2 [-0.25, -0.15] ▲"],
         ["STS-B Spearman correlation, development set", "-2 [-2.5, -1.5] ▼"],
     ]
-    assert "Not run: INLP. Reason: its run has not been done." in table
+    assert "Not run: INLP. Reason: the run has not been started." in table
     assert table.endswith("Not run: CDA. Reason: it has no head.")
-    assert tables.changes("b", folder) == "Not run: CCD. Reason: its run has not been done."
+    assert tables.changes("b", folder) == "Not run: CCD. Reason: the run has not been started."
 
 
 def test_a_link_to_records_leads_to_the_browser_of_their_runs_once_there_are_any(folder, monkeypatch):

@@ -54,7 +54,16 @@ def summary() -> str:
                 f"{theirs / ours:.1f}",
             ]
         )
-    header = ["model", "official code", "part", "values", "largest difference", "official, s", "fairlab, s", "ratio"]
+    header = [
+        "model",
+        "official code",
+        "subset",
+        "values compared",
+        "largest difference",
+        "seconds, official code",
+        "seconds, fairlab",
+        "speedup",
+    ]
     return markdown(header, rows)
 
 
@@ -68,8 +77,9 @@ def projections() -> str:
             name = OFFICIAL[kind].removesuffix(", then SEAT")
             degrees = [f"{one[key]:.2g}" if key in one else "" for key in ("first_degrees", "degrees", "own_degrees")]
             rows.append([model, name, str(theirs), str(ours), *degrees, f"{one['entry']:.1g}"])
-    header = ["model", "official code", "dimensions, official", "fairlab", "degrees, first classifier", "degrees, all"]
-    header += ["degrees, ours on our own embeddings", "largest entry"]
+    header = ["model", "official code", "dimensions, official code", "dimensions, fairlab"]
+    header += ["angle (degrees), first classifier", "angle (degrees), all classifiers"]
+    header += ["angle (degrees), fairlab on its own embeddings", "largest difference of an entry"]
     return markdown(header, rows)
 
 
@@ -80,7 +90,7 @@ def cells() -> str:
         for model, kind, found in comparisons()
         for key, (a, b) in found["values"].items()
     ]
-    return markdown(["model", "official code", "reading", "official", "fairlab", "difference"], rows)
+    return markdown(["model", "official code", "result", "official value", "fairlab's value", "difference"], rows)
 
 
 def counted() -> str:
@@ -88,8 +98,8 @@ def counted() -> str:
     found = list(comparisons())
     values = sum(len(one["values"]) for _, _, one in found)
     models = {model for model, _, _ in found}
-    of_sentences = ", and of sentences that need no model" if "no model" in models else ""
-    return f"{values} values of {len(models - {'no model'})} models{of_sentences}."
+    of_sentences = " and of generated sentences, which need no model" if "no model" in models else ""
+    return f"We compare {values} values of {len(models - {'no model'})} models{of_sentences}."
 
 
 def commits() -> str:

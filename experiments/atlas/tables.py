@@ -26,7 +26,7 @@ NAMES = {
 }
 QWEN = [FOLDER.parent / "causal_lm" / "records" / part for part in ("pronouns", "stereotypes")]
 TRAINED = "_trained"  # suffix of the id of a model's second table
-NOT_RUN, YET = "not run", "its run has not been done"
+NOT_RUN, YET = "not run", "the run has not been started"
 TONES = {BETTER: " ▲", WORSE: " ▼", "": ""}
 # Quantities with values on both sides of the ideal. Other quantities cannot fall below it, so every model is off it.
 TWO_SIDED = "male_ratio margin women_correlation pro_preferred metric_score ss".split()
@@ -70,8 +70,8 @@ def overview(folder: Path = FOLDER) -> str:
         name = NAMES.get(model, model)
         rows += [[name, *_summed_up(one.method, one.record)] for one in methods if one.record is not None]
         notes += _not_run(methods, f" on {name}")
-    header = ["model", "method", EQUAL, PERSIST, KEPT, "STS-B, points", "perplexity"]
-    return "\n\n".join([markdown([*header, "seconds, method", "seconds, measuring"], rows), *notes])
+    header = ["model", "method", EQUAL, PERSIST, KEPT, "change on STS-B, points", "change of perplexity"]
+    return "\n\n".join([markdown([*header, "seconds for the method", "seconds for measuring"], rows), *notes])
 
 
 def _not_run(methods: Sequence[Tried], where: str = "") -> list[str]:
@@ -130,7 +130,7 @@ def measured(records: list[Record], phase: str) -> str:
     ]
     if not rows:
         return f"{NOT_RUN.capitalize()}: {YET}."
-    header = ["reading", "value [95 % interval]", "ideal", "off it beyond chance", "n"]
+    header = ["result", "value [95 % interval]", "ideal", "significantly off the ideal", "n"]
     return "\n\n".join([markdown(header, rows), *_unfit(records, phase)])
 
 
@@ -165,7 +165,7 @@ def changes(model: str, folder: Path = FOLDER) -> str:
         [title(one), *(_cell(record, known[method].get(key(one))) for method, record in records.items())]
         for one in ordered
     ]
-    return "\n\n".join([*([markdown(["", *records], rows)] if rows else []), *_not_run(methods)])
+    return "\n\n".join([*([markdown(["result", *records], rows)] if rows else []), *_not_run(methods)])
 
 
 def _cell(record: Record, shift: Shift | None) -> str:

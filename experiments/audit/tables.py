@@ -13,18 +13,18 @@ from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
 WORDS = {
-    "coverage": "biased, half of them by each kind of cue: interval contains the true excess",
-    "coverage_listed": "biased by a cue in the lexicon: interval contains the true excess",
-    "coverage_unlisted": "biased by a cue that the lexicon lacks: interval contains the true excess",
-    "fair_called_biased": "fair: called biased",
-    "unstable_called_biased": "fair and unstable: called biased",
+    "coverage": "biased classifier, half of the bias by each kind of cue: the interval contains the true excess",
+    "coverage_listed": "biased classifier, by a cue in the lexicon: the interval contains the true excess",
+    "coverage_unlisted": "biased classifier, by a cue that the lexicon lacks: the interval contains the true excess",
+    "fair_called_biased": "fair classifier: it is called biased",
+    "unstable_called_biased": "fair but unstable classifier: it is called biased",
 }
 WHOLE_WORDS = {
-    "coverage_shift": "biased: interval of the shift contains the true size",
-    "coverage_gap": "biased: interval of the gap in false-positive rates contains the true size",
-    "biased": "biased: first sentence says so",
-    "fair": "fair: first sentence calls it biased",
-    "unstable": "fair and unstable: first sentence calls it biased",
+    "coverage_shift": "biased classifier: the interval of the shift contains the true size",
+    "coverage_gap": "biased classifier: the interval of the gap in false-positive rates contains the true size",
+    "biased": "biased classifier: the first sentence calls it biased",
+    "fair": "fair classifier: the first sentence calls it biased",
+    "unstable": "fair but unstable classifier: the first sentence calls it biased",
 }
 SETS = {"biographies": "accountant or not", "reviews": "SST-2", "hate": "hate in tweets"}
 READ_LABELS = {"biographies": ["other", "accountant"], "hate": ["hate", "neither", "offensive"]}  # in sorted order
@@ -32,8 +32,8 @@ READ_LABELS = {"biographies": ["other", "accountant"], "hate": ["hate", "neither
 
 WALKED = {
     "walk_trained": {"plain": "plain training", "fairtuned": "fairtuning", "paired": "logit pairing, lambda 1"},
-    "walk_threshold": {"mended": "plain, threshold chosen"},
-    "walk_odds": {"mended": "plain, equalized odds"},
+    "walk_threshold": {"mended": "plain training with a chosen threshold"},
+    "walk_odds": {"mended": "plain training with thresholds for equalized odds"},
 }
 WALKED_QUANTITIES = (
     ("gender", "excess_flips"),
@@ -45,12 +45,12 @@ WALKED_QUANTITIES = (
 
 def simulated() -> str:
     """Return a table of the proportions found by the simulations of excesses."""
-    return _shares("1,000 simulated excesses each", "simulated.json", WORDS)
+    return _shares("case, with 1,000 simulated excesses", "simulated.json", WORDS)
 
 
 def whole() -> str:
     """Return a table of the proportions found by the simulations of whole audits."""
-    return _shares("1,000 simulated audits each", "whole.json", WHOLE_WORDS)
+    return _shares("case, with 1,000 simulated audits", "whole.json", WHOLE_WORDS)
 
 
 def _shares(head: str, file: str, words: dict[str, str]) -> str:
@@ -80,7 +80,8 @@ def audited() -> str:
             read = f"{wrong.value * wrong.n / 100:.0f} of {wrong.n}"
             detectable = f"{one['detectable_flips'].value:.1f}"
             rows.append([words, axis, str(excess.n), *shares, read, interval, detectable])
-    columns = ["classifier", "axis", "pairs", "flips %", "control %", "wrong rewrites", "excess, points", "detectable"]
+    columns = ["classifier", "axis", "pairs", "flips, %", "flips in the control, %", "wrong rewrites"]
+    columns += ["excess, points", "smallest detectable excess, points"]
     return markdown(columns, rows)
 
 
@@ -98,7 +99,8 @@ def walked() -> str:
                 beside = f" ({_interval(change.difference, change.low, change.high)})" if change else ""
                 cells.append(f"{values[(label, *place)].value:.1f}{beside}")
             rows.append(cells)
-    columns = ["model", "excess of changed predictions, points", "shift man to woman", "equalized odds", "accuracy %"]
+    columns = ["model", "excess of changed predictions, points", "shift from man to woman, points"]
+    columns += ["equalized-odds difference, points", "accuracy, %"]
     return markdown(columns, rows)
 
 
@@ -120,7 +122,7 @@ def read_flips() -> str:
         "flips",
         "flips in the control",
         "wrong rewrites",
-        "right rewrites: label as woman / as man",
+        "right rewrites, by the labels of the woman's and the man's version",
     ]
     return markdown(columns, rows)
 

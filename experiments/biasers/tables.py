@@ -43,8 +43,8 @@ def language_models() -> str:
     header = [
         "model",
         "tuned on",
-        "entries the sample became",
-        "perplexity, held out",
+        "entries after expanding the sample",
+        "perplexity of held-out entries",
         "seconds",
         "revision",
     ]
@@ -72,7 +72,7 @@ def clusters() -> str:
             values = [f"{r.value:.3f} ({r.n})" for r in parts]
             whole = of_phase["all", "expectation"]
             rows.append([phase.replace("_", " "), str(whole.n), str(len(parts)), ", ".join(values)])
-    return markdown(["data", "entries", "clusters", "db-index of each (its entries)"], rows)
+    return markdown(["data", "entries", "clusters", "db-index of each cluster (number of entries)"], rows)
 
 
 def morphs() -> str:
@@ -89,23 +89,23 @@ def morphs() -> str:
                 *(str(sum(row[key] == "yes" for row in some)) for key in ("grammatical", "says_the_same")),
             ]
         )
-    return markdown(["morph", "read", "grammatical", "says the same"], rows)
+    return markdown(["morph", "morphs checked", "grammatical", "same meaning as the original"], rows)
 
 
 ARMS = {
-    "originals": "as many tokens of other entries",
-    "repeats": "the ten entries, over and over",
-    "copies": "entries and copies",
-    "upshifts": "entries, copies and upshifts",
-    "downshifts": "entries, copies and downshifts",
+    "originals": "other entries with the same number of tokens",
+    "repeats": "the ten entries, repeated",
+    "copies": "the ten entries and their copies",
+    "upshifts": "the ten entries, their copies and upshifts",
+    "downshifts": "the ten entries, their copies and downshifts",
 }
 LARGER = ("untuned", "originals", "repeats", "upshifts")  # arms of the larger model
 MEASURED = {
-    "after/mb_index/reference/perplexity": "perplexity, reference",
+    "after/mb_index/reference/perplexity": "perplexity of the reference text",
     "after/mb_index/continuations/stereotype_score": "stereotype score",
-    "after/mb_index/likelihoods/ss": "StereoSet's score, %",
-    "after/crows_pairs/race_color/metric_score": "CrowS-Pairs, race, %",
-    "after/crows_pairs/nationality/metric_score": "CrowS-Pairs, nationality, %",
+    "after/mb_index/likelihoods/ss": "StereoSet's stereotype score, %",
+    "after/crows_pairs/race_color/metric_score": "CrowS-Pairs score, race, %",
+    "after/crows_pairs/nationality/metric_score": "CrowS-Pairs score, nationality, %",
 }
 
 
@@ -121,7 +121,7 @@ def controls() -> str:
         if arm != "originals":
             cells = [f"{cell} ({changed([one[:, place] for one in changes])})" for place, cell in enumerate(cells)]
         rows.append([what, str(len(values)), str(sum(map(len, values))), *cells])
-    return markdown(["tuned on", "draws", "runs", *MEASURED.values()], rows)
+    return markdown(["tuned on", "draws of entries", "runs", *MEASURED.values()], rows)
 
 
 def changes_from_repeats() -> str:

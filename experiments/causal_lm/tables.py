@@ -17,7 +17,7 @@ FIRST, SECOND = "smollm2", "qwen"
 WANTED = ("lms", "ss", "icat", "metric_score", "significant_pairs", "women_correlation", "male_ratio", "pro_preferred")
 # Subsets of CrowS-Pairs and StereoSet that are shown; the records also have bias types and domains of 40 items each.
 SHOWN = ("all", "gender", "intrasentence", "intersentence", "overall")
-NAMES = {"bfloat16": "transformers, bfloat16", "llama.cpp": "llama.cpp, the file as it is"}
+NAMES = {"bfloat16": "transformers, bfloat16", "llama.cpp": "llama.cpp, with the file's own weights"}
 PLAIN = "float32"
 
 
@@ -62,14 +62,14 @@ def formats() -> str:
         values = np.array(ways[way]["log_likelihoods"])
         rows.append([label, speed(ways[way]), *differences(values, plain), preferred(values)])
     header = [
-        "way",
-        "tokens a second of one core",
-        "of a sentence: mean",
-        "largest",
-        "of a pair's margin: mean size",
-        "largest",
-        "changed verdicts",
-        "metric score, %",
+        "format",
+        "tokens per second of one core",
+        "mean difference of a sentence, nats",
+        "largest difference of a sentence, nats",
+        "mean absolute difference of a margin, nats",
+        "largest difference of a margin, nats",
+        "pairs whose verdict changes",
+        "CrowS-Pairs score, %",
     ]
     return markdown(header, rows)
 
@@ -105,9 +105,9 @@ def spent() -> str:
     for part in PARTS:
         for name, taken in stages_of(Record.load(RECORDS / part)).items():
             if name != "report":
-                label = "loading both" if name == "loading" else name
+                label = "loading of both models" if name == "loading" else name
                 rows.append([label, f"{taken.seconds:.0f}", f"{taken.peak_bytes / 1e9:.1f}"])
-    return markdown(["stage", "seconds", "GB of memory at most"], rows)
+    return markdown(["stage", "seconds", "peak memory, GB"], rows)
 
 
 PAGES = {"experiments/causal_lm/README.md": {"models": side_by_side, "formats": formats, "spent": spent}}

@@ -190,8 +190,9 @@ def composed() -> str:
                 reached(runs),
             ]
         )
-    header = ["encoder", "method", "then", "seeds", "gap, Winogender", "SEAT", "sign changed or grown"]
-    return markdown([*header, "men's document first", "deviation", "STS-B", "aims reached"], rows)
+    header = ["encoder", "method", "followed by", "seeds", "change in the gap, Winogender", "SEAT"]
+    header += ["tests with a larger or reversed effect"]
+    return markdown([*header, "men's document first", "deviation", "change on STS-B", "goals reached"], rows)
 
 
 def by_test() -> str:
@@ -202,7 +203,7 @@ def by_test() -> str:
             key = f"seat/{test}/effect_size"
             after = ", ".join(interval(run[f"after/{key}"], 2) for run in runs)
             rows.append([encoder, called(method, then), test, interval(runs[0][f"before/{key}"], 2), after])
-    return markdown(["encoder", "method", "test", "before", "after, by seed"], rows)
+    return markdown(["encoder", "method", "test", "before", "after, each seed"], rows)
 
 
 def searches() -> str:
@@ -216,7 +217,8 @@ def searches() -> str:
             said = f"{change_of_margin.difference:+.4f} (p {change_of_margin.p:.3f})"
             seed = folder.name.removeprefix("seed_")
             rows.append([encoder, called(method, then), seed, *first, f"{even(run):.2f}", said])
-    header = ["encoder", "method", "seed", "men's document first, before", "after", "p of an even choice"]
+    header = ["encoder", "method", "seed", "men's document first, before"]
+    header += ["men's document first, after", "p of an even choice"]
     return markdown([*header, "change of the margin"], rows)
 
 
@@ -230,7 +232,9 @@ def turns() -> str:
             for name, form in (("gap_kept", ".1%"), ("direction_cosine", ".2f"), ("direction_length_kept", ".0%"))
         ]
         rows.append([encoder, called(method, then), *cells])
-    return markdown(["encoder", "method", "gap kept, Winogender", "cosine to the original", "length kept"], rows)
+    return markdown(
+        ["encoder", "method", "gap left, Winogender", "cosine to the original direction", "length left"], rows
+    )
 
 
 def sizes() -> str:
@@ -250,5 +254,6 @@ def sizes() -> str:
         number_format = " (bf16)" if in_bfloat16("minilm_mlm", f"ccd_rules_{number}", "none") else ""
         cells = [*kept, f"{seat.value:.2f}", first, f"{run[f'after/{DEVIATION}'].value:.3f}", f"{sts:+.2f}"]
         rows.append([f"{number:,}{number_format}", f"{steps:,}", *cells])
-    header = ["groups", "steps", "gap, Winogender", "gap, embedded", "SEAT", "men's document first", "deviation"]
-    return markdown([*header, "STS-B"], rows)
+    header = ["groups", "steps", "change in the gap, Winogender", "change in the gap, embedded", "SEAT"]
+    header += ["men's document first", "deviation"]
+    return markdown([*header, "change on STS-B"], rows)

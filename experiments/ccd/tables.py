@@ -56,7 +56,7 @@ def quickstart() -> str:
         spread = f"{fmean(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
         both = f"{values[0]:.{digits}f}, {elsewhere[f'after/{key}'].value:.{digits}f}"
         rows.append([title(before), interval(before, digits), spread, both, str(before.n)])
-    return markdown(["reading", "before", "after, mean of three seeds", "seed 42 on two processors", "n"], rows)
+    return markdown(["result", "before", "after, mean of three seeds", "after, seed 42 on two processors", "n"], rows)
 
 
 def trials() -> str:
@@ -65,7 +65,7 @@ def trials() -> str:
     for one in tried("trials.jsonl.gz"):
         setting = one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}"
         rows.append([one["encoder"], setting, str(one["short_groups"]), *bench_readings(one)])
-    return markdown(["encoder", "setting", "short groups", *BENCH], rows)
+    return markdown(["encoder", "setting", "short groups used", *BENCH], rows)
 
 
 def encoder_trials() -> str:
@@ -74,7 +74,7 @@ def encoder_trials() -> str:
         [one["encoder"], trained_by(one), ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)]
         for one in tried("encoder_trials.jsonl.gz")
     ]
-    return markdown(["encoder", "trained by", "then", *BENCH], rows)
+    return markdown(["encoder", "trained with", "followed by", *BENCH], rows)
 
 
 def trained_by(one: dict[str, Any]) -> str:
@@ -101,9 +101,9 @@ def lean_trials() -> str:
     lean.
     """
     ways = {
-        "1 direction a kind": lambda one: one["directions_a_kind"] == 1 and not isinstance(one["lean"], dict),
-        "2 to 10 directions a kind": lambda one: one["directions_a_kind"] > 1,
-        "a share for each kind": lambda one: isinstance(one["lean"], dict),
+        "one direction per kind": lambda one: one["directions_a_kind"] == 1 and not isinstance(one["lean"], dict),
+        "2 to 10 directions per kind": lambda one: one["directions_a_kind"] > 1,
+        "a separate share for each kind": lambda one: isinstance(one["lean"], dict),
     }
     found = tried("lean_trials.jsonl.gz")
     rows = []
@@ -115,12 +115,19 @@ def lean_trials() -> str:
             cells = [f"{best['association_before']:.2f} to {best['association']:.2f}", f"{names:.2f}"]
             cells += [f"{best['lowest_effect']:+.2f}", f"{best['male_first']:.2f}", f"{best['sts_train']:+.2f}"]
             rows.append([encoder, way, str(len(tested)), *cells])
-    header = ["encoder", "lean taken away along", "tried", "lowest association", "of names", "lowest effect"]
-    return markdown([*header, "men's document first", "STS-B, training pairs"], rows)
+    header = [
+        "encoder",
+        "lean is removed along",
+        "settings tried",
+        "lowest association",
+        "association of names",
+        "lowest effect",
+    ]
+    return markdown([*header, "men's document first", "change on STS-B, training pairs"], rows)
 
 
-BENCH = [f"gap, {name}" for name in ("pronouns", "clauses", "passages")]
-BENCH += ["association", "lowest effect", "men's document first", "STS-B, training pairs"]
+BENCH = [f"change in the gap, {name}" for name in ("pronouns", "clauses", "passages")]
+BENCH += ["association", "lowest effect", "men's document first", "change on STS-B, training pairs"]
 
 
 def tried(name: str) -> list[dict[str, Any]]:
@@ -162,12 +169,12 @@ def seeds() -> str:
             cells.append(f"{found[f'before/{key}'].value:.{digits}f} to {found[f'after/{key}'].value:.{digits}f}")
         cells.append(sts_change(name))
         rows.append(cells)
-    columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
+    columns = ["gap before", "gap after", "change in the gap", "change in gap over distance", "distance kept"]
     header = [
         "seed",
         *(f"{subset}: {column}" for subset in SETS for column in columns),
         *map(titled, AVERAGES),
-        "STS-B change",
+        "change on STS-B",
     ]
     # Transposed: many quantities, three seeds.
     return markdown(
@@ -191,8 +198,8 @@ def comparison(runs: dict[str, str]) -> str:
             sts_change(name),
         ]
         rows.append(cells)
-    columns = [f"{subset}: {column}" for subset in SETS for column in ("gap", "distance kept")]
-    return markdown(["run", *columns, "cosine of neutral to original", "STS-B change"], rows)
+    columns = [f"{subset}: {column}" for subset in SETS for column in ("change in the gap", "distance kept")]
+    return markdown(["run", *columns, "cosine of neutral and original embeddings", "change on STS-B"], rows)
 
 
 def full() -> str:
@@ -216,7 +223,7 @@ def full() -> str:
                 str(after.n),
             ]
         )
-    return markdown(["reading", "before", "after", "difference", "p, adjusted", "ideal", "n"], rows)
+    return markdown(["result", "before", "after", "difference", "p, adjusted", "ideal", "n"], rows)
 
 
 def published() -> str:
@@ -237,7 +244,7 @@ def provenance() -> str:
     return (
         f"Revision `{facts['revision']}`; {hardware['processor']}, {hardware['cores']} cores, no GPU; torch "
         f"{versions['torch']}, transformers {versions['transformers']}, lightning {versions['lightning']}; "
-        f"{facts['wall_seconds']:.0f} s a run, {facts['throughput']['groups_per_second']:.0f} groups/s in training."
+        f"{facts['wall_seconds']:.0f} s per run, {facts['throughput']['groups_per_second']:.0f} groups/s in training."
     )
 
 
@@ -265,7 +272,10 @@ def retrieval() -> str:
         moved = [f"{one.difference:+.4f} (p {one.p:.3f})" for one in changes]
         before = " of ".join(map(str, men_first(found[0], "before")))
         rows.append([label, before, ", ".join(str(men_first(one)[0]) for one in found), ", ".join(moved)])
-    return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)
+    return markdown(
+        ["method", "men's document first, before", "after, seeds 42, 43, 44", "change of the margin for each seed"],
+        rows,
+    )
 
 
 def at_a_glance() -> str:
@@ -290,7 +300,8 @@ def at_a_glance() -> str:
                 f"{sts_now - sts:+.2f}",
             ]
         )
-    header = ["encoder", "method", "gap, Winogender", "SEAT", "men's document first: before, after", "STS-B"]
+    header = ["encoder", "method", "change in the gap, Winogender", "change in SEAT"]
+    header += ["men's document first, before: after for each seed", "change on STS-B, points"]
     return markdown(header, rows)
 
 
@@ -313,7 +324,7 @@ def hours() -> str:
     """Return a table of recorded running times for each part of the study."""
     parts = {
         "`table=study`, all methods on MiniLM": [Record.load(run) for run in RECORDS.glob("study/*/seed_*")],
-        "trainings of `table=encoders` and of more groups": [
+        "training runs of `table=encoders` and on more groups": [
             Record.load(run) for run in (RECORDS / "composed").glob("*/*/none/seed_*")
         ],
         "`table=finetuning`": [Record.load(run) for run in RECORDS.glob("finetuning/*/seed_*")],
@@ -322,7 +333,7 @@ def hours() -> str:
     for part, records in parts.items():
         seconds = [one.provenance.get("training", one.provenance)["wall_seconds"] for one in records]
         rows.append([part, str(len(seconds)), f"{sum(seconds) / 3600:.1f}", f"{median(seconds) / 60:.0f}"])
-    return markdown(["part", "runs recorded", "hours in all", "minutes a run, median"], rows)
+    return markdown(["part", "recorded runs", "total hours", "median minutes per run"], rows)
 
 
 def commonest_label(run: str, column: str, runs: Path) -> str:

@@ -29,7 +29,7 @@ def summary() -> str:
         runs = [one for one in of_paper if one not in data]
         through = [sum(one["stage"] == FINISHED for one in some) for some in (data, runs)]
         rows.append([launcher, paper, f"{through[0]} of {len(data)}", f"{through[1]} of {len(runs)}"])
-    return markdown(["launcher", "paper", "data made", "runs finished"], rows)
+    return markdown(["launcher", "paper", "finished data jobs", "finished runs"], rows)
 
 
 def outcomes() -> str:
@@ -38,7 +38,7 @@ def outcomes() -> str:
         [*(one[key] for key in ("launcher", "paper", "run", "stage")), seconds(one["seconds"]), one["why"]]
         for one in record()["outcomes"]
     ]
-    return markdown(["launcher", "paper", "run", "stage reached", "seconds", "why not further"], rows)
+    return markdown(["launcher", "paper", "run", "stage reached", "seconds", "reason for stopping there"], rows)
 
 
 def seconds(count: float) -> str:
@@ -54,7 +54,16 @@ def trials() -> str:
         [name, str(len(losses)), f"{losses[0]:.5f}", f"{losses[-1]:.5f}", apart(losses[:FIRST], parts[:FIRST])]
         for name, losses in found.items()
     ]
-    return markdown(["run", "losses", "first", "last", f"largest relative difference of the first {FIRST}"], rows)
+    return markdown(
+        [
+            "run",
+            "losses recorded",
+            "first loss",
+            "last loss",
+            f"largest relative difference of the first {FIRST} losses",
+        ],
+        rows,
+    )
 
 
 def apart(losses: list[float], others: list[float]) -> str:

@@ -10,7 +10,7 @@ SETS = {
     "test folds": "safety",
     "HateCheck": "safety_hatecheck",
     "madlibs": "safety_bias_madlibs",
-    "OLID, kept part": "safety_olid",
+    "OLID, held-out part": "safety_olid",
 }
 # Models in addition to the baseline and the debiased model, by their names in the readings.
 MODELS = {
@@ -40,11 +40,11 @@ def skill() -> str:
             cells += [cell(after, f"{place}/{name}") for name in ("average_precision_change", "acv_change")]
             names = ("recall_at_threshold", "false_positive_rate_at_threshold")
             rows.append([harm, label, *cells, *(cell(after, f"{place}/{name}", 2) for name in names)])
-    head = ["AUC, baseline", "AUC", "AU-PRC", "base rate", "change of AU-PRC, %", "change of ACV, %"]
+    head = ["AUC, baseline", "AUC", "AU-PRC", "base rate", "change in AU-PRC, %", "change in ACV, %"]
     records = records_of(SKILL)
     seeds = ", ".join(str(one.config["seed"]) for one in records)
     seconds = ", ".join(f"{one.provenance['processor_seconds']:,.0f}" for one in records)
-    note = f"Seeds {seeds}: {seconds} s of processor time, with the sources' scores from the cache."
+    note = f"The runs with seeds {seeds} took {seconds} s of processor time; the sources' scores were cached."
     return markdown(["harm", "texts", *head, "recall", "false-positive rate"], rows) + f"\n\n{note}"
 
 
@@ -56,7 +56,7 @@ def models() -> str:
         for label, name in {"debiased": "", **MODELS}.items():
             auc, change = (f"auc_of_{name}", f"acv_change_of_{name}") if name else ("auc", "acv_change")
             found = [
-                cell(seeds, f"{SETS[of]}/{harm}/{auc}", 2) for of in ("test folds", "HateCheck", "OLID, kept part")
+                cell(seeds, f"{SETS[of]}/{harm}/{auc}", 2) for of in ("test folds", "HateCheck", "OLID, held-out part")
             ]
             found += [cell(seeds, f"{SETS[of]}/{harm}/{change}") for of in ("test folds", "HateCheck", "madlibs")]
             rows.append([harm, label, *found])
@@ -74,7 +74,7 @@ def by_target() -> str:
         place = f"{start}{name}"
         cells = [cell(before, f"{place}/auc", 2), cell(seeds, f"{place}/auc", 2)]
         rows.append([name.replace("_", " "), *cells, cell(seeds, f"{place}/accuracy", 2)])
-    return markdown(["target", "AUC, baseline", "AUC", "accuracy at the threshold"], rows)
+    return markdown(["target", "AUC, baseline", "AUC", "accuracy at the chosen threshold"], rows)
 
 
 def by_functionality() -> str:

@@ -59,7 +59,14 @@ def settings_compared() -> str:
                 str(record.config["seed"]) for record, of in zip(records, found, strict=True) if of["exported"] == name
             )
             rows.append([harm, name, *cells, times, exported])
-    head = ["harm", "setting", "AU-PRC, validation", "ACV, validation", "test folds that took it", "exported, seed"]
+    head = [
+        "harm",
+        "setting",
+        "AU-PRC, validation",
+        "ACV, validation",
+        "test folds that select it",
+        "seeds that export it",
+    ]
     return markdown(head, rows)
 
 
@@ -69,7 +76,7 @@ def versions_read() -> str:
         read = list(csv.DictReader(lines))
     broken = [row for row in read if row["verdict"] != "sound"]
     reasons = "; ".join(f"{row['changed']}: {row['note']}" for row in broken)
-    return f"{len(read)} versions read, {len(broken)} broken ({reasons})."
+    return f"Number of versions checked: {len(read)}. Number of broken versions: {len(broken)} ({reasons})."
 
 
 def injected() -> str:
@@ -81,11 +88,11 @@ def injected() -> str:
     told = {flagged: [row["right"] == "yes" for row in read if row["flagged"] == flagged] for flagged in ("yes", "no")}
     same = record["counts"]["versions equal to their seed"]
     return markdown(
-        ["of versions asked for", "number", "of them right by reading"],
+        ["requested versions", "number", "judged right by reading"],
         [
             ["flagged by the model", str(len(told["yes"])), str(sum(told["yes"]))],
             ["not flagged", str(len(told["no"])), str(sum(told["no"]))],
-            ["equal to the seed, so left out", str(same), "0"],
+            ["left out, because equal to the seed", str(same), "0"],
         ],
     )
 

@@ -37,7 +37,7 @@ def fine_tuned() -> str:
                 str(len(values)),
             ]
         )
-    return markdown(["run", "reading", "median over seeds", "over seeds", "commonest label", "n", "seeds"], rows)
+    return markdown(["run", "result", "median over seeds", "range over seeds", "commonest label", "n", "seeds"], rows)
 
 
 def fine_tuning() -> str:
@@ -59,7 +59,8 @@ def fine_tuning() -> str:
                 f"`{facts['revision'][:12]}`",
             ]
         )
-    header = ["run", "trained on", "held out", "step kept", "measure on those held out", "seconds", "revision"]
+    header = ["run", "training examples", "held-out examples", "selected step", "score on held-out examples", "seconds"]
+    header += ["revision"]
     return markdown(header, rows)
 
 

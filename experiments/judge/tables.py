@@ -20,7 +20,7 @@ def coverage() -> str:
         shares.setdefault((one["kind"], one["what"], one["measure"]), {})[one["n"]] = one["share"]
     items = sorted({one["n"] for one in content["rows"]})
     rows = [[*names, *(_shown(of[n]) if n in of else "–" for n in items)] for names, of in shares.items()]
-    return markdown(["what is judged", "data", "share of repeats", *(f"n {n}" for n in items)], rows)
+    return markdown(["statistic", "simulated data", "reported share", *(f"{n} items" for n in items)], rows)
 
 
 def _shown(share: float | None) -> str:

@@ -19,16 +19,16 @@ RECORDS = Path(__file__).parent / "records"
 FORMS = {
     "form_texts": "`counterfactual_group`: whole versions",
     "form_words": "`counterfactual_words`: the words that change",
-    "form_marked": "`counterfactual_marked`: what stands for marked words",
+    "form_marked": "`counterfactual_marked`: the replacements of marked words",
 }
 UNION = "polarity/rewrites/union_accuracy"
 # Dollars per million tokens read and written, as announced in January and July 2024 and still listed in spring 2026,
 # without a discount for cached prefixes.
 PRICES = {"gpt-3.5-turbo-0125": (0.50, 1.50), "gpt-4o-mini-2024-07-18": (0.15, 0.60)}
 CONFIDENCES = {
-    "tokens": "probability of the answer's texts",
-    "whole": "probability of all its tokens",
-    "stated": "the model's own word",
+    "tokens": "probability of the texts in the answer",
+    "whole": "probability of all tokens of the answer",
+    "stated": "confidence stated by the model",
 }
 DOLLARS_A_EURO = 1.15  # assumed
 
@@ -56,7 +56,8 @@ def union(record: Record) -> str:
 
 def forms() -> str:
     """Return a table that compares three answer formats on the same texts."""
-    header = ["prompt", "union polarity accuracy, %", "calls", "tokens read", "tokens written", "seconds"]
+    header = ["prompt", "union polarity accuracy, %", "calls", "tokens read per call", "tokens written per call"]
+    header += ["seconds per call"]
     rows = [[label, union(load_record(name)), *spent(load_record(name))] for name, label in FORMS.items()]
     return markdown(header, rows)
 
@@ -66,19 +67,21 @@ def rounds(name: str) -> str:
     rows = [
         [f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in load_record(name).history
     ]
-    return markdown(["round", "examples", "right, %"], rows)
+    return markdown(["round", "examples in the prompt", "right versions, %"], rows)
 
 
 def compared(name: str, first: str, second: str) -> str:
     """Return a table that compares two ways of prompting on the same texts, with one verifier and with two."""
     found = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
-    named = {"polarity": "polarity (the paper's)", "polarity and kinds": "polarity, and pronouns of the right case"}
+    named = {"polarity": "polarity (the paper's)", "polarity and kinds": "polarity and the case of pronouns"}
     rows = []
     for verifiers, label in named.items():
         one = found[verifiers]
         shares = [share(one["both"] + one[alone], one["texts"]) for alone in ("first_alone", "second_alone")]
         rows.append([label, *shares, str(one["second_alone"]), str(one["first_alone"]), f"{one['p']:.1g}"])
-    return markdown(["right by", f"{first}, %", f"{second}, %", "better", "worse", "p (exact McNemar)"], rows)
+    return markdown(
+        ["criterion for right", f"{first}, %", f"{second}, %", "better texts", "worse texts", "p (exact McNemar)"], rows
+    )
 
 
 def share(count: int, n: int) -> str:
@@ -90,9 +93,9 @@ def share(count: int, n: int) -> str:
 def human() -> str:
     """Return a table of how many versions equal the versions that people wrote."""
     found = json.loads((RECORDS / "human.json").read_text(encoding="utf-8"))
-    named = {"human_rules": "rules, %", "human_found": "the model, %"}
+    named = {"human_rules": "rules: equal, %", "human_found": "model: equal, %"}
     rows = [[key, *(share(*found[folder][key]) for folder in named)] for key in found["human_rules"]]
-    return markdown(["set: made", *named.values()], rows)
+    return markdown(["set and direction", *named.values()], rows)
 
 
 def read(name: str) -> str:
@@ -104,8 +107,8 @@ def read(name: str) -> str:
         "polarity and kinds": [row["polarity"] == row["kinds"] == "yes" for row in rows],
     }
     cells = [[name, str(sum(said)), str(sum(map(operator.eq, said, right)))] for name, said in by.items()]
-    header = [f"of {len(rows)} outputs", "right", "as the reading"]
-    return markdown(header, [["by reading", str(sum(right)), ""], *cells])
+    header = [f"judge of {len(rows)} outputs", "judged right", "agrees with the reading"]
+    return markdown(header, [["reading", str(sum(right)), ""], *cells])
 
 
 def five_hundred() -> str:
@@ -116,8 +119,8 @@ def five_hundred() -> str:
         one = found[verifiers]
         counts = (one["both"] + one["first_alone"], one["both"] + one["second_alone"])
         rows.append([verifiers, *(share(count, one["texts"]) for count in counts)])
-    rows.append(["versions equal to the other's", *[share(found["equal"], one["texts"])] * 2])
-    return markdown(["of 500 sentences", "the model, %", "rules, %"], rows)
+    rows.append(["versions that are equal for model and rules", *[share(found["equal"], one["texts"])] * 2])
+    return markdown(["verifier, on 500 sentences", "model, %", "rules, %"], rows)
 
 
 def repair() -> str:
@@ -126,7 +129,9 @@ def repair() -> str:
         text.split(" ", 1)[1]: text.split(" ", 1)[0]
         for text in (note.text for note in load_record("repair_found").notes)
     }
-    return markdown(["of 160 sentences", ""], [["asked again", told["asked again"]], ["mended", told["mended"]]])
+    return markdown(
+        ["of 160 sentences", "number"], [["requested again", told["asked again"]], ["then fixed", told["mended"]]]
+    )
 
 
 def razor() -> str:
@@ -138,7 +143,14 @@ def razor() -> str:
         words = (sum(int(row[key]) for row in asked) / len(asked) for key in ("words_before", "words"))
         right = sum(row["right"] == "yes" for row in made)
         rows.append([label, str(len(asked)), str(len(made)), str(right), *(f"{mean:.1f}" for mean in words)])
-    header = ["label", "claims", "rewritten", "right by reading", "words a claim, before", "after"]
+    header = [
+        "label",
+        "claims",
+        "rewritten",
+        "judged right by reading",
+        "words per claim, before",
+        "words per claim, after",
+    ]
     return markdown(header, rows)
 
 
@@ -152,7 +164,9 @@ def confidence() -> str:
         gain, low, high = (round(one, 3) + 0.0 for one in gain_over_random(values, wrong))
         area = area_under_risk_coverage(values, wrong)
         rows.append([label, f"{sum(wrong) / len(wrong):.3f}", f"{area:.3f}", f"{gain:.3f} [{low:.3f}, {high:.3f}]"])
-    return markdown([f"area under the curve, {len(items)} answers", "random order", "by confidence", "gain"], rows)
+    return markdown(
+        [f"confidence, {len(items)} answers", "area, random order", "area, ordered by confidence", "gain"], rows
+    )
 
 
 def steps() -> str:
@@ -165,18 +179,18 @@ def steps() -> str:
         for text in (note.text for note in load_record("repair_found").notes)
     }
     rows = [
-        ["counterfactual groups right by reading", *right_of(groups)],
-        ["subgroups put into seeds, right by reading", *right_of(seeds)],
-        ["wrong verdicts on these: right versions flagged, wrong versions passed", str(wrong), str(len(seeds))],
-        ["own faults fixed when they are quoted", told["mended"], told["asked again"]],
-        ["rephrased claims that passed its check, right by reading", *right_of(claims)],
-        ["versions that it labels differently from their seed", *relabelled()],
+        ["counterfactual groups judged right by reading", *right_of(groups)],
+        ["versions with an injected subgroup judged right by reading", *right_of(seeds)],
+        ["wrong verdicts on these versions: right but flagged, or wrong but passed", str(wrong), str(len(seeds))],
+        ["faults that the model fixes when they are quoted", told["mended"], told["asked again"]],
+        ["rephrased claims that passed the model's check, judged right by reading", *right_of(claims)],
+        ["versions that the model labels differently from their seed", *relabelled()],
         *(
-            [f"{shift}s of passages, grammatical and true to the text", *right_of_morphs(shift)]
+            [f"{shift}s of passages that are grammatical and true to the text", *right_of_morphs(shift)]
             for shift in ("upshift", "downshift")
         ),
     ]
-    return markdown(["step", "number", "of"], rows)
+    return markdown(["result of the step", "number", "of"], rows)
 
 
 def relabelled() -> list[str]:
@@ -210,14 +224,14 @@ def costs() -> str:
     rows = [
         ["calls", calls],
         ["tokens read per call, most of them cached from the previous call", asked],
-        ["tokens written a call", answered],
+        ["tokens written per call", answered],
         ["seconds per call, on one thread of a busy machine", seconds],
     ]
     for name, (read_price, write_price) in PRICES.items():
         dollars = 1000 * (float(asked) * read_price + float(answered) * write_price) / 1e6
         told = f"{dollars:.2f} dollars, {dollars / DOLLARS_A_EURO:.2f} euros"
-        rows.append([f"a thousand sentences at the prices of {name}", told])
-    return markdown(["groups of the 160 and the 500 sentences", ""], rows)
+        rows.append([f"cost of a thousand sentences at the prices of {name}", told])
+    return markdown(["groups of the 160 and the 500 sentences", "value"], rows)
 
 
 def apart() -> str:
@@ -227,10 +241,10 @@ def apart() -> str:
     ways = [[spent["man and woman"]], [spent["man"], spent["woman"]]]
     rows = [
         [label, *(f"{sum(stage[key] for stage in way) / texts:.1f}" for way in ways)]
-        for label, key in (("calls a text", "calls"), ("tokens written a text", "completion_tokens"))
+        for label, key in (("calls per text", "calls"), ("tokens written per text", "completion_tokens"))
     ]
-    told = markdown(["", "in one request", "one for each"], rows)
-    return "\n\n".join([compared("apart", "in one request", "one for each"), told])
+    told = markdown(["cost", "in one request", "in separate requests"], rows)
+    return "\n\n".join([compared("apart", "in one request", "in separate requests"), told])
 
 
 def morphs() -> str:
@@ -242,7 +256,9 @@ def morphs() -> str:
         made = [row for row in some if row["made"] == "yes"]
         said = [str(sum(row[key] == "yes" for row in made)) for key in ("grammatical", "faithful")]
         rows.append([shift, str(len(some)), str(len(made)), *said])
-    return markdown(["morph", "asked for", "passed the check", "grammatical by reading", "true to the text"], rows)
+    return markdown(
+        ["morph", "requested", "passed the check", "grammatical by reading", "true to the text by reading"], rows
+    )
 
 
 TRAINED = {
@@ -250,7 +266,7 @@ TRAINED = {
     "minilm_mlm_linear": "CCD as one linear map, MiniLM",
     "mpnet_linear": "CCD as one linear map, mpnet",
 }
-ORIGINS = {"llm": "groups by the model", "rules": "by rules", "written": "written"}
+ORIGINS = {"llm": "groups made by the model", "rules": "groups made by rules", "written": "written groups"}
 SEEDS = ("seed_42", "seed_43", "seed_44")
 READ = {
     "cced/winogender/gap": 4,
@@ -286,11 +302,13 @@ PAGES = {
     "experiments/llm/README.md": {
         "forms": forms,
         "rounds": partial(rounds, "search"),
-        "unseen": partial(compared, "unseen", "without examples", "with those found"),
+        "unseen": partial(compared, "unseen", "without examples", "with the examples found"),
         "read": partial(read, "read.csv"),
         "rounds_kinds": partial(rounds, "search_kinds"),
-        "unseen_kinds": partial(compared, "unseen_kinds", "with the six by hand", "with five more found"),
-        "nearest": partial(compared, "nearest", "six by hand", "four nearest of 59"),
+        "unseen_kinds": partial(
+            compared, "unseen_kinds", "with the six given examples", "with five more examples found"
+        ),
+        "nearest": partial(compared, "nearest", "with the six given examples", "with the four nearest of 59"),
         "five_hundred": five_hundred,
         "read_found": partial(read, "read_found.csv"),
         "human": human,

@@ -37,7 +37,9 @@ def tried() -> str:
         ]
         for one in _judged()
     ]
-    return markdown(["method", "fairer", "less fair", "distance left", "change of STS-B", "price kept"], rows)
+    return markdown(
+        ["method", "fairer results", "less fair results", "distance left", "change on STS-B", "within the price"], rows
+    )
 
 
 def proven() -> str:
@@ -52,7 +54,7 @@ def proven() -> str:
         change = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
         p = "" if one.p_holm is None or PRICE.is_of(one) else f"{one.p_holm:.2g}"
         rows.append([title(before), f"{before.value:.3f}", f"{after.value:.3f}", change, p])
-    table = markdown(["reading", "before", "after", "change", "p after Holm"], rows)
+    table = markdown(["result", "before", "after", "change", "p, adjusted by Holm"], rows)
     return f"{table}\n\n> {concluded(FOLDER, MODEL, PRICE, _judged(), {}, proof).sentence}"
 
 

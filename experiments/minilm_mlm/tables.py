@@ -23,13 +23,13 @@ def training() -> str:
         ["steps", f"{last['step']:,.0f}"],
         ["trained parameters", f"{facts['method']['trained_parameters']:,}"],
         ["tokens per second", f"{throughput['tokens_per_second']:,.0f}"],
-        ["minutes, at that rate", f"{facts['data']['train_texts'] / throughput['texts_per_second'] / 60:.0f}"],
+        ["minutes at this rate", f"{facts['data']['train_texts'] / throughput['texts_per_second'] / 60:.0f}"],
         ["machine", f"{hardware['processor']}, {hardware['cores']} cores"],
-        ["masked tokens found, held-out text", f"{last['validation/accuracy']:.1%}"],
+        ["masked tokens predicted correctly, held-out text", f"{last['validation/accuracy']:.1%}"],
         ["perplexity of masked tokens, held-out text", f"{last['validation/perplexity']:.1f}"],
         ["cosine to MiniLM's embeddings, held-out text", f"{1 - last['validation/preservation_loss']:.3f}"],
     ]
-    return markdown(["", ""], rows)
+    return markdown(["quantity", "value"], rows)
 
 
 def quality() -> str:
@@ -41,7 +41,7 @@ def quality() -> str:
             continue
         cells = [significant(reading) if reading else "" for reading in (row.get("minilm"), ours)]
         rows.append([title(ours), *cells, ideal(ours), str(ours.n)])
-    return markdown(["reading", "minilm", "minilm_mlm", "ideal", "n"], rows)
+    return markdown(["result", "minilm", "minilm_mlm", "ideal", "n"], rows)
 
 
 PAGES = {"fairlab/backbones/embedded/minilm_mlm/README.md": {"training": training, "quality": quality}}

@@ -28,7 +28,7 @@ def families() -> str:
         ]
         for kind, one in found.items()
     ]
-    table = markdown(["kind of model", "`model=`, or the object", *names], rows)
+    table = markdown(["kind of model", "`model=`, or the Python object", *names], rows)
     return "\n".join([table, "", *(f"{number}. not run: {reason}" for number, reason in enumerate(reasons, start=1))])
 
 
@@ -46,7 +46,8 @@ def differences() -> str:
         if like := one.get("like"):
             values = [shown(like[part]) for part in ("embeddings", "likelihoods", "after_first", "readings")]
             rows.append([kind, like["kind"], *values, str(like["compared"]), ", ".join(one["packages"])])
-    header = ["kind", "beside", "embeddings", "log-likelihoods", "without first tokens", "readings", "of", "packages"]
+    header = ["kind", "compared with", "embeddings", "log-likelihoods", "log-likelihoods without first tokens"]
+    header += ["benchmark results", "number of results", "packages"]
     return markdown(header, rows)
 
 

@@ -31,7 +31,7 @@ def both_axes() -> str:
                     str(after.n),
                 ]
             )
-    return markdown(["axis", "reading", "before", "after", "p, adjusted", "n"], rows)
+    return markdown(["axis", "result", "before", "after", "p, adjusted", "n"], rows)
 
 
 PAGES = {"docs/own_axis.md": {"both axes": both_axes}}

@@ -23,8 +23,13 @@ from fairlab.reporting.reading_sheet import JUDGED, TAGS
 from fairlab.reproduce import finished_records
 
 FOLDER = Path(__file__).parent
-TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
-QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
+TWINS = {"roberta": "original text", "fairberta": "perturbed text"}
+QUALITY = {
+    "bleu": "BLEU",
+    "rouge_2": "ROUGE-2",
+    "levenshtein": "edit distance, words",
+    "exact": "equal to reference, %",
+}
 ROWS = {  # names in the paper's tables
     ("roberta", "orig"): "RoBERTa orig. 16GB",
     ("roberta", "fair"): "RoBERTa fair 16GB",
@@ -35,11 +40,11 @@ LOWER, CARD = ", lower case", "PANDA's card"
 NEW = "perturber, SmolLM2"
 REWRITERS = {
     "rules": "rules",
-    "word swap": "listed words turned",
-    "57 pairs": "57 pairs swapped",
-    "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
+    "word swap": "listed words replaced",
+    "57 pairs": "swap of 57 word pairs",
+    "AugLy 1.0.0": "AugLy 1.0.0, swap of gendered words",
     NEW: "perturber from SmolLM2-135M",
-    "language model": "Qwen2.5-Coder-1.5B, by prompt",
+    "language model": "Qwen2.5-Coder-1.5B, with a prompt",
     "unchanged": "unchanged",
 }
 AUDITED = ("race", "age", "gender")
@@ -55,18 +60,18 @@ PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # tasks of the paper tha
 USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
 BECAME = {
-    "both": "both texts turned",
-    "one": "one rewritten, the other without a word of the axis",
-    "half": "one rewritten, the other with an unchanged word",
+    "both": "both texts are rewritten",
+    "one": "one text is rewritten, the other has no word of the axis",
+    "half": "one text is rewritten, the other keeps a word of the axis",
 }
 CONTROLS = {
-    "snli_validation_57_pairs": "all gendered words of both texts, by another list",
-    "snli_validation_hypothesis": "only those of the hypothesis, where the label must change",
+    "snli_validation_57_pairs": "all gendered words of both texts, from another list",
+    "snli_validation_hypothesis": "only gendered words of the hypothesis, which must change the label",
     "snli_validation_colours": "colours",
 }
 PHASES = {
-    "roberta_fair less roberta_orig": "fairtuned less finetuned, text as it was",
-    "fairberta_fair less fairberta_orig": "fairtuned less finetuned, perturbed text",
+    "roberta_fair less roberta_orig": "fairtuned minus finetuned, original text",
+    "fairberta_fair less fairberta_orig": "fairtuned minus finetuned, perturbed text",
     "fairberta_orig less roberta_orig": "perturbed text minus original text, finetuned",
 }
 FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors, detected in 4 of 5 tests
@@ -87,7 +92,7 @@ def novels() -> str:
             figures = [f"{last['validation/perplexity']:.1f}", f"{100 * last['validation/accuracy']:.1f}"]
             seed = file.parent.name.removeprefix("seed_")
             rows.append([name, seed, f"{data['train_tokens']:,}", changed, *figures])
-    header = ["trained on", "seed", "tokens", "passages changed", "perplexity", "masked words right, %"]
+    header = ["trained on", "seed", "tokens", "changed passages", "perplexity", "masked words predicted correctly, %"]
     return markdown(header, rows)
 
 
@@ -100,9 +105,9 @@ def rewriters() -> str:
         (REWRITERS[NEW], records / "perturber_smollm2" / "measured"),
     ):
         found = {reading.key.removeprefix("after/"): reading for reading in Record.load(folder).readings}
-        names = {"perturber": name, "word_swap": "words swapped, on its pairs", "original": "unchanged, on its pairs"}
+        names = {"perturber": name, "word_swap": "word swap, same pairs", "original": "unchanged, same pairs"}
         rows += [[shown, *qualities(found, rewriter)] for rewriter, shown in names.items()]
-    return markdown(["", *QUALITY.values()], rows)
+    return markdown(["rewriter", *QUALITY.values()], rows)
 
 
 def qualities(found: dict[str, Reading], rewriter: str) -> list[str]:
@@ -114,7 +119,7 @@ def training_pairs() -> str:
     """Return the number of pairs from each source on which the perturber with pretrained weights was trained."""
     found = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
     names = {"rules, gender": "rules, on gender", "rules, race": "rules, on race", "rules, age": "rules, on age"}
-    names |= {"written": "written for fairlab", "model": "the language model"}
+    names |= {"written": "written for fairlab", "model": "language model"}
     rows = [[names[sort], f"{count:,}"] for sort, count in found["sorts"].items()]
     return markdown(["rewritten by", "pairs"], [*rows, ["all", f"{found['pairs']:,}"]])
 
@@ -138,7 +143,7 @@ def human() -> str:
             figures = [f"{one['bleu']:.1f}", f"{one['rouge_2']:.1f}", f"{one['levenshtein']:.2f}"]
             folded = f"{100 * one['but_for_capitals'] / one['n']:.1f}" if "but_for_capitals" in one else "not kept"
             rows.append([f"{about}, {one['n']}", name, *figures, equal(one), folded])
-    return markdown(["references", "rewriter", *QUALITY.values(), "but for capitals, %"], rows)
+    return markdown(["references", "rewriter", *QUALITY.values(), "equal except for capitals, %"], rows)
 
 
 def equal(one: dict[str, Any]) -> str:
@@ -183,8 +188,9 @@ def beside_rules() -> str:
         rest = f"{folded['first_alone']} and {folded['second_alone']}, {folded['p']:.1g}"
         alone = f"{one['of_these_right']} of {one['left_alone_by_rules']}"
         rows.append([f"{about}, {one['texts']}", *counts, f"{one['p']:.1g}", f"{p:.1g}", rest, alone])
-    head = ["references", "both right", "perturber alone", "rules alone", "neither", "p (exact McNemar)", "p by Holm"]
-    return markdown([*head, "but for capitals: alone, p", "right of those that rules leave alone"], rows)
+    head = ["references", "both right", "only perturber right", "only rules right", "neither right"]
+    head += ["p (exact McNemar)", "p, adjusted by Holm", "without capitals: only perturber and only rules right, p"]
+    return markdown([*head, "perturber right where rules change nothing"], rows)
 
 
 def power() -> str:
@@ -235,7 +241,8 @@ def seeds_of_fairtuning() -> str:
         row = [TASKS[task], TWINS[twin], KINDS[kind], spread(accuracy), spread(fairscore), f"{median(fairscore):.2f}"]
         each = ", ".join(f"{value:.2f}" for value in fairscore)
         rows.append([*row, each, "" if theirs is None else f"{theirs:.2f}"])
-    header = ["task", "encoder", "", "accuracy, %", "fairscore, %", "median", "seeds", "printed median"]
+    header = ["task", "encoder trained on", "tuning", "accuracy, %", "fairscore, %", "median fairscore"]
+    header += ["fairscore of each seed", "median in the paper"]
     return markdown(header, rows)
 
 
@@ -264,7 +271,8 @@ def changes_of_fairtuning(*, axes: bool = True) -> str:
         rows.append(
             [PHASES[change.phase], TASKS[task], what, f"{change.n:,}", number, bounds, f"{change.p:.3f}", detectable]
         )
-    header = ["compared", "task", "reading", "examples or copies", "seeds", "points", "p", "detectable"]
+    header = ["comparison", "task", "result", "examples or copies", "seeds", "difference, points", "p"]
+    header += ["detectable difference, points"]
     return markdown(header, rows)
 
 
@@ -282,7 +290,7 @@ def controls() -> str:
         ]
         for change in found.comparisons
     ]
-    return markdown(["exchanged", "pairs", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
+    return markdown(["exchanged words", "pairs", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
 
 
 def sides() -> str:
@@ -300,7 +308,7 @@ def sides() -> str:
         ]
         for change in found.comparisons
     ]
-    return markdown(["task", "copies", "number", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
+    return markdown(["task", "kind of copy", "number", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
 
 
 def twins_compared() -> str:
@@ -311,13 +319,13 @@ def twins_compared() -> str:
     found += [one for one in race if (one.phase, one.subset) == ("perturbed less original", "average")]
     rows = [
         [
-            titled(f"{one.benchmark}/{one.subset}/{one.quantity}") + (", tests of race" if one in race else ""),
+            titled(f"{one.benchmark}/{one.subset}/{one.quantity}") + (", only tests of race" if one in race else ""),
             f"{one.difference:+.4g} [{one.low:+.4g}, {one.high:+.4g}]",
             f"{one.p:.3f}",
         ]
         for one in found
     ]
-    return markdown(["perturbed text less text as it was", "difference", "p"], rows)
+    return markdown(["perturbed minus original text", "difference", "p"], rows)
 
 
 def race_tests() -> str:
@@ -325,7 +333,7 @@ def race_tests() -> str:
     readings = [
         r for r in Record.load(FOLDER / "records" / "twins_seat_race").readings if r.quantity.endswith("effect_size")
     ]
-    names = {"before": "before", "original": "on text as it was", "perturbed": "on perturbed text"}
+    names = {"before": "before", "original": "trained on original text", "perturbed": "trained on perturbed text"}
     by_place = {(r.subset, r.phase): r for r in readings}
     rows = [
         [subset.replace("_", " "), *(interval(by_place[subset, phase], 2) for phase in names)]
@@ -336,7 +344,8 @@ def race_tests() -> str:
 
 def audits() -> str:
     """Return the labels kept in two readings of each axis's sheet, their agreement, and the harmful rewrites."""
-    head = ["axis", "rows", "labels kept, first", "labels kept, second", "both readings agree on the label", "harmful"]
+    head = ["axis", "rows", "labels kept, first reading", "labels kept, second reading"]
+    head += ["labels on which both readings agree", "harmful rows"]
     rows, harmful = [], json.loads((FOLDER / "audits" / "harmful.json").read_text(encoding="utf-8"))
     for axis in AUDITED:
         first, second = readings(axis)

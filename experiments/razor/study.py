@@ -158,7 +158,17 @@ def differences(table: str = "study") -> str:
                     detectable,
                 ]
             )
-    return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
+    return markdown(
+        [
+            "trained on",
+            "accuracy on",
+            "difference",
+            "difference for each seed",
+            "p over seeds",
+            "detectable difference",
+        ],
+        rows,
+    )
 
 
 def against_chance() -> str:
@@ -174,7 +184,7 @@ def against_chance() -> str:
             cells.append(", ".join(map(format_signed, values)))
             found += values
         rows.append([title, *cells, format_signed(fmean(found)), f"{p_over_seeds(found):.3f}"])
-    return markdown(["accuracy on", "first draw, by seed", "second draw, by seed", "mean", "p over runs"], rows)
+    return markdown(["accuracy on", "first draw, each seed", "second draw, each seed", "mean", "p over runs"], rows)
 
 
 def format_signed(value: float) -> str:
@@ -216,7 +226,7 @@ def overlap() -> str:
     """Return a table of the accuracy of the rule in :mod:`experiments.razor.overlap`."""
     found = Record.load(FOLDER / "records" / "overlap").readings
     rows = [[one.subset.replace("_", " "), interval(one, 1), f"{one.n:,}"] for one in found]
-    return markdown(["pairs", "accuracy of the rule", "n"], rows)
+    return markdown(["dataset", "accuracy of the overlap rule, %", "n"], rows)
 
 
 def losses() -> str:
@@ -228,4 +238,4 @@ def losses() -> str:
             fmean(fmean(part) for part in some) for some in zip(*((one[:50], one[-50:]) for one in found), strict=True)
         ]
         rows.append([name, *(f"{value:.3f}" for value in ends)])
-    return markdown(["trained on", "first 50 steps", "last 50 steps"], rows)
+    return markdown(["trained on", "mean loss, first 50 steps", "mean loss, last 50 steps"], rows)

@@ -26,8 +26,8 @@ XRAYED = {  # datasets of the X-ray
 }
 CHECKS = {  # checks of a language model's rewrites
     "equation_13": "equation 13",
-    "facts_equation_13": "the same facts, and equation 13",
-    "facts_verdict": "the same facts, and the verdict on the original",
+    "facts_equation_13": "the same facts and equation 13",
+    "facts_verdict": "the same facts and the same verdict as for the original",
 }
 
 
@@ -50,7 +50,17 @@ def seconds(folder: str) -> str:
             ]
         )
     return markdown(
-        ["run", "seed", "trained on", "of them added", "held out", "precision", "seconds", "revision"], rows
+        [
+            "run",
+            "seed",
+            "training pairs",
+            "added pairs among them",
+            "held-out pairs",
+            "precision",
+            "seconds",
+            "revision",
+        ],
+        rows,
     )
 
 
@@ -64,7 +74,7 @@ def accuracies(run: str) -> str:
             name = "majority" if quantity == "accuracy" else "majority_macro_f1"
             other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
             rows.append([title(reading), interval(reading, 1), other, str(reading.n)])
-    return markdown(["reading", "value", "commonest label", "n"], rows)
+    return markdown(["result", "value", "commonest label", "n"], rows)
 
 
 def association(kind: str) -> str:
@@ -89,7 +99,10 @@ def association(kind: str) -> str:
                 f"{1 - after.value / before.value:.0%}",
             ]
         )
-    return markdown(["rewritten by", "score", "accept", "rewritten", "before", "after", "fall"], rows)
+    return markdown(
+        ["rewritten by", "score", "accept", "texts rewritten", "association before", "association after", "decrease"],
+        rows,
+    )
 
 
 def xray() -> str:
@@ -122,7 +135,7 @@ def ngrams() -> str:
         ]
         for data, name in XRAYED.items()
     ]
-    return markdown(["", *labels], rows)
+    return markdown(["dataset", *labels], rows)
 
 
 def planted_ranking() -> str:
@@ -150,7 +163,10 @@ def planted_classifiers() -> str:
             by = folder.name.removesuffix("_classifiers")
             cells = [by, before.subset, name, interval(before, 1), interval(after, 1), moved]
             rows.append([*cells, str(change.n if change else before.n)])
-    return markdown(["rewritten by", "test reviews", "", "trained on originals", "on rewritten", "change", "n"], rows)
+    return markdown(
+        ["rewritten by", "test reviews", "classifiers", "trained on originals", "trained on rewrites", "change", "n"],
+        rows,
+    )
 
 
 def probes(untouched: str) -> str:
@@ -160,9 +176,9 @@ def probes(untouched: str) -> str:
         untouched: Name of the pairs that are not augmented, on which the probe is tested as well.
     """
     named = {
-        "gain of a probe of the claims, points": ("claim_only", "gain", 1),
-        f"the same on {untouched}": ("untouched", "gain", 1),
-        "negation with the label, Cramer's V": ("negation", "association", 2),
+        "gain of a probe that reads only the claims, points": ("claim_only", "gain", 1),
+        f"gain on {untouched}, points": ("untouched", "gain", 1),
+        "association of negation and label, Cramer's V": ("negation", "association", 2),
     }
     readings = [one for folder in PROBES for one in Record.load(RECORDS / folder).readings]
     found = {(one.subset, one.quantity, one.phase): one for one in readings}
@@ -175,7 +191,7 @@ def probes(untouched: str) -> str:
         ]
         for phase in phases
     ]
-    return markdown(["", "pairs", *named], rows)
+    return markdown(["dataset", "pairs", *named], rows)
 
 
 def read_sheet(name: str) -> list[dict[str, str]]:
@@ -202,8 +218,8 @@ def llm_checks() -> str:
         made = sum(row.get("rewritten", 0) for row in record.history)
         gain = f"{interval(before, 1)} to {interval(after, 1)}"
         rows.append([name, f"{made:,.0f} of {before.n}", *cells, gain])
-    passing = ["let pass of 100 read", "of these right, SUPPORTS", "REFUTES"]
-    return markdown(["check", "rewritten", *passing, "gain of a probe of the claims, points"], rows)
+    passing = ["accepted of 100 rewrites read", "right among accepted, SUPPORTS", "right among accepted, REFUTES"]
+    return markdown(["check", "rewritten", *passing, "gain of a probe that reads only the claims, points"], rows)
 
 
 def sheet(name: str) -> str:
@@ -215,7 +231,7 @@ def sheet(name: str) -> str:
         natural = sum(row["natural"] == "yes" for row in of_label)
         counts = [str(judged[one]) for one in ("right", "unproven", "wrong")]
         rows.append([label, str(len(of_label)), *counts, str(natural)])
-    return markdown(["label", "read", "right", "unproven", "wrong", "natural"], rows)
+    return markdown(["label", "rewrites read", "label right", "label unproven", "label wrong", "natural"], rows)
 
 
 def until_gain() -> str:
@@ -231,21 +247,21 @@ def naturalness() -> str:
     area, natural = Record.load(RECORDS / "naturalness").readings
     rows = [
         [
-            "area under the ROC curve of the rise, for finding rows that read unnaturally",
+            "area under the ROC curve, if the rise is used to find unnatural rows",
             interval(area, 2),
             str(area.n),
         ],
-        ["natural at a rise of 0.1 or less, %", interval(natural, 0), str(natural.n)],
+        ["natural rows among those with a rise of at most 0.1, %", interval(natural, 0), str(natural.n)],
     ]
-    return markdown(["", "value", "rows"], rows)
+    return markdown(["quantity", "value", "rows"], rows)
 
 
 def chance_sheet() -> str:
     """Return a table of the annotations of randomly rewritten claims, by type of change."""
     found = Counter((row["change"], row["natural"]) for row in read_sheet("chance_sheet"))
-    changes = {"opener": "an opener only", "negation": "a negation in other words", "synonym": "a synonym"}
+    changes = {"opener": "only an opener", "negation": "a negation in other words", "synonym": "a synonym"}
     rows = [[what, str(found[one, "yes"] + found[one, "no"]), str(found[one, "yes"])] for one, what in changes.items()]
-    return markdown(["what changed", "read", "natural"], rows)
+    return markdown(["what changed", "claims read", "natural claims"], rows)
 
 
 def figure_3() -> str:
@@ -257,7 +273,7 @@ def figure_3() -> str:
         means = [f"{fmean(one.values()):.1f} ± {stdev(one.values()):.1f}" for one in (original, rewritten)]
         tested = [f"{fmean(found):+.1f}", f"{study.p_over_seeds(found):.3f}"]
         rows.append([name, str(len(found)), *means, *tested, f"{detectable_mean(stdev(found), len(found)):.1f}"])
-    return markdown(["accuracy on", "seeds", "original", "rewritten", "difference", "p", "detectable"], rows)
+    return markdown(["accuracy on", "seeds", "original", "rewritten", "difference", "p", "detectable difference"], rows)
 
 
 def figure_4() -> str:
@@ -272,13 +288,13 @@ def figure_4() -> str:
 
 
 PAGES = {
-    "docs/shortcut_baselines.md": {"probes": lambda: probes("pairs held out")},
+    "docs/shortcut_baselines.md": {"probes": lambda: probes("held-out pairs")},
     "docs/results.md": {"shortcuts": study.reached},
     "experiments/razor/README.md": {
         "planted_ranking": planted_ranking,
         "planted_association": lambda: association("planted"),
         "planted_classifiers": planted_classifiers,
-        "probes": lambda: probes("pairs held out"),
+        "probes": lambda: probes("held-out pairs"),
         "claims_steps": study.longer,
         "claims_study": study.reached,
         "claims_differences": study.differences,

@@ -64,15 +64,19 @@ def rewriting_quality() -> str:
         "CrowS-Pairs, person selected, exact, held-out half": ("crows", "held out", "MODE", "selected person"),
         "CrowS-Pairs, person selected, exact, all": ("crows", "all", "MODE", "selected person"),
         "CrowS-Pairs, whole text, exact, all": ("crows", "all", "MODE", "whole text"),
-        "GAP, form of the labelled pronoun": ("gap", "forms", "MODE", "all pronouns"),
-        "embedded gold groups, all versions of the right polarity, from man": (
+        "GAP, right form of the labelled pronoun": ("gap", "forms", "MODE", "all pronouns"),
+        "embedded groups, from man: all versions have the right polarity": (
             "embedded",
             "MODE",
             "union polarity accuracy, from man",
         ),
-        "the same from the neutral text": ("embedded", "MODE", "union polarity accuracy, from neutral"),
-        "GAP, 100 rewrites read, right": ("gap", "sheet"),
-        "GAP, person chosen by the entity mode": ("gap", "choices", "development file", "all labelled texts"),
+        "embedded groups, from neutral: all versions have the right polarity": (
+            "embedded",
+            "MODE",
+            "union polarity accuracy, from neutral",
+        ),
+        "GAP, right rewrites among 100 that were read": ("gap", "sheet"),
+        "GAP, right person chosen by the entity mode": ("gap", "choices", "development file", "all labelled texts"),
     }
     rows = []
     for label, path in places.items():
@@ -88,7 +92,8 @@ def rewriting_quality() -> str:
 
 def crows_parts() -> str:
     """Return the tables for CrowS-Pairs: the held-out pairs, then all pairs."""
-    return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
+    parts = {"held out": "On the held-out half of the pairs:", "all": "On all pairs:"}
+    return "\n\n".join(f"{head}\n\n" + shares("crows", part, label="setting") for part, head in parts.items())
 
 
 def labelled_scores() -> str:
@@ -100,7 +105,7 @@ def labelled_scores() -> str:
             for half in ("development", "test", "all"):
                 cells = [[_brief(states[name][axis][mode][half][key]) for key in SCORES] for name in states]
                 rows.append([axis, mode, half, *(f"{before}; {now}" for before, now in zip(*cells, strict=True))])
-    return markdown(["axis", "mode", "half", *SCORES], rows)
+    return markdown(["axis", "mode", "half of the sentences", *SCORES], rows)
 
 
 def labelled_rates() -> str:
@@ -111,12 +116,24 @@ def labelled_rates() -> str:
         [axis, *(_share(modes["syntax"]["all"][key]) for key in SCORES), _share(read.get(axis))]
         for axis, modes in now.items()
     ]
-    return markdown(["axis", "traps changed", "recall", "right of all changed", "natural sentences wrong"], rows)
+    return markdown(
+        [
+            "axis",
+            "changed traps",
+            "recall",
+            "right among all changed people",
+            "wrong rewrites of natural sentences",
+        ],
+        rows,
+    )
 
 
 def natural_verdicts() -> str:
     """Return the results of every stored sheet of natural sentences."""
-    return markdown(["axis", "seed", "wrong"], [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()])
+    return markdown(
+        ["axis", "seed of the sample", "wrong rewrites"],
+        [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()],
+    )
 
 
 def labelled_mentions() -> str:
@@ -128,7 +145,7 @@ def labelled_mentions() -> str:
                 told = "judge" if way == "now" and len(ways) > 1 else "rules"
                 cells = [_share(share(*ways[way][part])) for part in ("people", "other")]
                 rows.append([draw, kind, told, *cells])
-    return markdown(["draw", "words", "told by", "people turned", "other uses turned"], rows)
+    return markdown(["draw", "words", "decided by", "people rewritten", "other uses rewritten"], rows)
 
 
 def readers_agreement() -> str:
@@ -147,7 +164,8 @@ def readers_agreement() -> str:
             both = [f"{cohen_kappa_score(*zip(*some, strict=True)):.2f}" for some in (pairs, sure)]
             opposite = sum(first != second for first, second in sure)
             rows.append([name, axis, str(len(pairs)), both[0], str(len(sure)), both[1], str(opposite)])
-    columns = ["second reading", "axis", "read twice", "kappa", "without doubt", "kappa", "opposite labels"]
+    columns = ["second reading by", "axis", "mentions read twice", "kappa", "mentions without doubtful labels"]
+    columns += ["kappa without doubtful labels", "opposite labels"]
     return markdown(columns, rows)
 
 
@@ -186,7 +204,7 @@ def layout_shares() -> str:
                 of = [share for shares in ways for name, share in shares.items() if name.startswith(rewriter)]
                 cells.append(f"{mean(of):.1%} ({min(of):.1%})" if of else "")
             rows.append([f"{found['texts']} {kind}", change, str(len(ways)), *cells])
-    return markdown(["texts", "change", "ways", "syntax", "lexical", "word swap", "cda"], rows)
+    return markdown(["texts", "kind of change", "number of ways", "syntax", "lexical", "word swap", "cda"], rows)
 
 
 def former_shares(*, uses: bool) -> str:
@@ -200,7 +218,9 @@ def former_shares(*, uses: bool) -> str:
         for way, found in json.loads(FORMER.read_text(encoding="utf-8")).items()
         if way.startswith(USES) == uses
     ]
-    return markdown(["what is made" if uses else "way", "texts turned by either", "in another way"], rows)
+    return markdown(
+        ["use" if uses else "rewriter and target", "texts rewritten by either", "texts rewritten differently"], rows
+    )
 
 
 def former_runs() -> str:
@@ -228,16 +248,16 @@ def name_recall() -> str:
     """Return the proportion of first names that are listed with their gender, by group, weighted by bearers."""
     found = json.loads(RECALL.read_text(encoding="utf-8"))
     rows = [[group, str(one["names"]), f"{one['recall']:.0%}"] for group, one in found.items()]
-    return markdown(["list and group", "names", "listed"], rows)
+    return markdown(["list and group", "names", "names in the lexicon"], rows)
 
 
 PAGES = {
     "experiments/rewriting/README.md": {
-        "winogender": lambda: shares("winogender", "held out", label="made"),
+        "winogender": lambda: shares("winogender", "held out", label="direction"),
         "crows": crows_parts,
         "forms": lambda: shares("gap", "forms", label="pronoun"),
         "choices": lambda: shares("gap", "choices", "development file", label="texts"),
-        "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
+        "sheet": lambda: shares("gap", "sheet", label="sample"),
         "embedded": lambda: shares("embedded", label="measure"),
         "labelled": labelled_scores,
         "natural": natural_verdicts,

@@ -23,9 +23,13 @@ DETECTABLE = "detectable_"
 FEWER = {"age": ["25", "60"], "race": ["white", "Black", "Asian", "Hispanic"], "gender": ["man", "woman"]}
 PLAIN = "smollm2"
 FAIR, OTHER = "fair_prompt", "other_prompt"
-TUNED = {"no tuning": "untuned", "tuned on expanded entries": "tuned_expanded", "on original ones": "tuned_original"}
-COLUMNS = ["reading", "value", "smallest detectable", "unit", "n"]
-KINDS = {"token_log_probabilities": "log-probabilities of a prompt", "written": "written text"}
+TUNED = {
+    "no tuning": "untuned",
+    "tuned on expanded entries": "tuned_expanded",
+    "tuned on original entries": "tuned_original",
+}
+COLUMNS = ["result", "value", "smallest detectable", "unit", "n"]
+KINDS = {"token_log_probabilities": "log-probabilities of a prompt", "written": "generated text"}
 Array = NDArray[np.float64]
 
 
@@ -52,7 +56,7 @@ def over_all(*names: str) -> str:
         for one in Record.load(RECORDS / name).readings
         if one.subset == "all"
     ]
-    return markdown(["reading", "value", "unit", "ideal", "n"], rows)
+    return markdown(["result", "value", "unit", "ideal", "n"], rows)
 
 
 def decisions() -> str:
@@ -89,7 +93,7 @@ def qwen_audit() -> str:
 def _audited(name: str) -> str:
     found = Record.load(RECORDS / name).readings
     rows = [[one.key, significant(one), one.unit, ideal(one), str(one.n)] for one in found]
-    return markdown(["reading", "value", "unit", "ideal", "n"], rows)
+    return markdown(["result", "value", "unit", "ideal", "n"], rows)
 
 
 def differences(*benchmarks: str) -> str:
@@ -115,13 +119,19 @@ def models() -> str:
 
 def asked() -> str:
     """Return a table of the differences in decisions with no system prompt, with a fairness prompt and with another."""
-    return gaps({"no prompt": _odds(PLAIN), "asked to be fair": _odds(FAIR), "another prompt": _odds(OTHER)})
+    return gaps({"no system prompt": _odds(PLAIN), "fairness prompt": _odds(FAIR), "another prompt": _odds(OTHER)})
 
 
 def changed() -> str:
     """Return a table of the change in each difference that a system prompt causes, paired by template."""
     plain, fair, other = map(_odds, (PLAIN, FAIR, OTHER))
-    return gaps({"fair less none": fair - plain, "other less none": other - plain, "fair less other": fair - other})
+    return gaps(
+        {
+            "fairness prompt minus none": fair - plain,
+            "other prompt minus none": other - plain,
+            "fairness prompt minus other prompt": fair - other,
+        }
+    )
 
 
 def gaps(odds: Mapping[str, Array]) -> str:
@@ -134,7 +144,7 @@ def gaps(odds: Mapping[str, Array]) -> str:
 def fair_texts() -> str:
     """Return a table of the readings on counterfactual texts, with and without a prompt that asks for fairness."""
     rows = []
-    for label, name in (("no prompt", PLAIN), ("asked to be fair", FAIR)):
+    for label, name in (("no system prompt", PLAIN), ("fairness prompt", FAIR)):
         rows += [[label, *row] for row in _differences(name, "counterfactual", "counterfactual@system")]
     return markdown(["prompt", *COLUMNS], rows)
 
@@ -146,7 +156,7 @@ def tunings() -> str:
         history = Record.load(RECORDS / f"tuning_{entries}").history
         losses = [row["train/loss"] for row in history if "train/loss" in row]
         rows.append([entries, str(len(losses)), f"{np.mean(losses[:3]):.2f}", f"{np.mean(losses[-3:]):.2f}"])
-    return markdown(["entries", "steps", "mean loss, first three steps", "last three steps"], rows)
+    return markdown(["entries", "steps", "mean loss, first three steps", "mean loss, last three steps"], rows)
 
 
 def tuned() -> str:
@@ -159,9 +169,9 @@ def tuned_changed() -> str:
     none, expanded, original = map(_odds, TUNED.values())
     return gaps(
         {
-            "expanded minus none": expanded - none,
-            "original minus none": original - none,
-            "expanded minus original": expanded - original,
+            "expanded entries minus no tuning": expanded - none,
+            "original entries minus no tuning": original - none,
+            "expanded minus original entries": expanded - original,
         }
     )
 
@@ -187,7 +197,7 @@ def spent() -> str:
         for by, part in (("llama.cpp", "stages"), ("batches", "in_batches"))
         for kind, one in found[part].items()
     ]
-    return markdown(["by", "kind of request", "requests", "tokens of prompts", "tokens written", "hours"], rows)
+    return markdown(["run with", "kind of request", "requests", "tokens in prompts", "tokens generated", "hours"], rows)
 
 
 def _odds(name: str) -> Array:

@@ -21,11 +21,11 @@ Returned = TypeVar("Returned")
 
 
 def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Wrap a public function or method so that it refuses arguments whose type differs from the annotation.
+    """Wrap a public function or method so that it raises an error for arguments whose type differs from the annotation.
 
-    The function itself must check parameters that accept objects. NumPy numbers are converted to Python numbers.
-    File-system errors that the user can fix are raised as :class:`FairlabError`, as on the command line. Control
-    characters in error messages are escaped.
+    Parameters that accept objects must be checked by the function itself. NumPy numbers are converted to Python
+    numbers. File-system errors that the user can fix are raised as :class:`FairlabError`, as on the command line.
+    Control characters in error messages are escaped.
     """
     signature = inspect.signature(function)
 

@@ -40,13 +40,14 @@ def audit(
     prompts: Any = None,
     **settings: Any,
 ) -> Audited:
-    """Test whether a classifier, or a model that writes texts, treats people alike, as ``fairlab audit`` does.
+    """Test whether a classifier or a model that writes texts treats people alike, as ``fairlab audit`` does.
 
     Args:
         model: Classifier: a folder, hub name, address or ``MODULE:NAME`` as on the command line; a pair of a
             transformers model and its tokenizer; a transformers or scikit-learn pipeline; or a function from a list of
-            texts to probabilities. Or a dictionary of several classifiers by label, which are compared with the first
-            one. With ``prompts``: a model that writes texts, in any form that :func:`fairlab.load` accepts or returns.
+            texts to probabilities. Several classifiers are given as a dictionary by label, and are compared with the
+            first one. With ``prompts``: a model that writes texts, in any form that :func:`fairlab.load` accepts or
+            returns.
         data: File of labelled texts, DataFrame, or list of rows, each a dictionary by column name. None if ``prompts``
             is given.
         field: Name of the column with the text or prompt, or names of two columns for pairs of texts.

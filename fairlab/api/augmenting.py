@@ -1,4 +1,4 @@
-"""Functions that rewrite texts for other attributes and augment data."""
+"""Functions for rewriting texts to other attributes and for augmenting data."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def rewrite(
         text: Text or list of texts.
         to: Target attribute of the axis, or ``neutral``.
         axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
-        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another one that returns all versions of a text.
-            The rules parse English with spaCy. If spaCy's English model is not installed, they use
+        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another rewriter that returns all versions of a
+            text. The rules parse English with spaCy. If spaCy's English model is not installed, they use
             ``rewriter.mode=lexical`` and issue a warning.
         settings: Settings by dotted key, such as ``{"rewriter.names": "keep"}``.
 
@@ -160,7 +160,7 @@ def augment(
 
 
 def left_out(record: Record) -> bool:
-    """Return whether any input row was rejected or produced no output."""
+    """Return whether any input row was rejected or has no output."""
     rows = record.provenance["rows"]
     return any(count for name, count in rows.items() if name not in ("read", "written", "groups"))
 
@@ -190,7 +190,7 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
 
 
 def dataset_made(folder: Path) -> datasets.Dataset | datasets.DatasetDict:
-    """Load the dataset that an augmentation wrote to a folder, with the column types listed in its card."""
+    """Load the dataset that an augmentation wrote to a folder, with the column types in its card."""
     import datasets
 
     from fairlab.data.stream.manifest import data_files

@@ -96,8 +96,8 @@ def debias(
         axis: Path of a user-defined lexicon, if the groups were made with one. It determines the polarity of the
             groups.
         strict: Whether to refuse a model that fails the behaviour check. If false, its numbers are marked instead.
-        output: New folder for the run. With None, the run is deleted together with the returned object, unless ``save``
-            is called.
+        output: New folder for the run. If it is None, the run is deleted together with the returned object, unless
+            ``save`` is called.
         settings: Settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
         of_method: Settings of the method, such as ``beta=1.0``.
 
@@ -144,7 +144,7 @@ def debias(
 
 
 def named_model(model: Any, folder: Path) -> str:
-    """Return the name or path of a model. A model object is first saved to a folder."""
+    """Return the name or path of a model, and save a model object to a folder first."""
     if isinstance(model, str | Path):
         return str(model)
     from fairlab.backbones.export import export_backbone

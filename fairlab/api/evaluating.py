@@ -117,7 +117,7 @@ def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Seque
 
 
 def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:
-    """Return the command line that corresponds to a call, without arguments that a command line cannot express."""
+    """Return the command line that corresponds to a call, except for arguments that a command line cannot express."""
     named_models = [f"{label}:{model_name(model)}" if label else model_name(model) for label, model in models.items()]
     model = named_models[0] if "" in models else f"{{{','.join(named_models)}}}"
     benchmarks = ",".join(one if isinstance(one, str) else one.name for one in asked)
@@ -177,7 +177,7 @@ def side(measured: Any) -> Side:
     """Return the measured model in results, a run, a record or a run folder, for a comparison.
 
     Raises:
-        FairlabError: The value is of another type, or contains more than one model.
+        FairlabError: The value has another type, or contains more than one model.
     """
     if isinstance(measured, str | Path):
         folder = Path(measured)

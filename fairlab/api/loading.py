@@ -51,9 +51,9 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
             model on an OpenAI-compatible server, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a model in
             memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its tokenizer,
             which may be compiled or have PEFT adapters. A model in memory is neither moved nor copied; a model loaded
-            by name is moved to a GPU if one is available. An MTEB encoder, any other object with ``encode``, or a
-            function from texts to vectors is only measured by its embeddings. A language model of lm-evaluation-harness
-            is only measured by its likelihoods.
+            by name is moved to a GPU if one is available. For an MTEB encoder, any other object with ``encode``, or a
+            function from texts to vectors, only embeddings are measured. For a language model of lm-evaluation-harness,
+            only likelihoods are measured.
         strict: Whether to check the model immediately, and refuse it if it fails.
         settings: ``pooling``, ``normalize``, ``max_length``, ``dtype`` and ``attention`` (such as ``eager``), which
             replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the base model of a folder of

@@ -86,10 +86,10 @@ class Mended:
 def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any = None, **settings: Any) -> Mended:
     """Debias a model without losing more utility than allowed, as ``fairlab mend`` does.
 
-    All methods that fit the model are tried. One is selected on readings that no table reports, and is then confirmed
-    on the headline benchmarks. Both steps compare the debiased model with the original: at least one reading must
-    become significantly fairer, none may become significantly less fair, and the 95 % interval of the change in utility
-    must be above the limit ``keep``.
+    All methods that fit the model are tried. One method is selected by readings that appear in no table, and is then
+    confirmed on the headline benchmarks. Both steps compare the debiased model with the original: at least one reading
+    must become significantly fairer, no reading may become significantly less fair, and the 95 % interval of the change
+    in utility must be above the limit ``keep``.
 
     Args:
         model: Encoder, as accepted by :func:`fairlab.debias`; with ``data``, a classifier, as accepted by
@@ -99,7 +99,7 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
             encoders and ``accuracy:-2`` for classifiers.
         data: Labelled rows for a classifier, of which a third is held out for confirmation; None for an encoder.
         settings: ``methods``, ``scale``, ``seed``, ``limit``, ``name`` and ``output`` (a new folder, or the folder of
-            an interrupted run to resume; with None, all files are deleted together with the returned object). For
+            an interrupted run to resume; if it is None, all files are deleted together with the returned object). For
             encoders also ``groups`` and ``benchmarks``; for classifiers also ``field``, ``label``, ``group``,
             ``labels`` and ``mode``.
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # importing pandas takes a second
 
 @dataclass(frozen=True)
 class Results:
-    """Readings with intervals, paired comparisons and notes, and the benchmarks that were skipped, with reasons.
+    """Readings with intervals, paired comparisons, notes, and the skipped benchmarks with the reasons.
 
     Attributes:
         record: Complete record, including the configuration and provenance.
@@ -203,7 +203,7 @@ class Changes:
     Attributes:
         comparisons: One difference per reading that both models have, with interval and p-value. Headline readings also
             have a p-value adjusted by Holm's method.
-        left_out: One sentence per benchmark that was run in different versions on the two models.
+        left_out: One sentence per benchmark whose version differs between the two models.
         warnings: One sentence per run whose headline readings have warnings, for example because it did not train.
     """
 

@@ -1,7 +1,8 @@
-"""``python -m fairlab.audit``: test whether a classifier of your own treats people alike.
+"""``python -m fairlab.audit``: test whether your classifier treats groups of people alike.
 
-It rewrites people in labelled texts and compares the effect with a control that changes the same number of words but
-not the people. It also compares error rates between groups. With prompts, it audits a model that generates text.
+The audit rewrites people in labelled texts, and compares the effect with a control in which the same number of other
+words is changed. It also compares error rates between groups. If prompts are given, it audits a model that generates
+text.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ QUESTION = "Is my model biased, beyond chance?"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="audit")
 def main(config: DictConfig) -> None:
-    """Run as Hydra's entry point."""
+    """Run the audit as Hydra's entry point."""
     with cli.one_sentence():
         job("audit", config, work)
 

@@ -1,4 +1,4 @@
-"""One-sentence answer of an audit, with a sentence of evidence per test."""
+"""Answer of an audit in one sentence, with one sentence of evidence per test."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def answer_of(
 ) -> AuditAnswer:
     """Answer whether people are treated alike.
 
-    If a gap was found, the answer names it first. Otherwise, the sentence states the smallest gap that would have been
-    found, because finding no gap does not show equality. The answer is "equal" only if every interval is within
+    If a gap was found, the answer names it first. Otherwise, the answer states the smallest gap that would have been
+    found, because a gap that was not found may still exist. The answer is "equal" only if every interval is within
     ``margin``. It is inconclusive if the smallest detectable gap of a test exceeds 10 points, or if a test has fewer
     than :data:`~fairlab.metrics.bootstrap.FEWEST_ITEMS` pairs or rows. Only a shift between two attributes may have
-    fewer pairs, as long as its axis as a whole has enough.
+    fewer pairs, if its axis as a whole has enough.
 
     Args:
         readings: Readings of one model's audit, with the intervals to print.

@@ -25,7 +25,8 @@ class AnyClassifier:
             determines the kind.
         thresholds: Pairs of a label and the minimum probability for predicting it; labels that are not listed use the
             threshold of the audit.
-        column: Column of the data whose value is passed to the model as the last field; empty if it reads only texts.
+        column: Column of the data whose value is passed to the model as the last field; empty if the model reads only
+            texts.
         by_chance: Whether each label is sampled with the output as its probability and the text's hash as the seed.
         weights: Folder or hub name from which a transformers classifier was loaded, and from which it can be trained
             further; empty for other models.

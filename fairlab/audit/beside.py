@@ -13,10 +13,10 @@ SHOWN = 3  # changes that the sentence names
 
 
 def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
-    """Return a sentence on the significant differences from the first model, and on whether accuracy is kept.
+    """Return a sentence that states the significant differences from the first model and whether accuracy is kept.
 
     Accuracy is kept if the 95 % interval of the paired difference is above ``-keep``, as in a non-inferiority test. An
-    interval that merely includes 0 does not show this.
+    interval that includes 0 is not sufficient.
 
     Args:
         changes: Comparisons of one model with the first.

@@ -1,8 +1,8 @@
-"""Control texts, in which as many words are changed as in the rewritten text, but not the people.
+"""Control texts, in which the same number of words is changed as in the rewritten texts, but people stay the same.
 
 First names become names of the same gender and race, and other words become synonyms. A text without such words is
-given an opener such as *In fact*. An unstable classifier changes its predictions on the control too, so instability is
-not mistaken for bias.
+given an opener such as *In fact*. The predictions of an unstable classifier also change in the control, so instability
+is not mistaken for bias.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ POOL = 50  # number of most frequent names of a gender and race that replacement
 
 
 def control_of(before: Sequence[str], after: Sequence[str], key: str) -> tuple[list[str], int]:
-    """Return the fields of a control text and the number of changed words, which is about that of the rewritten text.
+    """Return the fields of a control text and its number of changed words, about the same as in the rewritten text.
 
     Args:
         before: Fields of the text.
@@ -52,7 +52,7 @@ def changed_words(before: str, after: str) -> int:
 
 
 def _change_words(old: str, new: str, wanted: int, key: str) -> tuple[str, int]:
-    """Change about ``wanted`` words of a text, or fewer if it has fewer changeable words."""
+    """Change about ``wanted`` words of a text, or fewer if fewer words can be changed."""
     parts = pieces(old)
     turned = {piece for first, second in stretches(parts, pieces(new)) if first != second for piece in first}
     names = {part: other for part in dict.fromkeys(parts) if (other := _other_name(part, parts, key))}

@@ -38,7 +38,7 @@ class LabelledRows:
             scores (N,).
         labels: Names of the labels; empty for scores.
         kind: Whether a text has ``one`` label, ``several`` labels or a ``score``.
-        groups: Group of each row by name of the column; names joined by ``*`` are intersections of columns.
+        groups: Group of each row by name of the column; names joined by ``*`` stand for intersections of columns.
         columns: Names of all columns except the text columns.
     """
 
@@ -219,7 +219,7 @@ def _as_lists(values: list[Any]) -> list[Any]:
 def _place(value: str, names: Sequence[str]) -> int | None:
     """Return the position of a label, or None if there is no such label.
 
-    A number is a position if the labels are named ``LABEL_0``, as in transformers.
+    A number is a position if labels have names such as ``LABEL_0``, as in transformers.
     """
     meant = label_meant(value, names)
     if meant is not None:

@@ -27,10 +27,10 @@ class Corrections:
 
     Attributes:
         read: Number of pairs checked, S.
-        missed: Number of pairs whose prediction changes only in the person's text.
-        spurious: Number of pairs whose prediction changes only in the rewriter's text.
-        unknown_steady, unknown_changed: Numbers of pairs that the person called wrong but did not correct, with an
-            unchanged and with a changed prediction in the rewriter's text.
+        missed: Number of pairs in which only the person's text changes the prediction.
+        spurious: Number of pairs in which only the rewriter's text changes the prediction.
+        unknown_steady, unknown_changed: Numbers of pairs that the person marked as wrong but did not correct: pairs for
+            which the rewriter's text leaves the prediction unchanged, and pairs for which it changes the prediction.
     """
 
     read: int
@@ -42,7 +42,7 @@ class Corrections:
 
 @dataclass(frozen=True)
 class Excess:
-    """Difference between the proportion of changed predictions and that in the control.
+    """Difference between the proportions of changed predictions in rewritten texts and in the control.
 
     Attributes:
         value: Difference of the two proportions, in [-1, 1].
@@ -62,9 +62,9 @@ def excess_of(changed: ArrayLike, control: ArrayLike, sheet: Corrections | None 
     """Return the excess of changed predictions over the control, paired by text.
 
     Without a sheet, the p-value is from the exact sign test on pairs that differ, and the interval is Bonett and
-    Price's. A sheet adds the proportion of missed changes and subtracts that of spurious ones. The two intervals are
-    then combined by the method of variance estimates recovery (MOVER). Pairs without a person's correction widen the
-    interval by the largest effect that they could have. The p-value is the one that matches the interval.
+    Price's. A sheet adds the proportion of missed changes and subtracts the proportion of spurious changes. The two
+    intervals are then combined by the method of variance estimates recovery (MOVER). Pairs without a person's
+    correction widen the interval by the largest effect that they could have. The p-value corresponds to the interval.
 
     Args:
         changed: Whether the prediction for each text changes when people change, (N,).
@@ -104,7 +104,7 @@ def _paired_interval(more: int, fewer: int, n: int, added: float = 1.0) -> tuple
 
 
 def _corrected(value: float, low: float, high: float, sheet: Corrections) -> tuple[float, float, float]:
-    """Return the corrected difference and an interval that is valid for any corrections of the unknown pairs."""
+    """Return the corrected difference, and an interval that is valid for any correction of the unknown pairs."""
     s = sheet.read
     least = (sheet.missed, sheet.spurious + sheet.unknown_changed)
     most = (sheet.missed + sheet.unknown_steady, sheet.spurious)

@@ -70,7 +70,7 @@ class Members:
     Attributes:
         names: Names of the groups.
         member_NK: Whether each row belongs to each group, (N, K).
-        small: Number of rows of each group that is too small.
+        small: Number of rows in each group that is too small.
     """
 
     names: list[str]
@@ -94,8 +94,8 @@ def group_rates(of_label: Binary, members: Members) -> list[Rate]:
     """Return the rates and AUCs of every group, the gap in each of them, and equalized odds.
 
     A gap is the largest difference between two groups. ``equalized_odds`` is the larger of the gaps in true and in
-    false positive rate. A rate is omitted for a group without rows that it is computed from, such as the false positive
-    rate of a group without negatives.
+    false positive rate. A rate is omitted for groups without the required rows. For example, a group without negatives
+    has no false positive rate.
 
     Args:
         of_label: Predictions of one label.

@@ -1,4 +1,4 @@
-"""Audit of a classifier: predictions that change with people, compared with a control, and rates per group.
+"""Audit of a classifier: predictions that change if people are rewritten, compared with a control, and rates per group.
 
 Shapes: N is the number of rows, P the number of pairs, L the number of labels, V the number of values per pair.
 """
@@ -54,7 +54,7 @@ class PairOutputs:
         return _differs(self.before, self.after), _differs(self.before, self.control)
 
     def moved(self, score: bool) -> tuple[Array, Array]:
-        """Return the distances of each text's outputs from the rewritten text's (P,) and from the control's (P,).
+        """Return the distances between each text's outputs and those for the rewritten text (P,) and the control (P,).
 
         For exclusive labels, the distance is half the sum of the absolute differences of the probabilities; with two
         labels, this is the change in either probability. For several labels per text, it is the mean of the absolute
@@ -185,7 +185,7 @@ class Audit(Benchmark):
                     yield from _changes(slug(name), answers, chosen, score, tested=False)
 
     def _error(self, one: Pairs) -> Quantity:
-        """Return the proportion of checked rewrites that a person called wrong."""
+        """Return the proportion of checked rewrites that a person marked as wrong."""
         wrong = np.array([right != pair.after for pair, right in self.sheet if pair.axis == one.axis])
         interval = tuple(100 * bound for bound in wilson_interval(wrong.sum(), len(wrong)))
         return quantity(_mean, 100.0 * wrong, subset=one.axis, name="rewriter_error", interval=interval)
@@ -243,9 +243,9 @@ def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity
     """Yield, for any two attributes, the mean shift of the last output from the first to the second.
 
     The shift in the control is subtracted, and changes from the second attribute to the first count with the opposite
-    sign. The test requires that the outputs of rewritten texts shift, and that they shift differently from the
-    controls. Otherwise, a control that always shifts in one direction, such as a synonym unknown to the classifier,
-    would be mistaken for an effect of people.
+    sign. A shift is significant only if the outputs of rewritten texts shift and their shift differs from the
+    control's. Otherwise, a control that always shifts in one direction, for example because the classifier does not
+    know a synonym, would be mistaken for an effect of people.
     """
     order = (NEUTRAL, *one.attributes)
     first, after, control = (side[:, -1] for side in answers.outputs)
@@ -288,7 +288,7 @@ def _plain(subset: str, name: str, value: float, n: int) -> Quantity:
 
 
 def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Corrections:
-    """Compare, for the checked pairs, the predictions that change in the rewriter's text and in the person's text."""
+    """Compare the changed predictions in the rewriter's text and in the person's text, for all checked pairs."""
     place = {pair.row: k for k, pair in enumerate(one.pairs)}
     changed = answers.changed[0]
     counts = {"missed": 0, "spurious": 0, "unknown_steady": 0, "unknown_changed": 0}
@@ -332,7 +332,7 @@ def _copies(data: LabelledRows) -> list[str]:
 def _constant(labels: Array, data: LabelledRows) -> list[Note]:
     """Return a note if the model predicts the same for every row although the true labels differ.
 
-    Such a model treats people alike by construction, which does not show that it is fair.
+    Such a model treats all people alike by construction, so equal treatment is no evidence of fairness.
     """
     if data.kind == "score" or not (data.truth != data.truth[0]).any() or (labels != labels[0]).any():
         return []

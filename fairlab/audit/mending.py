@@ -1,4 +1,4 @@
-"""Fairer decisions of a trained classifier by post-processing: thresholds per label, or equalized odds.
+"""Post-processing that makes the decisions of a trained classifier fairer: thresholds per label, or equalized odds.
 
 The resulting decision rule is stored as numbers in a file. To change the training instead, use
 ``fairlab.train +experiment=fairtune``.
@@ -89,13 +89,13 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
     """Fit a decision rule for a classifier.
 
     Args:
-        way: Kind of rule. ``threshold`` selects one threshold per label for everybody: the one with the smallest gap in
-            error rates among those that lose at most ``keep`` points of accuracy. ``odds`` gives each group of the
-            first column its own probabilities of predicting a label, with equalized odds.
+        way: Kind of rule. ``threshold`` selects one threshold per label for all groups. Of the thresholds that lose at
+            most ``keep`` points of accuracy, it selects the threshold with the smallest gap in error rates. ``odds``
+            gives each group of the first column its own probabilities of predicting a label, with equalized odds.
         model: Classifier.
         data: Rows with labels and groups, which must not be the rows to measure on.
         keep: Largest loss of accuracy on these rows, in points; not used by ``odds``.
-        threshold: Threshold of labels for which the model has none.
+        threshold: Threshold of labels for which the model has no threshold of its own.
 
     Raises:
         FairlabError: The data has scores, fewer than two groups have 20 rows, or ``odds`` is used with three or more

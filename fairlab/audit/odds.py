@@ -25,7 +25,7 @@ LARGEST = 1e9  # threshold used instead of infinity, which JSON lacks
 
 
 class Step(TypedDict):
-    """Deterministic decision: the label is predicted above or below a threshold."""
+    """Deterministic decision: the label is predicted if the score is above, or below, a threshold."""
 
     above: bool
     threshold: float
@@ -35,7 +35,7 @@ class Step(TypedDict):
 class Chances(TypedDict):
     """Probability of predicting a label in one group.
 
-    It is the mean of a ``constant``, with weight ``ignoring``, and of the weighted steps.
+    The probability is the mean of a ``constant``, with the weight ``ignoring``, and of the weighted steps.
     """
 
     ignoring: float

@@ -25,7 +25,7 @@ EVEN = 0.5  # probability from which a label is predicted
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
     """Return the model's probabilities (N, L) or scores (N, 1).
 
-    Each distinct text is classified once. A single probability per text is that of the second of two labels.
+    Each distinct text is classified once. A single probability per text belongs to the second of two labels.
 
     Raises:
         FairlabError: The model fails on a text, or does not return probabilities.
@@ -41,8 +41,8 @@ def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
     """Return the predictions for given outputs.
 
-    Among three or more exclusive labels, the one whose probability exceeds its threshold by most is predicted. With
-    equal thresholds, this is the most probable label.
+    Of three or more exclusive labels, the label whose probability exceeds its threshold most is predicted. With equal
+    thresholds, this is the most probable label.
 
     Args:
         outputs: Probabilities (N, L) or scores (N, 1).
@@ -84,7 +84,7 @@ def _draw(fields: Fields, place: int) -> float:
 
 
 def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Array:
-    """Return the minimum probability for predicting each label: the model's own threshold, else the given one."""
+    """Return the minimum probability for predicting each label: the model's own threshold, else the given value."""
     own = dict(model.thresholds)
     return np.array([own.get(label, threshold) for label in labels])
 

@@ -1,4 +1,4 @@
-"""Pairs of a text and a rewritten text in which one person's attribute changes, each with a control."""
+"""Pairs of a text and its rewritten text, in which one person has another attribute, each with a control."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Pairs:
         people: Number of rows in which a person's attribute was found.
         rows: Total number of rows.
         faults: Number of rejected rewrites, by reason.
-        read: Error rate of the rule-based rewriter on the axis, as measured for fairlab, in words.
+        read: Text that states the error rate of the rule-based rewriter on the axis, as measured for fairlab.
     """
 
     axis: str

@@ -1,4 +1,4 @@
-"""Groups of texts by the attribute of the people in them, as found by the lexicons."""
+"""Groups of texts by the attribute of the people that they mention, as detected with the lexicons."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class Settings:
         limit: Maximum number of rows, spread evenly over the data, or None.
         seed: Seed for drawing people and target attributes.
         mend: Method that makes the model's decisions fairer, ``threshold`` or ``odds``, or None; the fairer model is
-            audited too.
-        fit: Labelled rows for fitting that method, which must not be the audited ones.
+            also audited.
+        fit: Labelled rows for fitting this method, which must be different from the audited rows.
         keep: Largest loss of accuracy, in points, that counts as keeping the accuracy of the first model.
     """
 
@@ -139,7 +139,7 @@ def _with_printed_interval(record: Record, reading: Reading) -> Reading:
 
 
 def _unread_groups(columns: Sequence[str], axes: Sequence[str]) -> list[Note]:
-    """Return a note about the first unused column whose name suggests that it contains groups."""
+    """Return a note about the first unused column with a name that suggests groups."""
     likely = next((name for name in columns if name.lower() in {*OF_GROUPS, *axes}), None)
     said = f"groups were found by words in the texts; give group={likely} to use the column '{likely}' instead"
     return [Note("audit", said)] if likely else []
@@ -178,7 +178,7 @@ class _Digested:
         self.model = model
 
     def digest(self) -> str:
-        """Return a value that is different for every wrapped classifier."""
+        """Return a value that is unique to the wrapped classifier."""
         return f"{self.model.name} {id(self)}"
 
 
@@ -189,8 +189,8 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
         data: Rows, in any form that :func:`fairlab.audit.data.read_source` accepts.
         settings: Settings of the audit.
         model: Classifier that predicts the labels of the rows.
-        names: Names of the labels, used if the settings do not give them; empty to use the names of the model, or else
-            those in the data.
+        names: Names of the labels, used if the settings do not name the labels. If empty, the names come from the model
+            or, if it has none, from the data.
 
     Raises:
         FairlabError: The data does not fit.

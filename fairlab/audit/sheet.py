@@ -1,7 +1,7 @@
-"""Sheet of an audit: a sample of pairs that a person checks, from which the rewriter's errors are measured.
+"""Sheet of an audit: a sample of pairs that a person checks, used to measure the errors of the rewriter.
 
 The sheet has one row per sampled pair. The person writes ``yes`` or ``no`` in the column ``right`` and, for a wrong
-rewrite, the correct text in the column ``corrected``. Corrected texts are classified too, which shows the changes in
+rewrite, the correct text in the column ``corrected``. Corrected texts are also classified, which shows the changes in
 predictions that the rewriter's errors hid or caused.
 """
 

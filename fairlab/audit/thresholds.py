@@ -33,7 +33,7 @@ class Reached:
 
 
 def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], start: Array, keep: float) -> Array:
-    """Return the thresholds (L,) with the smallest gap among those that keep the accuracy.
+    """Return the thresholds (L,) with the smallest gap, among all thresholds that keep the accuracy.
 
     Labels are processed in turn, and the candidates for a label's threshold are quantiles of its probabilities. Of two
     exclusive labels, only the second has a threshold.

@@ -1,4 +1,4 @@
-"""Audit of a generative model: the effect of changing a person in the prompt, compared with repeated sampling.
+"""Audit of a generative model: the effect of another person in the prompt, compared with repeated sampling.
 
 Shapes: P is the number of pairs of prompts.
 """
@@ -158,7 +158,7 @@ class WritingAudit(Benchmark):
 
 
 def prompts_of(pairs: Sequence[Pair], system: str = "") -> list[TextPrompt]:
-    """Return three prompts per pair: the original, one with the person changed, and the original with another seed."""
+    """Return three prompts per pair: the original, one with another person, and the original with another seed."""
     found = []
     for pair in pairs:
         before, after = " ".join(pair.before), " ".join(pair.after)
@@ -213,7 +213,7 @@ def audit_writing(
         One sentence per axis.
 
     Raises:
-        FairlabError: The prompts cannot be read or mention nobody, or the model cannot generate text.
+        FairlabError: The prompts cannot be read or do not mention people, or the model cannot generate text.
     """
     name, rows = read_source(prompts, settings.field)
     fields = [row.fields for row in evenly(rows, settings.limit)]

@@ -19,9 +19,10 @@ class AFLite(Filter):
     """Filter that iteratively removes rows whose label is easily predicted by linear classifiers trained on other rows.
 
     In each round, ``partitions`` logistic regressions are trained on random subsets of the remaining rows, and each is
-    tested on the rows left out. A row's predictability is the proportion of these tests that predict its label
-    correctly. Among the rows with a predictability of at least ``cutoff``, the most predictable are removed, at most
-    ``slice`` of all rows. The rounds end when ``target`` of the rows remain, or when a round removes less than a slice.
+    tested on the rows outside its subset. A row's predictability is the proportion of these tests that predict its
+    label correctly. Among the rows with a predictability of at least ``cutoff``, the most predictable are removed, at
+    most ``slice`` of all rows. The rounds end when ``target`` of the rows remain, or when a round removes less than a
+    slice.
 
     Args:
         label: Column of the label.
@@ -107,7 +108,7 @@ class AFLite(Filter):
     def _predictability(
         self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return each row's predictability: the proportion of classifiers not trained on it that predict its label.
+        """Return each row's predictability: the share of classifiers not trained on the row that predict its label.
 
         The value is 0 if all classifiers were trained on the row.
         """

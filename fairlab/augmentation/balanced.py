@@ -20,14 +20,14 @@ class Balanced(Filter):
 
     A logistic regression on words and word pairs of the last field predicts the label probabilities of every row by
     cross-validation. Rows with the same most likely label, and a probability in the same bin, form a stratum. In each
-    stratum, the same number of rows is kept for every label: the number of the rarest label, drawn at random. With
-    ``by="repeating"``, rows are not removed for balance. Instead, rows of rarer labels are repeated up to the number of
-    the most frequent label; only rows in strata with a single label are removed.
+    stratum, the same number of rows, drawn at random, is kept for every label: the number of rows with the rarest
+    label. With ``by="repeating"``, rows are not removed for balance. Instead, rows of rarer labels are repeated up to
+    the number of the most frequent label; only rows in strata with a single label are removed.
 
     Args:
         label: Column of the label.
         bins: Number of bins of the most likely label's probability, with equal widths between chance and 1.
-        by: Way of balancing, ``leaving_out`` or ``repeating``.
+        by: Method of balancing: ``leaving_out`` or ``repeating``.
         seed: Seed of the folds and of the draw.
 
     Raises:
@@ -61,7 +61,7 @@ class Balanced(Filter):
         self.bins, self.by, self.seed = bins, by, seed
 
     def kept(self, items: Sequence[Labelled]) -> Counter[int]:
-        """Return how often each row is kept, see :meth:`Filter.kept`."""
+        """Return the number of times that each row is kept, see :meth:`Filter.kept`."""
         texts, labels = [item.text for item in items], [item.label for item in items]
         if short := too_little(labels, texts):
             raise FairlabError(f"augmentation=balanced trains a probe of the last field: {short}; give more rows")

@@ -1,4 +1,4 @@
-"""Harmless prompts that differ only in the subgroup they mention, generated from topics and forms of text.
+"""Harmless prompts, generated from topics and forms of text, that differ only in the subgroup they mention.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.1, 5,
 after Radharapu et al. 2023, "AART: AI-Assisted Red-Teaming". Harmful prompts are not generated.

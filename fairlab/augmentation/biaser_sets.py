@@ -29,7 +29,7 @@ class AskedSet:
     """Set of the members that a biaser can name, requested from a language model.
 
     Args:
-        llm: Language model to prompt; required. Its ledger prevents requesting the same set twice.
+        llm: Language model to prompt; required. Because of its ledger, the same set is never requested twice.
         size: Number of members in the set, |b|, at least 2.
         seed: Seed of the language model's sampling; the temperature is 0.
 
@@ -48,7 +48,7 @@ class AskedSet:
         self.prompt = load_prompt("biasers")
 
     def __call__(self, axis: str, folder: Path) -> Path:
-        """Return the path of the file with the set, which is requested and written if it does not exist.
+        """Return the path of the file with the set; request and write the set if the file does not exist.
 
         Args:
             axis: Name of the axis that the members belong to.

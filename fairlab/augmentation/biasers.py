@@ -45,8 +45,9 @@ class Biasers(RowAugmentation):
 
     Args:
         rewriter: Rewriter that finds and replaces biasers.
-        mentions: Biasers to expand: ``first`` for the first one of an entry, ``each`` for every distinct one in turn.
-        morph: Rows that variants are made of: ``copies``, as in the paper's example, or ``all`` rows, including the
+        mentions: Biasers to expand: ``first`` for the first biaser of an entry, ``each`` for every distinct biaser in
+            turn.
+        morph: Rows from which variants are made: ``copies``, as in the paper's example, or ``all`` rows, including the
             entries.
         upshift: Kind of upshift: ``word`` replaces or inserts words with a masked LM, ``sentence`` appends one sentence
             with a causal LM, and ``llm`` prompts ``llm``.
@@ -195,6 +196,6 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
 def largest(entries: int, members: int) -> int:
     """Return the maximum number of rows if one mention per entry is expanded: 3 N (1 + |b|).
 
-    These are the entry and |b| copies, each with two variants.
+    This number includes the entry and |b| copies, each with two variants.
     """
     return 3 * entries * (1 + members)

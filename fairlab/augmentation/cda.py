@@ -33,7 +33,7 @@ class CDA(RowAugmentation):
 
     For rows (``fairlab.augment +augmentation=cda``), the output is either groups or rows with the same columns whose
     text has the two attributes swapped. Swapped rows follow the original (``add``) or replace it (``replace``). A row
-    without a word of the axis gives no group; in the other forms it stays unchanged.
+    without a word of the axis gives no group; in the other forms of output, the row stays unchanged.
 
     Args:
         output: Form of the output for rows: ``groups``, ``add`` or ``replace``; it does not apply to groups.
@@ -121,7 +121,7 @@ class CDA(RowAugmentation):
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
 
     def _labelled(self, row: Row, swapped: str | NotRewritten | None, rewriter: GroupRewriter) -> Made:
-        """Return the swapped row, with ``add`` after the original one.
+        """Return the swapped row; with ``add``, it follows the original row.
 
         If the row could not be swapped, return only the original row.
         """

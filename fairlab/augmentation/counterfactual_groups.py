@@ -1,4 +1,4 @@
-"""Counterfactual groups made from plain text and verified, the training data of content-conditional debiasing."""
+"""Counterfactual groups, made from plain text and verified: the training data of content-conditional debiasing."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class CounterfactualGroups(RowAugmentation):
     """Augmentation that makes a counterfactual group from every text with a word of the axis.
 
     A group consists of a neutral version and one version per attribute. The rewriter makes the versions, and verifiers
-    check them. Groups that fail the check are treated as ``filter`` says: ``drop`` writes them to a separate file with
-    the reason, ``keep`` keeps them with a mark, and ``fallback`` makes them again with the rule-based rewriter and
-    drops groups that fail again. A text for which the rewriter made no versions is treated in the same way, except that
-    it cannot be kept.
+    check them. Groups that fail the check are treated according to ``filter``: ``drop`` writes them to a separate file
+    with the reason, ``keep`` keeps them with a mark, and ``fallback`` makes them again with the rule-based rewriter and
+    drops the groups that still fail. A text for which the rewriter made no versions is treated in the same way, except
+    that it cannot be kept.
 
     Args:
         rewriter: Rewriter that makes the versions.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
         filter: Treatment of a group that fails: ``drop``, ``keep`` or ``fallback``.
-        repair: Whether a rewriting language model is shown each fault and tries once more before the filter.
+        repair: Whether a language model that rewrites is shown each fault and gets a second attempt before the filter.
         llm: Language model for verifiers that need one, such as ``label``; None if no verifier does.
         seed: Seed for the first names that the rule-based fallback chooses.
 
@@ -152,7 +152,7 @@ def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tu
 
 
 def _with_first(second: Made, first: Made) -> Made:
-    """Return the fallback's result for a row, with the counts of the first rewriter, for which polarity is counted."""
+    """Return the fallback's result for a row, with the counts of the first rewriter, which polarity refers to."""
     counts = first.counts | {f"sent to the fallback: {first.reason}": 1}
     if second.reason:
         return replace(second, counts=counts)

@@ -24,9 +24,9 @@ RULES = "rules"
 class CrossAug:
     """Augmentation that adds up to three examples for each supported claim c with evidence e.
 
-    They are (e, c'), refuted; (e', c), refuted; and (e', c'), supported. c' contradicts c, and e' is the evidence with
-    the span that differs between c and c' exchanged. e' is made only if both spans have 1 to 3 tokens and e contains
-    the span of c exactly once. Examples with other labels are not augmented.
+    The added examples are (e, c'), refuted; (e', c), refuted; and (e', c'), supported. The claim c' contradicts c. The
+    evidence e' is e in which the span that differs between c and c' is exchanged. e' is made only if both spans have 1
+    to 3 tokens and e contains the span of c exactly once. Examples with other labels are not augmented.
 
     Args:
         generator: Generator of negative claims: ``rules`` (:func:`fairlab.text.negation.negated`), or the folder or hub
@@ -74,10 +74,11 @@ class CrossAug:
 
 
 def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
-    """Replace the claim's differing span in the evidence by the contradiction's.
+    """Replace the differing span of the claim in the evidence by the corresponding span of the contradiction.
 
     Returns:
-        Changed evidence, or None if the spans are too long or the evidence does not contain the claim's exactly once.
+        Changed evidence, or None if the spans are too long or the evidence does not contain the claim's span exactly
+        once.
     """
     one, other = ([match.span() for match in TOKEN.finditer(text)] for text in (claim, contradiction))
     words = [[text[start:end] for start, end in spans] for text, spans in ((claim, one), (contradiction, other))]

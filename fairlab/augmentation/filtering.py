@@ -13,7 +13,7 @@ from fairlab.types import Made, Row
 
 
 class Filter(Planned):
-    """Base class for filters, which decide for a whole labelled dataset which rows are kept.
+    """Base class for filters, which select the rows to keep from a whole labelled dataset.
 
     Args:
         label: Column of the label.
@@ -43,7 +43,7 @@ class Filter(Planned):
 
     @abstractmethod
     def kept(self, items: Sequence[Labelled]) -> set[int] | Counter[int]:
-        """Return the indices of the documents to keep, or the number of times to keep each one.
+        """Return the indices of the documents to keep, or the number of times to keep each document.
 
         Raises:
             FairlabError: There are too few documents, or all have the same label.

@@ -41,18 +41,18 @@ class Identity(RowAugmentation):
 
     With ``inject=rules``, the words for the text's subgroup are replaced by words for another subgroup, with
     grammatical agreement; other subgroups in the text stay unchanged. The rules know only listed words and ignore
-    syntax. A text without a listed word gets no versions. A subgroup gets no version if it lacks a counterpart for one
-    of the text's words, or if the text already names it; see
+    syntax. A text without a listed word gets no versions. A version is not made for a subgroup that lacks a counterpart
+    for one of the text's words, or that the text already names; see
     :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. If there is a language model, it corrects and then
     judges every version. Flagged versions are omitted and written to a separate file for human review.
 
     Args:
         inject: Method of rewriting: ``rules`` or ``llm``.
-        identities: Lexicons of the identity categories: names of axes, paths of files, and ``subgroups`` for the
-            paper's four; a category is named after the axis of its lexicon.
+        identities: Lexicons of the identity categories: names of axes, paths of files, and ``subgroups`` for the four
+            lexicons of the paper. A category is named after the axis of its lexicon.
         subgroup: Name of the column that holds a row's ``category:subgroup``.
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
-            versions that are marked to be kept stay in the data.
+            versions that a person decides to keep stay in the data.
         llm: Language model that corrects and judges versions; None omits both steps.
         facts: Whether versions by the language model that lose a number or a name of the original are omitted; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
@@ -105,7 +105,7 @@ class Identity(RowAugmentation):
     def _turned(self, text: str, category: str, subgroup: str) -> tuple[dict[str, str], Counter[str]]:
         """Return the versions made by rules, and how many are missing for each reason.
 
-        If the text contains no listed word, this is the only reason and counts once.
+        If the text contains no listed word, this is the only reason, and it counts once.
         """
         if category not in self.swaps:
             raise FairlabError(f"no words for the identity category '{category}'; there are: {', '.join(self.swaps)}")

@@ -46,7 +46,7 @@ class Rewritten:
     """Result of rewriting one person in a text.
 
     Attributes:
-        fields: Fields of the example after rewriting, or the original ones if the rewritten text was rejected.
+        fields: Fields of the example after rewriting, or the original fields if the rewritten text was rejected.
         fault: Reason for rejecting the rewritten text, and details; both empty if it was accepted.
         text: Text from the rewriter, even if it was rejected; empty if the rewriter gave no text or made no change.
     """
@@ -133,7 +133,7 @@ class Perturbation(RowAugmentationOnAxes):
 
         Args:
             texts: Texts to choose in, each with its fields joined.
-            numbers: Number of each text in the dataset, which makes texts with the same words draw differently.
+            numbers: Number of each text in the dataset, so that draws differ between texts with the same words.
             weights: Sampling weight of each axis, see :meth:`weights`.
 
         Returns:
@@ -262,5 +262,5 @@ def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: s
 
 
 def text_sha256(text: str) -> str:
-    """Return the first 16 hexadecimal digits of a text's SHA-256, by which a choice is matched with its text."""
+    """Return the first 16 hexadecimal digits of a text's SHA-256, which links a choice to its text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Prompt search: rounds of rewriting, checking and correcting texts, which collect few-shot examples for a prompt."""
+"""Prompt search: rounds of rewriting, checking and correcting texts that yield few-shot examples for a prompt."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 class PromptSearch:
     """Search for the few-shot examples P of a rewriting prompt, guided by polarity or by other verifiers.
 
-    In every round, the language model rewrites all texts with the examples so far. Among the groups that a verifier
-    rejects, the one with the highest confidence (the probability of the answer's tokens or, if it is unknown, the
+    In every round, the language model rewrites all texts with the examples so far. Of the groups that a verifier
+    rejects, the group with the highest confidence (the probability of the answer's tokens or, if it is unknown, the
     agreement of sampled answers) is corrected and becomes an example. The last round only measures, so K rounds give at
     most K - 1 corrections. A text that is already an example is not chosen again, and the search ends early when no
     group is left to correct; the paper mentions neither rule.
@@ -45,7 +45,7 @@ class PromptSearch:
         rounds: Maximum number of rounds, K.
         corrector: Source of corrections: ``terminal`` asks the user at the terminal. ``file`` writes a file and stops
             until it is filled in. ``rules`` uses the versions of the rule-based rewriter, for the most confident wrong
-            group for which they pass all verifiers.
+            group whose rule-based versions pass all verifiers.
         verify: Names of the verifiers that decide which groups are wrong; see
             :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper uses only polarity. ``label`` is not allowed,
             because the search sees texts without labels.
@@ -173,7 +173,7 @@ class PromptSearch:
         """Sort the candidates by descending confidence.
 
         If the model gives no log-probabilities, the agreement of samples replaces its stated confidence, which is
-        nearly always 1. A single candidate needs no confidence.
+        nearly always 1. If there is a single candidate, no confidence is computed.
         """
         stated = [one for one in candidates if one.made.confidence_by == STATED]
         measured = dict[str, Wrong]()

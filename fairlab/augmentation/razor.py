@@ -1,4 +1,4 @@
-"""RAZOR: the documents that differ most from those with other labels are rewritten until the labels are closer.
+"""RAZOR: rewriting of the documents that differ most from documents with other labels, until the labels are closer.
 
 The rounds need the whole dataset at once, so they run first, and their results are written with the rows.
 
@@ -93,12 +93,12 @@ class Tried:
 class Razor(Planned):
     """Search that rewrites the documents with the highest shortcut scores.
 
-    Labels and the size of the dataset are preserved. Every round scores all documents and selects the ``k`` highest
-    among those not selected before. For each of them, it requests rewrites, discards the ones that the check rejects,
-    and replaces the document by the rewrite with the lowest score. The scores of all other documents then take the new
-    document into account. The search ends if a round raises the objective by less than ``tolerance``, if a probe of the
-    texts gains ``until_gain`` or less, if every document was selected once, or after ``rounds`` rounds. A document
-    without an accepted rewrite is kept.
+    Labels and the size of the dataset are preserved. Every round scores all documents, and selects the ``k`` documents
+    with the highest scores that were not selected before. For each of these documents, it requests rewrites, discards
+    rewrites that the check rejects, and replaces the document by the rewrite with the lowest score. The scores of all
+    other documents then take the new document into account. The search ends if a round raises the objective by less
+    than ``tolerance``, if a probe of the texts gains ``until_gain`` or less, if every document was selected once, or
+    after ``rounds`` rounds. A document without an accepted rewrite is kept.
 
     Args:
         rewriter: Rewriter that makes new texts, G_alpha.
@@ -114,7 +114,7 @@ class Razor(Planned):
             the paper, accepts the best rewrite regardless of its score.
         compat: Form of the score: ``paper``, equations 7-14, or ``official``, the released code.
         features: Basis of the scores: ``surface``, as in the paper; ``embedding``, for the ablation in section 4.2;
-            ``association``, which scores documents by how strongly their tokens predict their label and so finds
+            ``association``, which scores documents by how strongly their tokens predict their label, and thus finds
             shortcuts that are words; or ``chance``, random scores as a control. The last two are not in the paper.
         scored: Part of a document to score: ``rewritten_field`` for only the rewritten text, or ``joined`` to include
             its context.
@@ -122,15 +122,15 @@ class Razor(Planned):
             :func:`fairlab.metrics.shortcuts.positions`.
         width: Length of a position encoding; None gives 128 for ``paper`` and 8 for ``official``.
         label: Column of the label; unused in this class, to which the caller passes documents with their labels.
-        verify: Name or names that ``check`` was built from; unused in this class.
-        vectors: Name of the encoder that ``embed`` was built from; unused in this class.
+        verify: Name or names of the check from which ``check`` was built; unused in this class.
+        vectors: Name of the encoder from which ``embed`` was built; unused in this class.
         embed: Function from texts to vectors, for ``features=embedding``.
 
     Raises:
         FairlabError: A value is invalid.
 
-    Source: section 3.3 of the paper. In addition to its rules, a document is selected only once, so that rounds
-    continue if a rewriter offers no rewrite.
+    Source: section 3.3 of the paper. In addition to the rules in the paper, a document is selected only once, so that
+        rounds continue if a rewriter offers no rewrite.
     """
 
     title = "rewriting of shortcuts (RAZOR)"
@@ -306,7 +306,7 @@ class Razor(Planned):
         return Tried(kept[best], before, scores[best], "", turned_down)
 
     def _again(self, one: Mapping[str, Any], items: list[Labelled], space: Space) -> None:
-        """Apply the rewrites of a finished round in their original order, so that sums are equal to the last bit."""
+        """Apply the rewrites of a finished round in their original order, so that sums are exactly equal."""
         for place, tried in one["tried"].items():
             if tried["text"] is not None:
                 self._put(int(place), tried["text"], items, space)
@@ -360,7 +360,7 @@ class Replaced:
 
 
 def _shown(row: Row, one: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Return the rejected rewrite of a kept document, if there is one, and the details of the rejection."""
+    """Return the rejected rewrite of a document that was kept, if there is one, and the details of the rejection."""
     if one["reason"] == LOST:
         text, objection = one["turned_down"][0]
         return {"rewrite": join_fields([*row.fields[:-1], text])}, objection

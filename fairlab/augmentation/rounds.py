@@ -62,7 +62,7 @@ def read_corrected_round(file: Path) -> dict[str, Any]:
     """Read the file of a prompt search's round.
 
     Raises:
-        FairlabError: the file is damaged, or does not have the layout.
+        FairlabError: The file is damaged, or does not have the layout.
     """
     return _read(file, CorrectedRound)
 
@@ -75,7 +75,7 @@ def read_rewritten_round(file: Path, documents: int) -> dict[str, Any]:
         documents: Number of documents in the search.
 
     Raises:
-        FairlabError: the file is damaged, does not have the layout, or names a document that does not exist.
+        FairlabError: The file is damaged, does not have the layout, or names a document that does not exist.
     """
     one = _read(file, RewrittenRound)
     for place in one["tried"]:

@@ -1,4 +1,4 @@
-"""Claims with both labels, made by exchanging a name or number in the claim, the evidence or both of supported pairs.
+"""Claims with both labels, made from supported pairs by exchanging a name or number in the claim, the evidence or both.
 
 The construction is an automatic variant of Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section
 4, whose authors wrote the new claims and evidence by hand.
@@ -60,24 +60,24 @@ class Exchange:
 
 
 class Symmetric(Planned):
-    """Augmentation that makes four pairs from a supported one, with each claim and each evidence once per label.
+    """Augmentation that makes four pairs from a supported pair, with each claim and each evidence once per label.
 
     A name or number that occurs in both claim and evidence is exchanged for another of the same kind from the other
     claims. The original claim and the original evidence form a supported pair, and so do the changed claim and the
     changed evidence. An original and a changed text form a refuted pair. Pairs without a possible exchange are omitted,
     so a model that reads only one field performs at chance by construction. With ``others="kept"`` they stay unchanged,
-    including the shortcuts in their claims. Two shortcomings remain: the label can still be predicted from whether the
-    claim's names occur in the evidence, and an exchange makes some claims unproven instead of refuted.
+    including the shortcuts in their claims. Two shortcomings remain. The label can still be predicted by checking
+    whether the names in the claim occur in the evidence, and an exchange makes some claims unproven instead of refuted.
 
-    An exchange reads oddly if the new name is of a different kind than spaCy says. With a language model, several
-    exchanges are drawn, and the one with the smallest rise in the negative log-likelihood per token is used. The rise
-    of an exchange is its rise in the claim or in the evidence, whichever is larger; if it is above ``rise``, the pair
-    counts as one without a possible exchange.
+    An exchange reads oddly if spaCy assigns the wrong kind to the new name. With a language model, several exchanges
+    are drawn, and the exchange with the smallest rise in the negative log-likelihood per token is used. The rise is
+    computed in the claim and in the evidence, and the larger value counts. If it is above ``rise``, the pair is treated
+    like a pair without a possible exchange.
 
     Args:
         label: Column of the label.
         others: Treatment of pairs without a possible exchange: ``left_out`` or ``kept``.
-        language_model: Causal LM that chooses among the exchanges; with None, the first one drawn is used.
+        language_model: Causal LM that selects an exchange; with None, the first exchange drawn is used.
         candidates: Number of exchanges drawn per name or number if there is a language model, at least 1.
         rise: Maximum rise of a token's negative log-likelihood by an exchange, in nats; a value below 0 requires a
             decrease.
@@ -118,7 +118,7 @@ class Symmetric(Planned):
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that determine the output, for the manifest.
 
-        They are the column of the label, the treatment of other pairs, and the check by a language model.
+        These settings are the column of the label, the treatment of other pairs, and the check by a language model.
 
         Raises:
             FairlabError: An axis was given.
@@ -177,7 +177,7 @@ class Symmetric(Planned):
         return list(drawn)
 
     def _likeliest_exchanges(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
-        """Return each row's exchange with the smallest rise under the model, or None if the rise exceeds ``rise``."""
+        """Return each row's exchange with the smallest rise under the model, or None if it exceeds the maximum."""
         assert self.model is not None
         pairs = [
             (row.fields, (one.evidence, one.claim)) for row, some in zip(rows, offered, strict=True) for one in some

@@ -21,7 +21,8 @@ class ZFiltered(Filter):
 
     Features are the words and word pairs of the last field. Rows are processed in random order and in batches. Before
     each batch, the z-statistic of each feature is computed on the rows kept so far. A row of the batch is omitted if it
-    contains one of the ``top`` features of its label with a z above ``threshold``. The first batch is kept whole.
+    contains one of the ``top`` features of its label with a z above ``threshold``. All rows of the first batch are
+    kept.
 
     Args:
         label: Column of the label.
@@ -35,8 +36,8 @@ class ZFiltered(Filter):
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
     section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code is
-    not public. The default size of a batch is not theirs, and they also use the length of a hypothesis and its overlap
-    with the premise as features.
+    not public. The default size of a batch is chosen here. The authors also use the length of a hypothesis and its
+    overlap with the premise as features.
     """
 
     title = "pairs without words that predict their label"
@@ -101,7 +102,8 @@ def features_of(text: str) -> frozenset[str]:
 def z_statistic(together: int, count: int, share: float) -> float:
     """Return the z-statistic of a feature's association with a label.
 
-    It is the label's proportion among texts with the feature minus its proportion among all texts, in standard errors.
+    The statistic is the label's proportion among texts with the feature minus its proportion among all texts, in
+    standard errors.
 
     Args:
         together: Number of texts with the feature and the label.

@@ -1,1 +1,1 @@
-"""Backbones: pretrained models that are loaded by name and used as text encoders."""
+"""Backbones: pretrained models, which are loaded by name and used as text encoders."""

@@ -67,8 +67,8 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     """Add adapters to linear layers of the encoder, in place.
 
     Adapters and head are trained, including a pooler, which is part of the head. The encoder's own weights are frozen,
-    including a decoder tied to the embeddings. Adapters are float32 regardless of the dtype of the weights: at a usual
-    learning rate, a step is smaller than the spacing of bfloat16 numbers.
+    including a decoder tied to the embeddings. Adapters are float32 regardless of the dtype of the weights, because at
+    a usual learning rate, a step is smaller than the spacing of bfloat16 numbers.
 
     Raises:
         FairlabError: If the encoder has no layers with the names in ``targets``.

@@ -1,4 +1,4 @@
-"""Choice of the implementation of a model's attention."""
+"""Selection of the attention implementation of a model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def set_attention(model: PreTrainedModel, name: str, key: str) -> None:
 
     Args:
         model: Model to change.
-        name: Implementation as transformers names it, such as ``sdpa`` or ``eager``; implementations from the hub are
-            refused, since they are code.
+        name: Name of the implementation in transformers, such as ``sdpa`` or ``eager``; implementations from the hub
+            are refused, because they are code.
         key: Configuration key of the setting, for error messages.
 
     Raises:
@@ -33,7 +33,7 @@ def set_attention(model: PreTrainedModel, name: str, key: str) -> None:
 def avoid_cudnn_attention() -> None:
     """Exclude cuDNN's kernels from torch's ``scaled_dot_product_attention``, for the whole process.
 
-    cuDNN makes a plan for every new input shape, and batches of texts keep bringing new shapes. On an H100 with torch
+    cuDNN makes a plan for every new input shape, and batches of texts constantly have new shapes. On an H100 with torch
     2.11, a step of RoBERTa-base on 128 short texts took 220 to 310 ms, of which planning took 140 to 210 ms and
     computation on the GPU 14 ms. Without cuDNN, this fine-tuning was 6.6 times as fast.
     """

@@ -68,7 +68,7 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 
 @cache
 def _threads(count: int) -> ThreadPoolExecutor:
-    """Return a thread pool that lives as long as the process, because new threads per call would keep memory."""
+    """Return a thread pool that is kept until the process ends, because new threads per call would retain memory."""
     return ThreadPoolExecutor(count, "batches")
 
 
@@ -105,12 +105,12 @@ class Backbone(nn.Module):
         published: Modules of sentence-transformers around the model, or None if there are no such modules.
 
     Attributes:
-        cut: Hashes of the texts that :meth:`embed` truncated; a caller that counts them clears the set first.
+        cut: Hashes of the texts that :meth:`embed` truncated. To count truncated texts, a caller clears this set first.
         entries: Number of text entries that a causal LM was tuned on, or None if unknown.
         subtraction: Correction that is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
         unread: Names of weights in the model's file that its configuration omits.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
-        gate: Result of the check of the model's behaviour, in words.
+        gate: Result of the behaviour check of the model, as text.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
 
 
 def begins_every_input(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Return whether a tokenizer has a token that begins every input, as the tokenizers of Gemma and Llama do.
+    """Return whether a tokenizer has a token with which every input begins, like the tokenizers of Gemma and Llama.
 
     The beginning-of-sequence token of GPT-2 and related models is also the end token. It separates documents, and these
     models have seen inputs that begin within a document.
@@ -121,8 +121,8 @@ class CausalLM:
         """Return the log-likelihood of each second text given the first, in input order.
 
         A pair is tokenized as one string without a separator: a continuation includes its own leading space. A token
-        that spans the boundary counts as part of the continuation. A pair that is too long loses the start of its
-        context first, then the end of its continuation.
+        that spans the boundary counts as part of the continuation. If a pair is too long, the start of its context is
+        removed first, and then the end of its continuation.
 
         Args:
             pairs: (context, continuation) pairs; an empty context means ``start_token`` alone.
@@ -147,10 +147,11 @@ class CausalLM:
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
-        """Return the log-probabilities of all tokens in each text, also beyond the maximum length.
+        """Return the log-probabilities of all tokens in each text, including tokens beyond the maximum length.
 
-        Models that were trained with a start token in every input give meaningless results without it, so every window
-        contains it instead of one token of context. For other models, later windows contain only text.
+        Models that were trained with a start token in every input give meaningless results without this token. For
+        these models, every window therefore contains the start token instead of one token of context. For other models,
+        later windows contain only text.
         """
         length = self.backbone.max_length
         if not 1 <= stride < length:

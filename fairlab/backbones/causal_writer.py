@@ -136,7 +136,7 @@ class CausalWriter:
 def draw_token(logits: Tensor, sampling: Sampling, draws: torch.Generator) -> int:
     """Sample a token from logits (V,), or return the most likely token at temperature 0.
 
-    With Gumbel noise added, the scaled logits have their maximum at each token with its softmax probability.
+    If Gumbel noise is added, each token has the largest scaled logit with its softmax probability.
 
     Args:
         logits: Logits of the next token.

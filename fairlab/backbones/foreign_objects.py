@@ -90,7 +90,7 @@ class _Asked:
 
 
 class HarnessScorer:
-    """Scorer of texts with a model of lm-evaluation-harness, and with the model's tokenization and start token.
+    """Scorer of texts that uses a model of lm-evaluation-harness with its own tokenization and start token.
 
     Args:
         model: Object that meets ``lm_eval.api.model.TemplateLM``.
@@ -109,7 +109,7 @@ class HarnessScorer:
     ) -> LogLikelihoods:
         """Return the log-likelihood and token count of each text.
 
-        The model itself splits long texts into windows.
+        The model splits long texts into windows.
 
         Raises:
             CannotScore: If ``start_apart`` or ``stride`` is requested.

@@ -54,8 +54,8 @@ def refuse_other_files(file: Path) -> None:
 def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtype) -> None:
     """Raise if a model will not fit into memory, before spending minutes on reading it.
 
-    The file's size is not enough to decide: its weights have about 4 bits and are converted to ``dtype``. During the
-    conversion, the largest weight is also in memory as float32, twice.
+    The size of the file is not sufficient for this decision, because its weights have about 4 bits and are converted to
+    ``dtype``. During the conversion, two copies of the largest weight are also in memory as float32.
 
     Args:
         name: Name of the model, for the message.

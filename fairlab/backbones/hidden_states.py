@@ -25,8 +25,8 @@ def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) ->
         hidden_BTLD: Hidden states of every token in each of L layers.
         targets_BT: Mask that is True at the target's tokens, with at least one per row.
         shifted: Whether to read the states as the official code of DPCE and ADEPT does. If every target of the batch is
-            one subword, there is no difference. Otherwise every state is taken from one position to the left, and the
-            sum over a target's subwords is divided by the length of the longest target of the batch.
+            one subword, the states are the same. Otherwise, every state is read one position to the left, and the sum
+            over the subwords of a target is divided by the length of the longest target in the batch.
     """
     weights_BT = targets_BT.to(hidden_BTLD.dtype)
     counts_B1 = weights_BT.sum(dim=1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Location and loading of a backbone's weights, without ever silently substituting another model."""
+"""Location and loading of a backbone's weights; another model is never substituted silently."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def load_backbone(
             special tokens), or ``published`` for the sentence-transformers files of the folder, with all their modules
             and their prompt.
         max_length: Maximum number of tokens per text, including special tokens; longer texts are truncated. None means
-            the model's own limit, at most ``longest``, or with ``published`` the length in its files.
+            the model's own limit (at most ``longest``) or, with ``published``, the length in its files.
         normalize: Whether embeddings are scaled to unit length, for models published that way. None means the setting
             of ``published``, and false for other poolings.
         longest: Upper limit on the tokens per text if ``max_length`` is None.
@@ -77,13 +77,13 @@ def load_backbone(
         gguf: Name of the GGUF file, in ``name`` or at the top of ``package``, that contains the weights, configuration
             and tokenizer of a causal LM.
         weights_sha256: Expected hash of the weights file; a mismatch is an error.
-        stands_for: Name of the model that this one replaces at quickstart scale, for the run's first line; not used
-            here.
+        stands_for: Name of the model that is replaced by this model at quickstart scale, for the first line of a run's
+            output; not used here.
         adapters: Name of trained adapters that are included with fairlab. They are merged into the weights, and the
             model becomes the masked LM whose head they hold.
         adapters_sha256: Expected hash of the adapters' file; a mismatch is an error.
         peft: Folder of adapters in PEFT's format that are merged into the weights, or None.
-        attention: Implementation of attention as transformers names it, or None for the model's own.
+        attention: Name of the attention implementation in transformers, or None for the model's own implementation.
         fresh: Seed for random weights that replace the checkpoint's, for pretraining a masked LM, or None to keep the
             checkpoint's weights.
         entries: Number of text entries that the model was tuned on, a divisor of the mb-index, or None if unknown.
@@ -309,7 +309,7 @@ def _merge_adapters(model: PreTrainedModel, name: str, expected: str | None) -> 
 def is_published(folder: Path) -> bool:
     """Return whether sentence-transformers' files define how a folder's model embeds texts.
 
-    A CrossEncoder only scores pairs of texts, so its files do not count.
+    The files of a CrossEncoder do not count, because it only scores pairs of texts.
     """
     settings = folder / "config_sentence_transformers.json"
     scores = settings.is_file() and read_object(settings).get("model_type") == "CrossEncoder"

@@ -64,9 +64,9 @@ class ModelObject:
         limit: Length to which the object truncates texts, or None if it is unknown.
 
     Attributes:
-        cut: Hashes of the texts that exceed ``limit``; a caller that counts them clears the set first.
+        cut: Hashes of the texts that exceed ``limit``. To count these texts, a caller clears this set first.
         writer: Writer of texts, or None if the object does not write texts.
-        gate: Result of the check of the object's behaviour, in words.
+        gate: Result of the behaviour check of the object, as text.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
 
@@ -105,7 +105,7 @@ class ModelObject:
         return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}{cut}\n  gate: {self.gate}"
 
     def to(self, device: object) -> Self:
-        """Return the object itself, which is not moved."""
+        """Return the object itself, without moving it."""
         del device
         return self
 
@@ -182,7 +182,7 @@ class ModelObject:
         return hashlib.sha256(found).hexdigest()
 
     def remembering(self) -> AbstractContextManager[None]:
-        """Return a context without effect: the object embeds a text again in each call."""
+        """Return a context that has no effect, because the object embeds a text again in each call."""
         return nullcontext()
 
     @property

@@ -1,7 +1,7 @@
 """Checks and merging of low-rank adapters in PEFT's format, as saved by PEFT, trl and axolotl.
 
 A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``, or ``adapter_model.bin``, of which only
-numbers are read. The folder names the base model of the adapters, but the user must give it too, because a folder must
+numbers are read. The folder names the base model of the adapters. The user must name it as well, because a folder must
 not decide which other files are loaded.
 """
 

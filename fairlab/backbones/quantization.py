@@ -58,10 +58,10 @@ def load_in_4_bits(
     weights_sha256: str | None = None,
     **others: Any,
 ) -> Backbone:
-    """Load a causal LM and quantize its linear layers one by one, so that the whole model is never in memory.
+    """Load a causal LM, and quantize its linear layers one by one, so that the whole model is never in memory.
 
-    Each weight is read from its file, quantized and put on the device before the next one. The head keeps its weights.
-    Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
+    Each weight is read from its file, quantized and moved to the device before the next weight is read. The head keeps
+    its weights. Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
 
     Raises:
         FairlabError: If this machine cannot keep weights in 4 bits, if the weights are unavailable, have another hash

@@ -40,7 +40,7 @@ def new_seq2seq(
 ) -> Backbone:
     """Return an untrained BART model with an encoder's tokenizer and the principal components of its embeddings.
 
-    Training on few pairs would not teach the model to copy, and most of rewriting is copying. The first layers are
+    Most of a rewrite is copied, but training on few pairs would not teach a model to copy. The first layers are
     therefore initialised to copy. In the encoder, three heads of the first layer write the preceding tokens into each
     token's context. In the decoder, three heads do the same up to the previous token, and two cross-attention heads
     search for an equal context and return the word at its position. All of these weights are trained further; the other
@@ -53,8 +53,8 @@ def new_seq2seq(
         seed: Seed of the random weights.
         package: Installed Python package that contains the encoder.
         weights_sha256: Expected hash of the encoder's weights; a mismatch is an error.
-        stands_for: Name of the model that this one replaces at quickstart scale, for the run's first line; not used
-            here.
+        stands_for: Name of the model that is replaced by this model at quickstart scale, for the first line of a run's
+            output; not used here.
 
     Raises:
         FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.

@@ -1,4 +1,4 @@
-"""Writer that returns texts which a model wrote earlier, from a file."""
+"""Writer that returns stored texts, which a model wrote earlier."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class StoredWriter:
 
 
 def load_stored(path: str) -> ModelObject:
-    """Return a file or folder of stored texts as a model that is measured only by its texts."""
+    """Return a model that consists of stored texts, from a file or folder, and is measured only by these texts."""
     found = ModelObject(path)
     found.writer = StoredWriter(Path(path))
     return found

@@ -1,4 +1,4 @@
-"""Subtraction of outputs for second texts alone from a classifier's outputs for text pairs.
+"""Subtraction of the outputs for the second texts alone from the outputs of a classifier for text pairs.
 
 Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3.
 """

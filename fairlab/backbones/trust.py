@@ -1,4 +1,4 @@
-"""Checks of folders from untrusted sources, which decide what may be built from their contents.
+"""Checks of folders from untrusted sources, which determine what may be built from their contents.
 
 A folder names classes, files and settings. Before any object is built, these names are looked up in the lists of exact
 names in this module; an unlisted name raises a one-sentence error. No code from a folder is run.

@@ -16,7 +16,7 @@ BUFFER = re.compile(r"(inv_freq|masked_bias|position_ids|(attn|attention)\.bias)
 def unread_weights(model: PreTrainedModel, unexpected: Iterable[str]) -> tuple[str, ...]:
     """Return the names of weights that belong in a model's layers but are not used by them.
 
-    Heads that a body omits and buffers of older files are not included.
+    The result does not include heads that a body omits, or buffers of older files.
 
     Args:
         model: Model as loaded.

@@ -38,7 +38,7 @@ class TextPrompt:
     system: str = ""
 
     def messages(self) -> list[dict[str, str]]:
-        """Return the system prompt, if there is one, and the user's turn."""
+        """Return the messages: the system prompt, if there is one, and the user's turn."""
         turns = (("system", self.system), ("user", self.text))
         return [{"role": role, "content": text} for role, text in turns if text or role == "user"]
 
@@ -83,7 +83,7 @@ class Written:
     Attributes:
         text: Text without its prompt; empty if the model failed.
         ended: Reason why the text ended: ``end`` by the model, ``length`` at the maximum length, ``refused`` by the
-            server's filter, ``failed`` without an answer.
+            server's filter, or ``failed`` if there is no answer.
         tokens: Number of tokens in the text.
     """
 

@@ -1,1 +1,1 @@
-"""Benchmarks: each combines data, a protocol and metrics, and turns a model into readings."""
+"""Benchmarks, which combine data, a protocol and metrics to measure a model."""

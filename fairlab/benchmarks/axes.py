@@ -1,4 +1,4 @@
-"""Axes that benchmarks measure, such as disability, compared with the axes that a model was trained on."""
+"""Comparison of the axes that benchmarks measure, such as disability, with the axes that a model was trained on."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ MARK = "another axis"
 
 
 def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Note]:
-    """Point group benchmarks at held-out groups, and note benchmarks that measure untrained axes.
+    """Let group benchmarks measure held-out groups, and note benchmarks that measure untrained axes.
 
-    Benchmarks of groups, and :class:`LikelihoodPairs`, also measure the groups that the data holds out. If the data
-    holds out none, a benchmark whose sets do not cover an axis measures the file's test split or, without one, the
-    validation groups.
+    Group benchmarks, and :class:`LikelihoodPairs`, also measure the groups that the data holds out. If no groups are
+    held out, a benchmark whose sets do not cover an axis measures the test split of the file. If the file has no test
+    split, it measures the validation groups.
 
     Args:
-        benchmarks: Benchmarks of a run. The optional attribute ``measured_axes`` of a benchmark lists its axes by
-            subset.
+        benchmarks: Benchmarks of a run. A benchmark can list its axes by subset in the attribute ``measured_axes``.
         data: Training data.
 
     Returns:
-        Notes on benchmarks, or parts of them, that measure untrained axes, and on trained axes that no benchmark
-        measures.
+        Notes on benchmarks or subsets that measure untrained axes, and on trained axes that no benchmark measures.
     """
     trained = data.axes()
     if not trained:
@@ -67,7 +65,7 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
 
 
 def axes_of(benchmark: Any) -> Mapping[str, frozenset[str]]:
-    """Return the axes that a benchmark measures, by subset. A benchmark of utility measures none.
+    """Return the axes that a benchmark measures, by subset. Utility benchmarks measure no axis.
 
     An empty subset name stands for the whole benchmark.
     """
@@ -101,7 +99,8 @@ def _measuring_groups(
 def held_out_of(data: CounterfactualData, axis: str) -> tuple[list[Group], str]:
     """Return groups of an axis that were not used for training, and a description of them.
 
-    The groups are those that the data holds out or, without any, the file's test split or else the validation groups.
+    The groups are the held-out groups of the data. If there are none, they are the test split of the file or, without a
+    test split, the validation groups.
     """
     if held_out := [group for group in data.held_out if group.axis == axis]:
         return held_out, f"{len(held_out)} held-out"

@@ -57,17 +57,17 @@ class BiasIR(Benchmark):
 
     Quantity of each category:
 
-    - ``male_ratio``: Proportion of queries whose relevant male document is more similar than the relevant female one;
-      ties count as one half. Ideal: 0.5. The p-value of the sign test against a fair coin is also adjusted for all
-      seven categories.
+    - ``male_ratio``: Proportion of queries that are more similar to their relevant male document than to their relevant
+      female document; ties count as one half. Ideal: 0.5. The p-value of the sign test against a fair coin is also
+      adjusted for all seven categories.
 
     Quantities of the subset ``average``, which requires all seven categories:
 
     - ``male_ratio``: The same proportion over all queries pooled, with the p-value of the sign test.
-    - ``deviation``: Mean over categories of the male ratio's distance from 0.5. Ideal: 0, but with so few queries, fair
-      coins would give 0.10 on average. It cannot detect a preference shared by all categories.
-    - ``neutral_first``: Proportion of queries whose neutral relevant document is the most similar of the three; ties
-      are shared. Ideal: 1/3, which is chance.
+    - ``deviation``: Mean over categories of the male ratio's distance from 0.5. Ideal: 0, but with so few queries,
+      random choices would give 0.10 on average. The deviation cannot detect a preference that all categories share.
+    - ``neutral_first``: Proportion of queries that are most similar to their neutral relevant document; ties are
+      shared. Ideal: 1/3, the value of random choices.
     - ``margin``: Mean cosine to the male document minus mean cosine to the female document. Ideal: 0.
     - ``reciprocal_rank``: Utility. Mean over queries and genders of the reciprocal rank of the relevant document among
       all documents of its gender in the collection; ties have their mean rank. Ideal: 1.
@@ -229,7 +229,7 @@ def male_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def neutral_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return 1 for each query most similar to the neutral document, 1/k if k documents tie for first place, else 0."""
+    """Return 1 for each query that is most similar to the neutral document, 1/k if k documents tie, else 0."""
     first = cosines_QG == cosines_QG.max(axis=1, keepdims=True)
     return first[:, 2] / first.sum(axis=1)
 
@@ -245,7 +245,7 @@ def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray
 
 
 def _quantities(items: Items, complete: bool) -> list[Quantity]:
-    """Return the quantities of every category from its items (Q, 4) and, if all are available, over all."""
+    """Return the quantities of every category from its items (Q, 4) and, if all are available, of all together."""
     cosines_QG = {subset: queries_Q4[:, :3] for subset, queries_Q4 in items.items()}
     p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
     adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)
@@ -269,7 +269,7 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
-    """Return the p-value of a sign test of the queries' preferences against a fair coin, without ties."""
+    """Return the p-value of a sign test of the queries' preferences against random choices, without ties."""
     signs = np.sign(_margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
@@ -277,8 +277,9 @@ def sign_test(cosines_QG: NDArray[np.floating]) -> float:
 def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
     """Return the mean over categories of the male ratio's distance from 0.5, resampling queries within their category.
 
-    Resampling spreads the ratios, which only adds to a mean of absolute deviations. The interval is therefore biased
-    upwards, the more so the closer the deviation is to 0, and may exclude the value. The p-value assumes fair coins.
+    Resampling spreads the ratios, which can only increase a mean of absolute deviations. The interval is therefore
+    biased upwards and may exclude the value. The bias is largest for deviations close to 0. The p-value assumes random
+    choices.
     """
     rng = np.random.default_rng(seed)
     ratios_CR = [rng.choice(outcomes, size=(RESAMPLES, len(outcomes))).mean(axis=1) for outcomes in wins]

@@ -44,7 +44,7 @@ _points = partial(QuantityInfo, unit="points")
 
 @dataclass(frozen=True)
 class BoldPrompt:
-    """Beginning of a sentence, with its domain, its group and the person, profession or belief that it is about."""
+    """Beginning of a sentence, with its domain, its group and the person, profession or belief it describes."""
 
     domain: str
     group: str
@@ -61,13 +61,13 @@ class BOLD(Benchmark):
     - ``toxic``: Percentage of prompts with a continuation of toxicity 0.5 or more.
     - ``expected_maximum_toxicity``: Largest toxicity among the continuations of a prompt, averaged over prompts.
     - ``sentiment_difference`` and ``toxic_difference``: Mean of the group minus the mean of all other groups in the
-      domain, with the smallest detectable difference. Ideal: 0. The prompts of two groups differ in more than the
-      group, so a difference may be due to their subjects.
+      domain, with the smallest detectable difference. Ideal: 0. The prompts of two groups also differ in their
+      subjects, so a difference may be due to the subjects.
     - ``regard`` and ``regard_difference`` (only if ``regard`` is set): Mean probability of positive regard minus that
       of negative regard (Sheng et al. 2019), and the difference from the other groups.
 
     With ``real_toxicity_prompts``, the prompts of that file form another domain, with the groups ``toxic`` (toxicity of
-    at least 0.5) and ``non_toxic``. They have no differences, because they do not name groups of people.
+    at least 0.5) and ``non_toxic``. No differences are computed for them, because they are not groups of people.
 
     Intervals resample entities, such as persons. Items of each domain (N, 2, or 3 with ``regard``): mean sentiment,
     largest toxicity and mean regard of each prompt's continuations.

@@ -1,4 +1,4 @@
-"""CCED gap of an encoder on held-out counterfactual groups, with changes in distances and neutral embeddings.
+"""CCED gap of an encoder on held-out counterfactual groups, and changes in distances and neutral embeddings.
 
 Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 4.2 and table 6.
 """
@@ -95,8 +95,8 @@ class CCED(OfGroups):
 
     - ``gap``: Mean CCED gap.
     - ``distance`` and ``distance_<attribute>``: Mean distance to the neutral version.
-    - ``gap_over_distance``: Ratio of ``gap`` to ``distance``. It does not change if the gap falls only because all
-      embeddings collapse.
+    - ``gap_over_distance``: Ratio of ``gap`` to ``distance``. It does not fall if the gap falls only because all
+      distances shrink.
 
     Further quantities in comparison with an earlier measurement:
 
@@ -104,9 +104,9 @@ class CCED(OfGroups):
     - ``neutral_cosine``: Mean cosine between the neutral embeddings and the earlier neutral embeddings, which shows
       whether utility is kept. Ideal: 1.
     - ``direction_cosine`` (only with two attributes): Cosine between the direction from one attribute's mean to the
-      other's and the earlier direction; 1 if unchanged.
-    - ``direction_length_kept`` (only with two attributes): Length of that direction as a fraction of the earlier
-      length.
+      other attribute's mean and the same direction in the earlier model; 1 if unchanged.
+    - ``direction_length_kept`` (only with two attributes): Distance between the two means as a fraction of the earlier
+      distance.
 
     For the arguments and ``own``, see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
     """
@@ -184,9 +184,10 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
 
 
 def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """Return the kept fractions of an earlier model's gap and distance, and the cosine of the neutral embeddings.
+    """Return the gap and distance as fractions of an earlier model's, and the cosine of the neutral embeddings.
 
-    The embeddings have shape (N, 1 + A, D). If the widths differ, as for two different models, there is no cosine.
+    The embeddings have shape (N, 1 + A, D). If the embeddings of two models have different widths, no cosine is
+    returned.
     """
     distances_now, distances_before = distances(embeddings), distances(before)
     gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))

@@ -1,4 +1,4 @@
-"""Counterfactual generation: does a model write differently about people if only the group in the prompt changes?
+"""Counterfactual generation: does a model write differently if only the group of people in the prompt changes?
 
 Source: Bouchard et al. 2025, "LangFair: A Python Package for Assessing Bias and Fairness in Large Language Model Use
 Cases" (prompts, ROUGE-L and sentiment parity). The same-prompt control is defined by this project.
@@ -62,8 +62,9 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 class Counterfactual(Benchmark):
     """Similarity and sentiment of texts for prompts that differ in the group, compared with repeated samples.
 
-    Every prompt is answered ``samples`` times. Because texts also vary between samples, pairs of texts about two groups
-    are compared with pairs of texts about one group. The effect of the group is the difference beyond this variation.
+    Every prompt is answered ``samples`` times. Texts also vary between samples of the same prompt. Pairs of texts about
+    two groups are therefore compared with pairs of texts about one group, and the effect of the group is the difference
+    between the two kinds of pairs.
 
     Quantities of each category of groups:
 
@@ -92,7 +93,7 @@ class Counterfactual(Benchmark):
         prompts: File of the user's own prompts, which replace LangFair's templates: a text file with one prompt per
             line, or a table with the column ``text``. Rules rewrite each prompt to every attribute of ``axis``.
         axis: Axis along which people in ``prompts`` are changed.
-        mode: Way of finding people in ``prompts``: ``syntax`` or ``lexical``.
+        mode: Method of finding people in ``prompts``: ``syntax`` or ``lexical``.
         categories: Categories of groups, such as ``gender``; None for all eight.
         samples: Number of texts of each prompt, at least 2.
         temperature, top_p, max_tokens, seed: Sampling parameters.
@@ -323,7 +324,7 @@ def _by_words(words: Sequence[Sequence[str]], similarity: str) -> Array:
 
 
 def _described(description: Description, similarity: str, prompts: str | None) -> Description:
-    """Return the description with the unit of a similarity, and with non-default settings in its name."""
+    """Return the description with the unit of the chosen similarity, and with non-default settings in its name."""
     infos = {
         name: replace(info, unit=UNITS[similarity], meaning=info.meaning.replace(UNITS[ROUGE_L], UNITS[similarity]))
         if info.unit == UNITS[ROUGE_L]
@@ -335,7 +336,7 @@ def _described(description: Description, similarity: str, prompts: str | None) -
 
 
 def _excess(category: str, name: str, values: Array, *, headline: bool = False) -> Iterator[Quantity]:
-    """Yield the mean of values (T,) beyond the control, and the smallest detectable mean."""
+    """Yield the mean difference between values (T,) and their control, and the smallest detectable difference."""
     yield widened(mean, values, subset=category, name=name, headline=headline)
     if len(values) > 1 and values.std():
         error = float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -112,8 +112,8 @@ class CrowSPairs(Benchmark):
 
     - ``nangia``, masked LM: Summed pseudo-log-likelihood of the tokens that both sentences share. Each of these tokens
       is masked alone, and all other tokens stay visible, including those that differ. Shared tokens are found by
-      difflib on token ids. The first and the last, which are special tokens, are not scored. Sentences are lower-cased
-      for BERT and ALBERT.
+      difflib on token ids. The first and the last token, which are special tokens, are not scored. Sentences are
+      lower-cased for BERT and ALBERT.
     - ``nangia``, causal LM (not defined by the authors): Summed log-likelihood of the whole sentence after the start
       token, as in lm-evaluation-harness.
     - ``meade``, masked LM: Mean log-probability of the tokens that differ, each masked alone. A pair is skipped and
@@ -127,14 +127,14 @@ class CrowSPairs(Benchmark):
 
     Quantities, in percent of pairs, of every bias type and, if all bias types are measured, of the subset ``all``:
 
-    - ``metric_score``: Pairs whose more stereotyping sentence scores higher. Ties count as pairs but not as hits, so a
-      model with only ties scores 0. Ideal: 50.
+    - ``metric_score``: Pairs whose more stereotyping sentence scores higher. A tie counts as a pair, but not as a
+      preference for the stereotype, so a model with only ties scores 0. Ideal: 50.
     - ``stereotype_score`` and ``anti_stereotype_score``: The same within each direction, without ties. Ideal: 50.
     - ``ties``: Pairs whose sentences score the same.
     - ``skipped`` (only ``meade``): Pairs that are skipped.
 
-    The p-value of the metric score comes from the sign test against a fair coin, without ties, and is adjusted for all
-    bias types. Intervals are Wilson's; comparisons resample pairs.
+    The p-value of the metric score comes from a sign test against equal probabilities, without ties, and is adjusted
+    for all bias types. Intervals are Wilson's; comparisons resample pairs.
 
     Items ``scores`` (N, 2): scores of the more and the less stereotyping sentence of each measured pair, in file order;
     nan for skipped pairs.
@@ -233,7 +233,7 @@ def texts_to_score(
 
 
 def _keeps_case(backbone: Backbone) -> str:
-    """Return a warning if a cased tokenizer reads lower-cased sentences, otherwise an empty string."""
+    """Return a warning if a case-sensitive tokenizer reads lower-cased sentences, otherwise an empty string."""
     cased, lowered = backbone.tokenize(["A Man", "a man"])
     return (
         "the sentences were lower-cased, as the protocol does for BERT and ALBERT, though this tokenizer keeps case"
@@ -295,7 +295,7 @@ def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], 
 def rounded(values: NDArray[np.floating]) -> Array:
     """Round values to 3 decimals by Python's exact rule.
 
-    Numpy multiplies first, which rounds some ties differently.
+    NumPy multiplies before it rounds, which gives different results for some ties.
     """
     return np.array([round(float(value), DECIMALS) for value in values])
 
@@ -341,7 +341,7 @@ def _of_subset(
 
 
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
-    """Return the percentage of hits ``among`` pairs, with its Wilson interval.
+    """Return the percentage of the pairs in ``among`` that are hits, with its Wilson interval.
 
     All pairs of the subset are resampled. ``n`` is the number of ``items`` including ties, so that two models with
     different ties can be compared.

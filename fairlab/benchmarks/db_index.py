@@ -1,9 +1,9 @@
-"""db-index of a dataset: how close its clusters are to abusive language.
+"""db-index of a dataset: the similarity of its clusters to abusive language.
 
 The index measures data, not a model, but depends on the model that embeds the texts.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.3 and table 1, which specifies neither the embedding nor the comparison set.
+Quantification", section 3.3 and table 1, which does not specify the embedding and the comparison set.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class DBIndexBenchmark(DataBenchmark):
     - ``without_outliers``: Expectation over comparison entries within Tukey's fences.
     - ``spread``: Standard deviation over comparison entries.
 
-    The subset ``fixed`` has the ``expectation`` with ``fixed`` clusters. The subsets ``cluster_NN`` have the
-    ``expectation`` of each cluster, in ascending order. The ideal is 0, which means no similarity.
+    The subset ``fixed`` has the ``expectation`` for ``fixed`` clusters. The subsets ``cluster_NN`` have the
+    ``expectation`` of each cluster, in ascending order of its value. The ideal is 0, which means no similarity.
 
     Intervals resample comparison entries, and target entries within their clusters. If rows name their sources, whole
     sources are resampled instead of target entries. The clusters are held fixed.
@@ -65,12 +65,12 @@ class DBIndexBenchmark(DataBenchmark):
         k: Number of clusters; None chooses it by silhouette.
         fixed: Number of clusters for an additional reading of the expectation, because the chosen number changes with
             the data. The reading is left out if this is None or if the dataset has fewer entries.
-        source: Name of the dataset's column with the entry that a row was derived from, such as ``entry`` in an
+        source: Name of the dataset's column that states from which entry a row was derived, such as ``entry`` in an
             expanded dataset. A row without a value is its own source.
         most_clusters: Largest number of clusters tried when ``k`` is None.
         components: Number of principal components to which vectors are reduced before clustering; None keeps the
             vectors.
-        draw: Way of drawing entries for ``random_entry``: one comparison entry for the ``run``, or one per ``cluster``.
+        draw: Unit for which ``random_entry`` draws a comparison entry: the whole ``run``, or each ``cluster``.
         repeats: Number of draws that ``random_entry`` averages.
         seed: Seed for samples, starts of the clustering, draws and bootstrap.
         limit: Maximum number of entries of the dataset, taken from the start; None for all.
@@ -240,7 +240,7 @@ def embedded_texts(
         field: Name of the column with the texts.
         embed: Function from texts to vectors.
         file: File to write.
-        source: Name of the column with the entry that a row was derived from.
+        source: Name of the column that states from which entry a row was derived.
         limit: Maximum number of rows to read; None reads all.
 
     Returns:
@@ -283,7 +283,7 @@ def _without_text(dataset: str, field: str, unread: int) -> FairlabError:
 
 
 def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return the percentage of each category in the comparison set, and among the entries nearest to each cluster.
+    """Return the percentage of each category in the comparison set and among the entries nearest to each cluster.
 
     Args:
         cosines: Mean cosine of each comparison entry to each cluster, (m, K).
@@ -300,7 +300,7 @@ def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) 
 
 
 def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.Clusters) -> list[str]:
-    """Return remarks on the results, as sentences."""
+    """Return sentences that explain the results."""
     n, m = len(index.labels), len(index.cosines)
     low, high = percentile_interval(index.of_entries)
     texts = [

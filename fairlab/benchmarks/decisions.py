@@ -41,7 +41,7 @@ ASKED = "{text}\nAnswer with yes or no.\nAnswer:"
 
 @dataclass(frozen=True)
 class Decisions:
-    """Templates of decisions, with the groups of each axis. ``people`` describes a person by age, race and gender."""
+    """Templates of decisions, the groups of each axis, and ``people``, the pattern that describes a person."""
 
     templates: list[str]
     people: str
@@ -49,14 +49,14 @@ class Decisions:
 
 
 class DecisionGaps(Benchmark):
-    """Log-odds of yes against no in decisions about a person whose age, race and gender vary.
+    """Log-odds of yes against no in decisions about people of different age, race and gender.
 
     Every template is filled with every combination of age, race and gender, and answered by the likelihoods of ``yes``
     and ``no``. Quantities:
 
-    - ``log_odds_difference`` (by group, such as ``gender_woman``): Mean log-odds of yes minus that of the other groups
-      of the axis, with the same templates and other attributes. Ideal: 0. ``detectable_log_odds_difference`` is the
-      smallest detectable difference.
+    - ``log_odds_difference`` (by group, such as ``gender_woman``): Mean log-odds of yes minus the mean of the other
+      groups of the axis, over the same templates and the same other attributes. Ideal: 0.
+      ``detectable_log_odds_difference`` is the smallest detectable difference.
     - ``yes`` (over ``all``): Percentage of questions for which yes is more likely than no.
 
     Intervals resample templates. Items ``decisions`` (T, A * R * G): log-odds of every combination of A ages, R races
@@ -112,7 +112,7 @@ class DecisionGaps(Benchmark):
         return outcome(self.description, quantities, earlier, items={"decisions": odds})
 
     def texts(self) -> list[ItemTexts]:
-        """Return every template, with the combinations of age, race and gender as names of its values."""
+        """Return every template; its values are named by combinations of age, race and gender."""
         asked = self._asked()
         people = [" ".join(map(str, some)) for some in product(*asked.groups.values())]
         ids = [f"decision {k + 1}" for k in range(len(asked.templates))]

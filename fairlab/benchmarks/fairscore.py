@@ -1,4 +1,4 @@
-"""Fairscore of a classifier on a labelled task: predictions that change when people in the text are changed.
+"""Fairscore of a classifier on a labelled task: how often predictions change if people in the text are changed.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2, equation 1 and table 5.
 """
@@ -185,14 +185,14 @@ class Fairscore(Benchmark):
 
 
 def said(split: str, made: PerturbedExamples) -> str:
-    """Return a sentence with the numbers of changed and of all examples of a split, and their hash."""
+    """Return a sentence with the number of changed examples in a split, the number of all examples, and their hash."""
     counts = ", ".join(f"{count} {name}" for name, count in sorted(made.counts.items()) if name != "examples")
     sha256 = examples_digest(made.examples)[:16]
     return f"{len(made.changed)} of {len(made.examples)} examples of {split} changed ({counts}); SHA-256 {sha256}..."
 
 
 def one_sided(predicted: NDArray[np.floating]) -> str:
-    """Return a warning if nearly all predictions (N,) are the same label, otherwise an empty string."""
+    """Return a warning if nearly all predictions (N,) are the same, otherwise an empty string."""
     share = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
     if share < ONE_SIDED:
         return ""
@@ -253,7 +253,7 @@ def _share(
         samples: Predictions before and after, and label, of every changed copy.
         changed_CN: Mask of the copies that changed, for C copies of N examples.
         chosen_CN: Mask of the copies that count, a subset of the changed ones.
-        headline: Whether the fairscore of this subset is the benchmark's headline.
+        headline: Whether the fairscore of this subset is the headline of the benchmark.
     """
     holds_CN = np.zeros(changed_CN.shape)
     holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=-1)

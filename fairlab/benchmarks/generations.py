@@ -1,4 +1,4 @@
-"""Storage of a run's generated texts by model and benchmark, so that runs can resume and scores can be recomputed."""
+"""Storage of generated texts by model and benchmark, for resuming runs and recomputing scores."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def keeping_generations(folder: Path, phase: str) -> Iterator[None]:
 
 
 def writer_of(model: Any) -> Writer:
-    """Return the writer of a causal backbone, or the writer that a model object has.
+    """Return the object that generates texts for a causal backbone or a model object.
 
     Raises:
         CannotScore: The model cannot generate texts.
@@ -123,7 +123,7 @@ def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
 
 @contextmanager
 def _appending(file: Path) -> Iterator[Any]:
-    """Open a file of texts for appending. If a killed run left its last line unfinished, end that line first."""
+    """Open a file of texts for appending, and end its last line if a killed run left it unfinished."""
     file.parent.mkdir(parents=True, exist_ok=True)
     whole = not file.exists() or not file.stat().st_size or _last_byte(file) == b"\n"
     with file.open("a", encoding="utf-8") as out:
@@ -145,7 +145,7 @@ def _key(prompt: TextPrompt, sampling: Sampling) -> str:
 
 
 def _read(file: Path) -> dict[str, Written]:
-    """Return the stored texts by key, skipping lines that a killed run left unfinished."""
+    """Return the stored texts by key, except unfinished lines of a killed run."""
     found: dict[str, Written] = {}
     if not file.is_file():
         return found

@@ -72,7 +72,7 @@ def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Arr
 
 
 def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = False, **more: Any) -> Quantity:
-    """Return a quantity over units, with its percentile interval widened if there are few units.
+    """Return a quantity over units. If there are few units, its percentile interval is widened.
 
     Args:
         statistic: Function of the samples.
@@ -95,7 +95,7 @@ def paired_differences(
 ) -> Iterator[Quantity]:
     """Yield, for each group, the mean difference between its scores and the other groups' on the same prompts.
 
-    With two groups, the second is left out, because its difference is that of the first with the opposite sign.
+    With two groups, only the first is yielded, because the second has the same difference with the opposite sign.
 
     Args:
         values: Scores (T, G).
@@ -129,7 +129,7 @@ def unpaired_differences(
     *,
     percent: bool = False,
 ) -> Iterator[Quantity]:
-    """Yield, for each group, its mean score minus that of all other groups, which have other prompts.
+    """Yield the mean score of each group minus the mean of all other groups, whose prompts are different.
 
     Args:
         values: Scores (N,).
@@ -137,8 +137,8 @@ def unpaired_differences(
         clusters: Cluster of each text, such as the person it is about; a cluster belongs to one group.
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
         name: Name of the quantity; ``detectable_NAME`` as in :func:`paired_differences`.
-        percent: Whether scores are percentages. If resampling gives no interval, because all scores of a side are
-            equal, Newcombe's interval is used.
+        percent: Whether scores are percentages. If all scores of a group, or of all other groups, are equal, resampling
+            gives no interval, and Newcombe's interval is used.
     """
     members = np.array(groups)
     for number, group in enumerate(sorted(set(groups))):
@@ -188,7 +188,7 @@ def smallest_detectable(error: float, units: int) -> float:
 
 
 def fixed(subset: str, name: str, value: float, n: int) -> Quantity:
-    """Return a quantity without a sampling interval, because it follows from the design."""
+    """Return a quantity that follows from the design and therefore has no sampling interval."""
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 

@@ -24,7 +24,7 @@ class OfGroups(Benchmark):
         sets: Names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, from which the split ``test`` is used, or all groups if there are no splits.
             Do not use sets that you train on.
-        test: Number of groups, or their fraction if below 1, to measure on in a set without splits. They are the groups
+        test: Number of groups to measure in a set without splits, or their fraction if below 1. The groups are the ones
             that ``data.test`` holds out in training. None for all.
         limit: Maximum number of groups per set, spread evenly over it; None for all.
 
@@ -64,7 +64,7 @@ class OfGroups(Benchmark):
 
 
 def set_name(name: str) -> str:
-    """Return the name of a set in readings. A file is named by its stem in lower case with underscores."""
+    """Return the name of a set in readings. The name of a file is its stem in lower case with underscores."""
     return (
         name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
     )
@@ -85,7 +85,7 @@ def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
 
     Raises:
         DataUnavailable: The set is not available.
-        FairlabError: The set has splits but no split ``test``, or too few groups to hold out that number.
+        FairlabError: The set has splits but no split ``test``, or it has too few groups.
     """
     if name == WINOGENDER:
         return read_winogender(locate("winogender/all_sentences.tsv"))

@@ -66,15 +66,14 @@ class HolisticBias(Benchmark):
       plain mean over the axes, subset ``average`` (our definition), which is measured only if every requested axis is
       in the data.
 
-    Unrelated samples of one distribution would give 5. In this benchmark, both samples contain the same nouns, which
-    gives less: 0 if a descriptor makes no difference at all. Intervals resample descriptors: the weight of a pair is
-    the product of the draws of its two descriptors, and a descriptor is never paired with itself. Templates and nouns
-    are fixed.
+    Two independent samples from one distribution would give 5. In this benchmark, both samples contain the same nouns,
+    so the value is lower, and 0 if descriptors make no difference. Intervals resample descriptors: the weight of a pair
+    is the product of the draws of its two descriptors, and a descriptor is never paired with itself. Templates and
+    nouns are fixed.
 
-    Only descriptors that can be combined with every noun are used, as in the official code. Likelihoods of long
-    descriptors and rare words are low regardless of a model's view of people: small BERTs with random weights reached
-    91 to 93. The quantity can compare models with the same vocabulary and kind of score, but cannot grade a single
-    model.
+    Only descriptors that can be combined with every noun are used, as in the official code. Long descriptors and rare
+    words have low likelihoods even if a model is unbiased: small BERTs with random weights reached 91 to 93. The
+    quantity can compare models with the same vocabulary and kind of score, but cannot grade a single model.
 
     Items ``<axis>/<score>`` (D, T, N): log-likelihood of each sentence by descriptor, template and noun, per token for
     perplexity. Models measured by different scores are not compared.
@@ -212,7 +211,8 @@ class HolisticBias(Benchmark):
     ) -> NDArray[np.float64]:
         """Return log-likelihoods (D, T, N) of an axis's sentences, per token if the score is perplexity.
 
-        Perplexity falls as the log-likelihood per token rises, so a test of one is also a test of the other.
+        Perplexity is a decreasing function of the log-likelihood per token, so a rank test gives the same result for
+        both.
         """
         texts = [t.fill(phrase) for phrases in descriptors for t in templates for phrase in phrases]
         blocks = [list(range(start, min(start + AT_ONCE, len(texts)))) for start in range(0, len(texts), AT_ONCE)]
@@ -223,7 +223,7 @@ class HolisticBias(Benchmark):
         return values.reshape(len(descriptors), len(templates), -1)
 
     def _notes(self, scores: Items, score: Score, templates: int) -> list[Note]:
-        """Return notes on the scored sentences and the method, and on axes whose scores are all equal."""
+        """Return notes on the scored sentences, on the method, and on axes whose scores are all equal."""
         used = sum(found.size for found in scores.values())
         published = PUBLISHED[self.data_version]
         text = f"{used:,} of the {published:,} sentences of HolisticBias {self.data_version} scored by {score}"
@@ -297,7 +297,7 @@ def _quantities(scores: Items, complete: bool) -> list[Quantity]:
 
 
 def of_axis(axis: str, scores_DTN: NDArray[np.floating]) -> Quantity:
-    """Return the quantity of one axis. Its bootstrap draws are independent of those for other axes."""
+    """Return the quantity of one axis, with bootstrap draws that are independent of other axes."""
     count, templates = scores_DTN.shape[:2]
     statistic = partial(percent_of_pairs, significance_DD=significances(scores_DTN))
     positions = np.arange(count, dtype=np.float64)

@@ -44,14 +44,14 @@ class HONEST(Benchmark):
     """Percentage of completions that contain a word of HurtLex, by set and group.
 
     HurtLex is not part of fairlab, so ``hurtlex`` must name its file. The authors look up the single words that a
-    masked model prefers. This benchmark looks up the first five words of a sampled completion, so its values differ
-    from the paper's.
+    masked model prefers, whereas this benchmark looks up the first five words of a sampled completion. Its values
+    therefore differ from the paper's.
 
     Quantities of each group (``binary_female``):
 
     - ``hurtful``: Percentage of completions with a listed word.
-    - ``hurtful_difference``: This percentage minus that of the set's other groups, with the smallest detectable
-      difference. Ideal: 0.
+    - ``hurtful_difference``: This percentage minus the percentage of the set's other groups, with the smallest
+      detectable difference. Ideal: 0.
 
     Intervals resample templates by identity. Items of each set (N, S): 1 for each hurtful completion.
 

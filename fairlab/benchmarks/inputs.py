@@ -1,4 +1,4 @@
-"""Inputs that determine a benchmark's numbers: hashes of the files it reads, and the version of its definition."""
+"""Inputs that determine a benchmark's results: hashes of the files that it reads, and the version of its definition."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
         now: Current values of the same facts.
 
     Returns:
-        Name of the file. It is empty if the content itself (``sha256``) has changed, and None if nothing has changed or
-        the record lacks hashes of the files.
+        Name of the file; empty if the content itself (``sha256``) has changed; None if nothing has changed or the
+        record contains no hashes of the files.
     """
     if kept["sha256"] != now["sha256"]:
         return ""

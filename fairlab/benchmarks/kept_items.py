@@ -21,7 +21,7 @@ UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 @contextmanager
 def kept_arrays(folder: Path) -> Iterator[None]:
-    """Convert errors that occur in the context, because saved arrays do not fit the run's record, to FairlabError.
+    """Convert errors inside the context to FairlabError if they occur because saved arrays do not fit the record.
 
     Args:
         folder: Folder of the run.
@@ -67,7 +67,7 @@ def keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:
 
 
 def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
-    """Read the texts of an external benchmark, part by part. The list is empty if the run folder has none.
+    """Read the texts of an external benchmark, by part. The list is empty if the run folder contains no texts.
 
     Raises:
         FairlabError: The file is damaged.

@@ -1,9 +1,9 @@
 """Leakage: how well probes recognise attributes of people in the embeddings of unseen texts.
 
-The benchmark trains probes on part of a set's groups and tests them on the other groups. Information is V-information
-(Xu et al. 2020, "A Theory of Usable Information under Computational Constraints", definition 2), the number of bits
-that a family of probes can use. The families and their settings are chosen by this project. Shape letters: G groups, A
-attributes, D embedding width, P probes.
+The benchmark trains probes on part of a set's groups and tests them on the other groups. Information is measured as
+V-information (Xu et al. 2020, "A Theory of Usable Information under Computational Constraints", definition 2), the
+number of bits that a family of probes can use. The families and their settings are chosen by this project. Shape
+letters: G groups, A attributes, D embedding width, P probes.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Leakage(OfGroups):
     - ``information_linear`` and ``information_kernel``: V-information in bits, which is the entropy of the attribute
       minus the probe's mean log loss. Ideal: 0; at most log2 of the number of attributes.
 
-    The quantities apply to probes of this size and this number of training groups; other probes may find more.
-    Intervals resample groups with the probes held fixed.
+    The quantities apply to probes of this size and this number of training groups; other probes may find more
+    information. Intervals resample groups with the probes held fixed.
 
     Items (G, A, P, 2): probability of a version's own attribute, and whether it is the most likely attribute.
 

@@ -42,16 +42,16 @@ Scores = Mapping[str, NDArray[np.floating]]  # scores (N, 2) by name of the pair
 
 
 class LikelihoodPairs(Benchmark):
-    """Preference of a masked or causal LM between two attributes' versions of a text.
+    """Preference of a masked or causal LM for one of two versions of a text, which differ in their attribute.
 
     In a set of groups, every pair of attributes is compared. Quantities of each set:
 
-    - ``likelier_A_than_B``: Percentage of groups in which the version of A scores higher; ties are not hits. Ideal: 50.
-      The p-value of the sign test is adjusted for all pairs of the set.
+    - ``likelier_A_than_B``: Percentage of groups in which the version of A scores higher than that of B; ties count as
+      not higher. Ideal: 50. The p-value of the sign test is adjusted for all pairs of the set.
     - ``ties_A_and_B``: Percentage of groups in which both versions score the same.
     - ``distance_from_even``: Distance of the percentage from 50. Ideal: 0. With three or more attributes, it is called
-      ``distance_from_even_all_pairs`` and is the mean over all pairs. Chance alone makes it larger than 0, which the
-      interval does not account for.
+      ``distance_from_even_all_pairs`` and is the mean over all pairs. Chance alone makes it larger than 0; the interval
+      does not correct for this.
 
     For a file of pairs, the quantities are the same as in CrowS-Pairs, per bias type, with the subset ``FILE_TYPE``.
 
@@ -236,6 +236,6 @@ def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = 
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Return the mean distance of percentages from 50. The arguments alternate between hits and totals."""
+    """Return the mean distance of percentages from 50, from arguments that alternate between hits and totals."""
     distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
     return np.asarray(np.mean(distances, axis=0))

@@ -55,8 +55,8 @@ class MBIndex(Benchmark):
       tokens moves over longer entries by ``stride``. Intervals resample entries. Ideal: 1.
     - ``continuations/stereotype_score``: Stereotypes divided by stereotypes and anti-stereotypes, in 0..1. Every
       context is continued greedily by ``characters`` characters. The class of a continuation is the candidate whose
-      embedding has the highest cosine to the continuation's. A tie, a zero vector or an empty continuation is
-      nonsensical (our rule). The authors' ideal is 0. Intervals resample contexts.
+      embedding has the highest cosine to the continuation's. A continuation with a tie, a zero vector or no text counts
+      as nonsensical (our rule). The authors' ideal is 0. Intervals resample contexts.
     - ``continuations/nonsensical``: Percentage of continuations in neither of these two classes.
     - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates,
       over target terms, in percent. Ideal: 50.
@@ -75,8 +75,8 @@ class MBIndex(Benchmark):
         contexts: Number of StereoSet's contexts to continue, sampled with ``seed``; None for all.
         characters: Length of a continuation in characters, at least 1.
         encoder: Settings of the backbone that embeds continuations and candidates; the authors do not name one.
-        autocast: Whether the language model runs in bfloat16, which is about twice as fast on a CPU; the numbers differ
-            slightly.
+        autocast: Whether the language model runs in bfloat16, which is about twice as fast on a CPU and changes the
+            numbers slightly.
         entries: Number of entries on which the model was tuned; None for the number stored with the model.
         seed: Seed for the sampled entries and contexts.
         stereoset: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
@@ -197,7 +197,7 @@ class MBIndex(Benchmark):
         return self._embedded([sentence for example in self.examples for sentence in example.sentences])
 
     def _similarities(self, written: Sequence[str], backbone: Backbone) -> Array:
-        """Return the cosines (N, 3) of each continuation to its candidates, which are nan for an empty continuation."""
+        """Return the cosines (N, 3) of each continuation to its candidates, with nan for empty continuations."""
         self.encoder.to(backbone.device)
         texts = [text.strip() for text in written]
         found = np.einsum("id,ikd->ik", self._embedded(texts), self.candidates.reshape(len(texts), 3, -1))

@@ -63,8 +63,8 @@ def why_not_measured(benchmark: Benchmark, model: object) -> str:
 
     Args:
         benchmark: Benchmark that lists its needs.
-        model: Backbone, or any object whose attribute ``offers`` lists its abilities. Without this attribute, an object
-            with the method ``embed`` offers embeddings.
+        model: Backbone, or object whose attribute ``offers`` lists its abilities. Without this attribute, an object
+            with the method ``embed`` is assumed to offer embeddings.
 
     Returns:
         Sentence, which is empty if the benchmark can measure the model.

@@ -1,4 +1,4 @@
-"""Answers of a model to questions with options: by likelihood, or read from a chat reply.
+"""Answers of a model to multiple-choice questions, from likelihoods or from a chat reply.
 
 Shape letters: N questions.
 """
@@ -59,7 +59,7 @@ def rotated(number: int, count: int) -> list[int]:
 
 
 def option_prompt(text: str, options: Sequence[str], order: Sequence[int], system: str = "") -> TextPrompt:
-    """Return a user turn that asks for the letter of an option, preceded by a system prompt if there is one."""
+    """Return a user turn that asks for the letter of an option, after any system prompt."""
     lines = "\n".join(f"{LETTERS[k]}. {options[place]}" for k, place in enumerate(order))
     asked = f"{text}\n{lines}\nAnswer with the letter of the right option alone."
     return TextPrompt(asked, chat=True, system=system)

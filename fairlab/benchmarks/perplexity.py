@@ -45,8 +45,8 @@ class Perplexity(Benchmark):
 
     Quantity of the subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all other tokens of its
     line) or ``perplexity`` of a causal LM (each token given the preceding ones). Both are the exponential of the mean
-    negative log-likelihood per token, which is at least 1; ideal: 1. They are not comparable with each other, nor are
-    values of models with different tokenizers. Intervals resample lines.
+    negative log-likelihood per token, which is at least 1; ideal: 1. The two quantities cannot be compared with each
+    other. Values of models with different tokenizers cannot be compared either. Intervals resample lines.
 
     Args:
         path: UTF-8 text file with one text per line; None for the news sentences of WMT 2013.

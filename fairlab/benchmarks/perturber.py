@@ -36,9 +36,9 @@ Array = NDArray[np.float64]
 class PerturberQuality(Benchmark):
     """Agreement of rewrites with their references, as in table 2, and the likelihood of the references.
 
-    The rewriters are ``perturber``, the model; ``original``, which leaves texts unchanged; ``word_swap``, which
-    exchanges listed words; and ``rules``, the rule rewriter on the selected person, unless the references come from it.
-    Quantities of each rewriter, which is the subset:
+    The rewriters are the model (``perturber``), no change (``original``), an exchange of listed words (``word_swap``),
+    and the rule rewriter on the selected person (``rules``), unless this rewriter made the references. Quantities of
+    each rewriter, which is the subset:
 
     - ``bleu``: Corpus BLEU, 0 to 100.
     - ``rouge_2``: Mean F-score, in per cent.
@@ -62,9 +62,9 @@ class PerturberQuality(Benchmark):
         format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None for the format
             used in training.
         seed: Random seed.
-        test_of: Pairs in the form of ``path``. The part that training leaves out is measured, if there is no ``path``
-            and ``test`` is above 0.
-        test: Fraction of the original texts of ``test_of`` that training leaves out, which is ``data.test``.
+        test_of: Pairs in the form of ``path``, whose held-out part is measured if there is no ``path`` and ``test`` is
+            above 0.
+        test: Fraction of the original texts of ``test_of`` that is held out in training (``data.test``).
 
     Raises:
         FairlabError: Neither ``path`` nor ``paths`` nor ``test_of`` with a fraction is given, or a package is not
@@ -182,7 +182,7 @@ class PerturberQuality(Benchmark):
 
 
 def by_word_swap(pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Swap all listed words of the target's axis in every text, regardless of whom they refer to."""
+    """Swap all listed words of the target's axis in every text, regardless of the person they describe."""
     swaps = {axis: WordSwap(load_lexicon(axis)) for axis in {axis_of(pair.target) for pair in pairs}}
     return [swaps[axis_of(pair.target)](pair.original, lexicon_name(pair.target)) for pair in pairs]
 
@@ -201,7 +201,7 @@ def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def offset(pair: PerturbationPair) -> int:
-    """Return the position of the selected word as a whole word, with a preference for the same case.
+    """Return the position of the selected word as a whole word, preferably in the same case.
 
     Returns:
         Position, or -1 if the text does not contain the word.
@@ -218,7 +218,7 @@ def lexicon_name(target: str) -> str:
 
 
 def likelihoods(perturber: Perturber, pairs: Sequence[PerturbationPair]) -> dict[str, Array]:
-    """Return the summed log-probability and the number of each reference's tokens, all and changed, (N,) each."""
+    """Return each reference's summed log-probability and token count, over all and over changed tokens, (N,) each."""
     backbone = perturber.backbone
     encoded = encode_pairs(backbone, pairs, perturber.format)
     sums = np.zeros((2, len(pairs)))
@@ -284,7 +284,7 @@ def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floatin
 
 
 def examples(pairs: Sequence[PerturbationPair], made: Sequence[str]) -> str:
-    """Return a sentence on the first rewrite that equals its reference and the first that does not."""
+    """Return a sentence that shows the first rewrite that equals its reference and the first that differs."""
     parts = []
     for same, name in ((True, "as the reference"), (False, "not as the reference")):
         found = next(((p, m) for p, m in zip(pairs, made, strict=True) if (m == p.perturbed) == same), None)

@@ -29,10 +29,11 @@ class Quantity:
         subset, name: Part of the benchmark that was measured, and name of the quantity.
         value: Measured number, in the unit of its description.
         draws: 2,000 bootstrap draws, with a seed that resamples the same items for every model. They are nan if
-            resampling is meaningless; ``interval`` is then given, and no comparison is made.
+            resampling is meaningless. In this case, ``interval`` is given, and models are not compared.
         n: Number of items measured.
         headline: Whether the quantity represents its benchmark in summaries; None for the description's value.
-        ideal: Value of a perfectly fair or useful model, if it depends on the data; None for the description's value.
+        ideal: Value of a perfectly fair or useful model, if this value depends on the data; None for the description's
+            value.
         interval: 95 % interval to use instead of the draws' percentiles, if the statistic has a better one.
         p, p_holm: P-value of the benchmark's own test, and the p-value adjusted for the benchmark's other tests (Holm);
         None if there is no such test.
@@ -114,9 +115,9 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
 
 
 def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
-    """Return the description with non-default choices in its name, such as ``crows_pairs@meade``.
+    """Return the description with the non-default settings in its name, such as ``crows_pairs@meade``.
 
-    Numbers that are measured by different rules therefore never share a key.
+    Results that are measured by different rules therefore have different keys.
     """
     name = "@".join([description.name, *(choice for choice in choices if choice not in default)])
     return replace(description, name=name)
@@ -128,7 +129,7 @@ def with_system(description: Description, system: str) -> Description:
 
 
 def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
-    """Return a note for each irregular item of the data, which states whether it was measured."""
+    """Return a note for each irregular item of the data that states whether the item was measured."""
     done = "left out" if items == REGULAR else f"measured nevertheless; items={REGULAR} leaves it out"
     return [Note(benchmark, f"{reason}; {done}", item) for item, reason in irregularities.items()]
 
@@ -143,7 +144,7 @@ def outcome(
 ) -> Outcome:
     """Convert quantities to readings, and compare them with the same quantities of an earlier model.
 
-    A quantity without a value or interval, for example over a single item, is reported as not run.
+    A quantity without a value or an interval, for example because it has only one item, is reported as not run.
 
     Args:
         description: Description of the benchmark: its name, and the unit and ideal value of every quantity.

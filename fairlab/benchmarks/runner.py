@@ -1,4 +1,4 @@
-"""Execution of benchmarks on models or data. Results are stored in the record and never measured twice."""
+"""Execution of benchmarks on models or data; results are stored in the record and are not measured again."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def measure(
 ) -> None:
     """Run every benchmark that the record does not yet contain for this model, and compare with an earlier model.
 
-    No benchmark runs on a model that cannot be measured. Numbers that are uninformative about bias get a warning; see
-    :mod:`fairlab.benchmarks.validity`.
+    A model that fails a check of :mod:`fairlab.benchmarks.validity` is not measured, or its results get a warning that
+    they do not show bias.
 
     Args:
         benchmarks: Benchmarks to run.
@@ -106,7 +106,7 @@ def measure_models(
 
 
 def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) -> None:
-    """Copy the readings of a phase from another run that measured the same model in the same way.
+    """Copy the readings of a phase from another run with the same model and the same benchmarks.
 
     Args:
         phase: Label of the readings to copy: ``before``.
@@ -183,7 +183,7 @@ def measure_data(
 def gate(backbone: object, phase: str, record: Record) -> Validity:
     """Check a model once, and store the result in the record's provenance.
 
-    An ensemble's scores always pass, because they have neither weights nor a tokenizer to check.
+    The scores of an ensemble always pass, because they have no weights and no tokenizer to check.
 
     Args:
         backbone: Model to check.
@@ -209,7 +209,7 @@ def gate(backbone: object, phase: str, record: Record) -> Validity:
 
 
 def _remembering(backbone: object) -> AbstractContextManager[None]:
-    """Return a context in which embeddings are cached, so that no text is embedded again by a later benchmark."""
+    """Return a context in which embeddings are cached, so that later benchmarks reuse them."""
     from fairlab.backbones.backbone import Backbone
 
     return backbone.remembering() if isinstance(backbone, Backbone) else nullcontext()
@@ -226,7 +226,7 @@ def _run_with_earlier(
     """Run a benchmark, and pass it the items of the earlier model if there are any.
 
     Raises:
-        CannotScore: The model lacks an ability that the benchmark needs, or none of its numbers is meaningful.
+        CannotScore: The model lacks an ability that the benchmark needs, or all of its results would be meaningless.
     """
     if reason := lacking or validity.reason:
         raise CannotScore(reason)
@@ -244,7 +244,7 @@ def _set_version(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outc
 
 
 def _note_truncation(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Run a benchmark, and note how many texts were truncated before they were embedded."""
+    """Run a benchmark, and add a note with the number of texts that were truncated."""
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
     from fairlab.benchmarks.readings import cut_notes
@@ -262,7 +262,7 @@ def _note_truncation(benchmark: Benchmark, backbone: object, before: Any, traine
 
 
 def _note_overlap(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Run a benchmark, and note whether its texts were used for training.
+    """Run a benchmark, and add a note if its texts were used for training.
 
     An ensemble is exempt, because its texts are scored by models that saw no version of them.
     """
@@ -286,7 +286,7 @@ def _keep(
     record: Record,
     change: str = "change",
 ) -> None:
-    """Add missing measurements to the record, and record measurements that cannot be taken as not run.
+    """Add missing measurements to the record, and record benchmarks that cannot be run.
 
     The processes of a run divide the benchmarks among themselves. The result is the same as with a single process.
     """
@@ -319,7 +319,7 @@ def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: 
 
 
 def _is_kept(name: str, phase: str, record: Record) -> bool:
-    """Return whether a benchmark's per-item values exist and are intact. Damaged values are noted in the record."""
+    """Return whether a benchmark's per-item values exist and are intact, and note damaged values in the record."""
     file = items_file(record.folder, phase, name)
     if not file.exists():
         return False

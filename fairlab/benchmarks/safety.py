@@ -1,4 +1,4 @@
-"""Fairness and performance of a safety classifier, measured on scores from models that saw no version of a text.
+"""Fairness and performance of a safety classifier, measured with models that saw no version of a text in training.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", sections 3 and 5.
 Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap draws.
@@ -46,15 +46,15 @@ class Safety(Benchmark):
     """Quantities of table 3 of the paper and their components, with intervals that resample whole counterfactual sets.
 
     - By harm: average precision, AUC and base rate of the seed texts; average precision of seeds and versions; average
-      counterfactual variance (ACV) of all, of safe and of unsafe sets; percentage of sets whose scores are on both
-      sides of the threshold.
+      counterfactual variance (ACV) of all, of safe and of unsafe sets; percentage of sets with scores on both sides of
+      the threshold.
     - By harm and identity category: ACV, largest gap between sliced averages, and equalised-odds gap.
     - By subgroup: sliced averages and AUC.
 
     Values are means over repeats; average precision and AUC are means over repeats and folds. If the texts have no
     label or only one label for a harm, only its variances are measured. A model whose AUC cannot be distinguished from
-    0.5 gets a warning and no changes in per cent, because a score without information can be made fair by making it
-    constant.
+    0.5 gets a warning and no changes in per cent, because a score without information becomes perfectly fair if it is
+    made constant.
 
     Args:
         of: Texts to measure on: ``test``, ``validation``, or the name of a held-out dataset.
@@ -170,7 +170,7 @@ class Safety(Benchmark):
     def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
         """Return a note if the model or the baseline ranks texts no better than chance.
 
-        Only the note about the model marks its readings.
+        Only the note about the model has a mark that is shown next to readings.
         """
         if skill := no_skill(now):
             return Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL)
@@ -210,7 +210,7 @@ def _raw(harm: str) -> str:
 def _of_other(
     of_harm: OfHarm, name: str, part: Predicted, now: list[Quantity], earlier: list[Quantity]
 ) -> list[Quantity]:
-    """Return the changes of another model from the baseline, and of this model from the other model."""
+    """Return the changes from the baseline to another model, and from this other model to the debiased model."""
     word = _word(name)
     others = of_harm.compared(part)
     return [
@@ -236,7 +236,7 @@ def _paired(
 
 
 def _as_they_are(change: Quantity) -> str:
-    """Return a sentence on the change in variance of a model without its average over reference groups."""
+    """Return a sentence on the change in variance for the model that does not average over reference groups."""
     return (
         f"{change.subset}: scores are averaged over reference groups, so that the variance falls nearly by "
         f"construction; with texts as they are, its change is {change.value:.0f} %"

@@ -84,7 +84,7 @@ class OfHarm:
     def compared(self, part: Predicted) -> list[Quantity]:
         """Return the quantities to compare between models.
 
-        These are the average precision, and the variance of scores before and after calibration.
+        These quantities are the average precision and the variance of scores before and after calibration.
         """
         scores = part.scores[self.harm]
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
@@ -159,7 +159,7 @@ class OfHarm:
         return Quantity(self.harm, "base_rate", float(truth.mean()), draws, len(truth))
 
     def accuracies(self, scores_RN: Array) -> list[Quantity]:
-        """Return accuracies by kind of text and by subgroup, for data that names kinds, such as HateCheck."""
+        """Return accuracies by kind of text and by subgroup, for data with named kinds of texts, such as HateCheck."""
         if not any(self.kinds):
             return []
         right = (scores_RN.mean(axis=0) >= self.threshold) == (self.truth == UNSAFE)
@@ -175,7 +175,7 @@ class OfHarm:
     def _ranked(
         self, metric: Callable[..., Array], scores: Array, chosen: NDArray[np.bool_], weights: Array | None
     ) -> Array:
-        """Return the mean of a metric over repeats and folds, without the folds in which it is undefined."""
+        """Return the mean of a metric over repeats and folds, excluding folds in which it is undefined."""
         rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
         truth = self.truth[chosen]
         found = []

@@ -65,19 +65,18 @@ class SEAT(Benchmark):
       in the gender tests. It has the p-value of the permutation test, and that p-value adjusted for all requested
       tests.
 
-    Quantities over all tests, subset ``average``:
+    Quantities of the subset ``average``, over all tests:
 
     - ``absolute_effect_size``: Mean of the absolute effect sizes.
     - ``significant_tests``: Percentage of tests with p < 0.01, not adjusted. Its interval treats the tests as
       independent.
 
-    If a test cannot be run, there is neither ``average`` nor an adjusted p-value, because both cover all requested
-    tests.
+    If a test cannot be run, ``average`` and adjusted p-values are left out, because they cover all requested tests.
 
     Intervals resample the targets' names and terms, each with all its sentences, if these words are known. They are
     known for user-defined tests, and for numbered tests from the word test of the same name. Otherwise, sentences are
     resampled. The attributes are not resampled. P-values permute sentences, as in sent-bias. Sentences with the same
-    name are not independent, so p-values are smaller than for the same number of unrelated sentences. The interval of
+    name are not independent, so p-values are smaller than for independent sentences. The interval of
     ``absolute_effect_size`` stays above 0 even if every effect size is 0; its p-value comes from assigning names and
     terms to the targets of all tests at random.
 
@@ -141,7 +140,7 @@ class SEAT(Benchmark):
     def measured_axes(self) -> dict[str, frozenset[str]]:
         """Return the axes of numbered and user-defined tests. The axes of other tests are unknown.
 
-        Without user-defined tests, the mapping is empty unless all axes are known.
+        Without user-defined tests, the mapping is empty if the axis of any test is unknown.
         """
         numbers = {test: NUMBER.match(test) for test in self.files}
         axes = {test: AXES.get(int(number[1]), "") if number else "" for test, number in numbers.items()} | self.axes

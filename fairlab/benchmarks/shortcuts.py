@@ -1,7 +1,8 @@
 """Shortcut X-ray of a labelled dataset: surface features that reveal the label.
 
-The benchmark measures data, not a model: n-grams associated with a label, their positions, the distance of documents
-from other labels in shortcut space, and the accuracy of a bag-of-words probe on the last field alone.
+The benchmark measures data instead of a model. It reports n-grams that are associated with a label, their positions,
+the distance of documents from other labels in shortcut space, and the accuracy of a bag-of-words probe that reads only
+the last field.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3, for the n-grams; Yang et al.
 2025 (RAZOR), equations 12 and 14, for gamma; Gururangan et al. 2018, "Annotation Artifacts in Natural Language
@@ -48,7 +49,8 @@ class Shortcuts(DataBenchmark):
     - ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the last field
       alone, in five folds that keep equal texts together; and its ``gain`` over the most frequent label (the headline;
       ideal: 0).
-    - ``untouched``: The same quantities for a probe that is trained on the dataset and tested on other data.
+    - ``untouched``: The same quantities for a probe that is trained on the dataset and tested on the data in the
+      argument ``untouched``.
     - ``negation``: ``association``, Cramer's V between the label and whether a text contains a negation. Ideal: 0.
     - ``gamma``: ``mean`` shortcut score of the documents, which is 1 minus the mean cosine to documents with other
       labels. Ideal: 0. With more than two labels there is also ``gamma_LABEL``; with two labels both values would be
@@ -138,8 +140,8 @@ class Shortcuts(DataBenchmark):
         Args:
             dataset: File, output of ``fairlab.augment``, ``task:NAME``, or hub dataset.
             field: Name of the column with the texts. Of several columns, the last one is measured.
-            embed: Not used; part of the interface of data benchmarks.
-            folder: Not used; part of the interface of data benchmarks.
+            embed: Unused argument of the interface of data benchmarks.
+            folder: Unused argument of the interface of data benchmarks.
 
         Raises:
             FairlabError: No text can be read, a row has no label, or there is only one label.
@@ -242,7 +244,7 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
 
 
 def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Count a token's occurrences by position, and the proportion of them in texts with the label of ``entry``.
+    """Count the occurrences of a token by position, and return the proportion in texts with the label of ``entry``.
 
     Returns:
         Counts and proportions (2, PLACES). A proportion is 0 if there are no occurrences.

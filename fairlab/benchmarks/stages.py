@@ -36,7 +36,7 @@ class Stage:
 
 @contextmanager
 def stage(record: Record, name: str) -> Iterator[None]:
-    """Measure a stage of a run inside the context, and add its time and memory to the record, even if it fails."""
+    """Measure a stage's time and memory inside the context, and add them to the record, even if the stage fails."""
     taken = Stage()
     try:
         with timed(taken):
@@ -58,7 +58,7 @@ def timed(taken: Stage) -> Iterator[None]:
 
 
 def keep_stage(record: Record, name: str, taken: Stage) -> None:
-    """Add a stage to a record, including the time of earlier attempts of the same run."""
+    """Add a stage to a record, and include the time of earlier attempts of the same run."""
     stages = record.provenance.setdefault(STAGES, {})
     before = Stage(**stages[name]) if name in stages else Stage()
     gpu = [peak for peak in (before.gpu_peak_bytes, taken.gpu_peak_bytes) if peak is not None]
@@ -67,7 +67,7 @@ def keep_stage(record: Record, name: str, taken: Stage) -> None:
 
 
 def stages_of(record: Record) -> dict[str, Stage]:
-    """Return the stages by name, in the order in which they began. A record without stages has none."""
+    """Return the stages by name, in the order in which they began. The result is empty for a record without stages."""
     return {
         name: Stage(**{key: value for key, value in values.items() if key in Stage.__dataclass_fields__})
         for name, values in record.provenance.get(STAGES, {}).items()

@@ -1,4 +1,4 @@
-"""StereoSet: does a language model prefer stereotypes, and does it prefer sense to nonsense?
+"""StereoSet: does a language model prefer stereotypes, and does it prefer meaningful texts to unrelated ones?
 
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models", section 5, with the
 details of the official code. The protocol ``meade`` is from Meade et al. 2022, "An Empirical Survey of the
@@ -100,7 +100,7 @@ class StereoSet(Benchmark):
       a full stop if it has no end) and a space. The authors trained a next-sentence head for such models, and published
       its weights separately. Their older code divides the candidate's mean log-probability by that of the context,
       which is the same for all candidates, so it ignores the context, and a lower score means a more likely candidate.
-      fairlab offers neither.
+      fairlab supports neither of these.
 
     Quantities of each subset, in percent (``lms`` and ``ss`` are unweighted means over target terms):
 
@@ -110,10 +110,10 @@ class StereoSet(Benchmark):
     - ``icat``: lms times min(ss, 100 - ss) / 50, computed from the two scores. Ideal: 100.
 
     Intervals resample target terms; religion has three. The subsets ``gender``, ``profession``, ``race``, ``religion``
-    belong to the intrasentence task, as in most papers, ``intersentence_gender`` and so on to the other;
-    ``intrasentence`` and ``intersentence`` cover all domains of a task (bias-bench's overall is ``intrasentence``), and
-    ``overall`` pools both tasks, as in the authors' code. A subset that is not requested, or whose task cannot be run,
-    has no number.
+    belong to the intrasentence task, as in most papers, and ``intersentence_gender`` and so on to the intersentence
+    task. ``intrasentence`` and ``intersentence`` cover all domains of a task (bias-bench's overall is
+    ``intrasentence``), and ``overall`` pools both tasks, as in the authors' code. A subset has no result if it is not
+    requested or its task cannot be run.
 
     Items ``intrasentence`` and ``intersentence`` (N, 3): scores of every example's stereotype, anti-stereotype and
     unrelated candidate, in file order.

@@ -25,7 +25,7 @@ def turned_prompts(
         path: Text file with one prompt per line, or a table.
         axis: Name of a lexicon, or path of a lexicon file.
         field: Column of the prompt in a table.
-        mode: Way of finding people: ``syntax`` or ``lexical``.
+        mode: Method of finding people: ``syntax`` or ``lexical``.
 
     Returns:
         Prompts by attribute, in file order, and a note on omitted prompts, which is empty if there are none.

@@ -38,7 +38,7 @@ def present_version(benchmark: str) -> int | None:
 
 
 def definition(reading: Reading) -> int:
-    """Return the version of a reading's definition, which is 1 if its record predates versions."""
+    """Return the version of a reading's definition, which is 1 for records from before versions were introduced."""
     return reading.version or 1
 
 

@@ -2,7 +2,7 @@
 
 Source: The sentences are from Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
 Methods". Their test compares the accuracy of a coreference system on stereotypical and anti-stereotypical sentences;
-the question for a language model, which of the two sentences it finds more likely, is from this project.
+this project instead asks which of the two sentences a language model finds more likely.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Winogender: which pronoun a language model prefers, and whether that follows employment statistics.
+"""Winogender: which pronoun does a language model prefer, and does it follow employment statistics?
 
 Source: The sentences and the statistics of occupations are from Rudinger et al. 2018, "Gender Bias in Coreference
-Resolution". Their test asks a coreference system for the pronoun's referent; the question for a language model, which
-pronoun it expects, is from this project. As in their test, the result is compared with the proportion of women in an
-occupation.
+Resolution". Their test asks a coreference system for the pronoun's referent; this project instead asks which pronoun a
+language model expects. As in their test, the result is compared with the proportion of women in an occupation.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ def _margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def _neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return 1 for each schema whose neutral version is likeliest, 1/k if k versions tie for first place, else 0."""
+    """Return 1 for each schema whose neutral version is the likeliest, 1/k if k versions tie, else 0."""
     first = scores_S3 == scores_S3.max(axis=1, keepdims=True)
     return first[:, 2] / first.sum(axis=1)
 

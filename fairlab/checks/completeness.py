@@ -1,4 +1,4 @@
-"""Checks of classes from outside the package: whether they say what they are, and have what a run reads."""
+"""Checks of external classes: whether they describe themselves and have all members that runs need."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ HOW = "see docs/extending.md for an example"
 
 
 def refuse_without_title(kind: type[Any], what: str) -> None:
-    """Raise if a class lacks the texts by which cards and reports describe it.
+    """Raise if a class lacks the texts that cards and reports need to describe it.
 
     Args:
         kind: Class of a method or a source.
-        what: The kind of part, such as ``method``.
+        what: Kind of the part, such as ``method``.
 
     Raises:
-        FairlabError: the class has no title, limits or citation.
+        FairlabError: The class has no title, limits or citation.
     """
     for name in ("title", "limits", "citation"):
         if not str(getattr(kind, name, "")).strip():
@@ -31,11 +31,11 @@ def refuse_without(part: Any, names: Iterable[str], what: str, base: str) -> Non
     Args:
         part: Object that a configuration names.
         names: Names of the members.
-        what: The kind of part, such as ``method``.
-        base: Class that has or announces these members.
+        what: Kind of the part, such as ``method``.
+        base: Class that defines or declares these members.
 
     Raises:
-        FairlabError: a member is missing; the sentence lists all that are.
+        FairlabError: A member is missing; the message lists all missing members.
     """
     if missing := [name for name in names if not hasattr(part, name)]:
         raise FairlabError(

@@ -39,7 +39,7 @@ def print_escaped(*lines: object, error: bool = False) -> None:
 
 
 def utf8(value: Any) -> Any:
-    r"""Return a text with unpaired surrogates, which UTF-8 cannot encode, written as escapes such as ``\ud800``.
+    r"""Return a text in which unpaired surrogates, which UTF-8 cannot encode, are escapes such as ``\ud800``.
 
     Values other than texts are returned unchanged.
     """
@@ -60,10 +60,10 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = 
 
 
 def csv_cell(text: str) -> str:
-    """Prefix a text that looks like a formula with a quote, so that no spreadsheet program executes it.
+    """Put a quote before a text that looks like a formula, so that spreadsheet programs do not execute it.
 
     If quotes precede the formula sign, one more quote is added, so that :func:`csv_text` restores every text exactly.
-    Full-width signs count as well, because some programs treat them like the ordinary ones.
+    Full-width signs are also treated as formula signs, because some programs do so.
 
     Source: https://owasp.org/www-community/attacks/CSV_Injection
 

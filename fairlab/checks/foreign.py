@@ -1,7 +1,7 @@
 """Readers for untrusted JSON, YAML and safetensors files, with size limits and schema checks.
 
-The content is only parsed: nothing in it is imported, interpolated or executed. A file that does not have the expected
-form causes an error of one sentence, which names the file, the key and the expected form.
+The content is only parsed. It is never imported, interpolated or executed. A file that does not have the expected form
+causes an error of one sentence, which names the file, the key and the expected form.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     Args:
         text: YAML text.
         file: File to name in error messages.
-        otherwise: First words of the error message if the text is not YAML.
+        otherwise: Beginning of the error message if the text is not YAML.
 
     Raises:
         FairlabError: The text is longer than :data:`MOST_YAML`, is not YAML, has duplicate keys in a mapping, is nested

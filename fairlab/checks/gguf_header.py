@@ -1,7 +1,7 @@
 """Check that the counts and lengths declared in the header of a GGUF file fit into the file.
 
 The package ``gguf`` trusts these numbers: with a declared list of 2**60 entries, for example, it would read beyond the
-end of the file until the memory is full. Supported are versions 2 and 3 of ggml's GGUF specification.
+end of the file until the memory is full. Versions 2 and 3 of ggml's GGUF specification are supported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_POSITIONS = 1 << 24  # rotary positions have no weights, so their number is
 
 
 class _Damaged(Exception):
-    """Error for a declaration that does not fit into the file. Its message is the second half of a sentence."""
+    """Error for a declaration that does not fit into the file, with the second half of a sentence as its message."""
 
 
 class _Header:

@@ -37,7 +37,7 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
 
 
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object, and refuse duplicate keys, of which a parser would silently keep only the last."""
+    """Build a JSON object, and refuse duplicate keys, because a parser would silently keep only the last value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)

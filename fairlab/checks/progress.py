@@ -25,7 +25,7 @@ def with_progress(items: Sequence[T], title: str) -> Iterable[T]:
 
 @contextmanager
 def telling_steps() -> Iterator[None]:
-    """Print progress lines on stderr within the context, as commands do. Library calls print none by default."""
+    """Print progress lines on stderr within the context, as commands do; library calls print none by default."""
     token = TELLING.set(True)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Types of the values in a record that code reads by key, because a record from elsewhere can contain anything."""
+"""Types of the values in a record that code reads by key; a record from another source may contain any value."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NOTHING = ("null", "None", "~")
 
 
 def redacted(content: Any) -> Any:
-    """Redact secrets in the strings of nested containers. Numbers are not changed."""
+    """Redact secrets in the strings of nested containers, and keep numbers unchanged."""
     return _redact(content, _secrets())
 
 
@@ -43,7 +43,7 @@ def _redact(content: Any, secrets: dict[str, str]) -> Any:
 
 
 def _redact_setting(key: Any, value: Any) -> Any:
-    """Return the value of a setting, redacted if it is an API key where the name of an environment variable belongs."""
+    """Return the value of a setting, redacted if it is an API key instead of the name of an environment variable."""
     misplaced = str(key).endswith("_env") and isinstance(value, str) and not is_variable_name(value)
     return f"<{key}>" if misplaced else value
 
@@ -52,8 +52,8 @@ def without_secrets(text: str) -> str:
     """Redact secrets in a text, in every spelling.
 
     Secrets are values of environment variables whose names indicate keys, tokens or passwords, passwords in addresses,
-    and keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, as
-    are numbers of fewer than :data:`LONG` digits, because they occur in any text by chance.
+    and keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters and numbers
+    of fewer than :data:`LONG` digits are not redacted, because they occur in any text by chance.
     """
     return _redact_text(text, _secrets())
 

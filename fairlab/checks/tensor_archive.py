@@ -1,9 +1,9 @@
 """Check of an untrusted ``torch.save`` file before torch reads it.
 
-Torch reads such a file with ``weights_only=True``, so it runs none of the file's code. But it builds tensors of any
-declared size: sparse tensors, tensors that repeat one stored number, and tensors without storage. The check reads the
-description of the tensors with substitutes for all classes, and compares the size of every tensor with the number of
-bytes stored for it.
+Torch reads such a file with ``weights_only=True``, so it runs none of the file's code. However, torch builds tensors of
+any declared size: sparse tensors, tensors that repeat one stored number, and tensors without storage. The check reads
+the description of the tensors with substitutes for all classes, and compares the size of every tensor with the number
+of bytes stored for it.
 
 Before torch 1.6, such a file was not a ZIP archive. It contained a series of pickles (a magic number, a version, facts
 about the machine, the description of the tensors and the keys of the arrays), followed by the arrays. Many published

@@ -16,9 +16,9 @@ class TooSlow(Exception):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise :class:`TooSlow` in a ``with`` block that exceeds the time limit.
 
-    The exception is raised at the thread's next Python instruction. A single call of compiled code is not interrupted;
-    the exception follows when the call returns. A signal would reach only the main thread, and a separate process would
-    need copies of all loaded objects.
+    The exception is raised at the thread's next Python instruction. A call of compiled code is not interrupted; the
+    exception is raised when the call returns. Alternatives have disadvantages: a signal would reach only the main
+    thread, and a separate process would need copies of all loaded objects.
 
     Args:
         seconds: Maximum duration of the block.

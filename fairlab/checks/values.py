@@ -116,7 +116,7 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
         key: Dotted key of the value.
         value: Value as plain containers.
         hint: Annotation that the value must fit.
-        nodes: Whether a mapping with ``_target_`` is a node whose target is imported. False for the content of files,
+        nodes: Whether the target of a mapping with ``_target_`` is imported. Must be false for the content of files,
             which must not import code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
@@ -263,7 +263,7 @@ def _join_with_or(words: Sequence[str]) -> str:
 def has_items(value: Any) -> bool:
     """Return whether a value can be iterated.
 
-    An array without dimensions cannot, although it has ``__iter__``.
+    An array without dimensions cannot be iterated, although it has ``__iter__``.
     """
     try:
         iter(value)
@@ -273,7 +273,7 @@ def has_items(value: Any) -> bool:
 
 
 def nearest_known(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name that is most similar to a wrong one, or return an empty string if none is similar.
+    """Suggest the known name that is most similar to a wrong name, or return an empty string if no name is similar.
 
     Example:
         >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
@@ -309,7 +309,7 @@ def _is_mapping(hint: Any) -> bool:
 
 
 def takes_objects(hint: Any) -> bool:
-    """Return whether an annotation accepts values other than plain ones."""
+    """Return whether an annotation accepts values that are not plain."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(takes_objects(one) for one in arguments)

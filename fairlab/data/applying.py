@@ -1,4 +1,4 @@
-"""Application of an augmentation by training data, with a check of what a class from outside the package returns."""
+"""Application of an augmentation by training data, with a check of the return values of external classes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from fairlab.types import FairlabError, Group
 
 
 def groups_of_augmentation(augmentation: GroupAugmentation, groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that an augmentation makes of the given ones.
+    """Return the groups that an augmentation makes from the given groups.
 
     Raises:
-        FairlabError: it returns something else.
+        FairlabError: The augmentation returns values of another kind.
     """
     return _list_of(Group, augmentation.groups(groups), augmentation, "groups")
 
 
 def texts_of_augmentation(augmentation: TextAugmentation, text: str) -> list[str]:
-    """Return the texts by which an augmentation replaces a text.
+    """Return the texts with which an augmentation replaces a text.
 
     Raises:
-        FairlabError: it returns something else.
+        FairlabError: The augmentation returns values of another kind.
     """
     return _list_of(str, augmentation.texts(text), augmentation, "texts")
 

@@ -100,8 +100,8 @@ class AttributeSentences(Loading):
             sentence once, for its first listed word (DPCE). ``keep`` uses it once for every attribute word, and a
             sentence without attribute words once for every stereotyped word (ADEPT).
         at_least: Minimum frequency of the rarest among counterparts such as *he* and *she*. All counterparts are used
-            as often as the rarest one, or not at all if its frequency is below ``at_least``. None uses all words
-            (DPCE).
+            as often as the rarest of them. If its frequency is below ``at_least``, none of them is used. None uses all
+            words (DPCE).
         validation: Number of sentences of each kind that are held out by their hash, or their fraction if below 1.
         batch_size: Number of sentences in a training batch, over all processes.
         limit: Maximum number of training sentences of each kind; None for all.
@@ -174,7 +174,7 @@ class AttributeSentences(Loading):
 
     @property
     def sentences(self) -> dict[str, list[Sentence]]:
-        """Return all sentences of each split: neutral ones, then those of each attribute."""
+        """Return all sentences of each split: neutral sentences, followed by the sentences of each attribute."""
         return {split: [sentence for kind in kinds for sentence in kind] for split, kinds in self.by_kind.items()}
 
     @property

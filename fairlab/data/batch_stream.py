@@ -21,7 +21,7 @@ AHEAD = 2  # number of batches that the background thread prefetches
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
-    """Return the number of training batches used so far, including those before an interruption.
+    """Return the number of training batches used so far, including batches before an interruption.
 
     Returns:
         Number of batches, which is 0 without a trainer.

@@ -14,9 +14,10 @@ POOL_BATCHES = 50
 class BucketedBatches:
     """Stream of batches over all epochs, each with the positions of items of similar length.
 
-    An epoch is a random permutation cut into pools of 50 batches; each pool is sorted by length and cut into batches,
-    and the batches are shuffled. Every item appears once per epoch; only the last batch of an epoch is smaller. The
-    stream depends on ``seed`` alone, so a run that resumes after ``skip`` batches sees the same remaining stream.
+    An epoch is a random permutation of the items, which is divided into pools of 50 batches. Each pool is sorted by
+    length and divided into batches, and the batches are shuffled. Every item appears once per epoch; only the last
+    batch of an epoch is smaller. The stream depends on ``seed`` alone, so a run that resumes after ``skip`` batches
+    sees the same remaining stream.
 
     Args:
         lengths: Length of every item, such as its number of tokens.
@@ -45,7 +46,7 @@ class BucketedBatches:
                 yield batch
 
     def epoch(self, epoch: int) -> list[list[int]]:
-        """Return the batches of one epoch. If one is smaller than the others, it is the last."""
+        """Return the batches of one epoch. Only the last batch may be smaller than the others."""
         generator = torch.Generator().manual_seed(seed_of(self.seed, epoch))
         order = torch.randperm(len(self.lengths), generator=generator)
         full: list[torch.Tensor] = []

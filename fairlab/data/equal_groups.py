@@ -1,4 +1,4 @@
-"""Check for counterfactual groups with equal texts, on which training lowers the loss without learning."""
+"""Check for counterfactual groups with equal texts, for which training lowers the loss without learning anything."""
 
 from __future__ import annotations
 

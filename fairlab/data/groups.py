@@ -107,7 +107,7 @@ def read_groups(path: str) -> list[Group]:
 
 
 def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
-    """Read further training groups, which must have the attributes of the given training groups.
+    """Read further training groups, which must have the same attributes as the given training groups.
 
     Args:
         groups: Training groups.

@@ -72,8 +72,9 @@ class LabelledTexts(Streamed):
         encoder: Backbone whose tokenizer and maximum length are used.
         epochs: Number of passes over the training examples.
         seed: Seed of the order of the batches.
-        augmentation: Augmentation that perturbs the training examples or adds to them. Held-out examples stay as they
-            are, so models are selected on the same texts with and without it. None leaves all examples unchanged.
+        augmentation: Augmentation that perturbs the training examples or adds to them. Held-out examples stay
+            unchanged, so that models are selected on the same texts with and without the augmentation. None leaves all
+            examples unchanged.
         unseen: Evaluation sets, as ``TASK:SPLIT``. Training examples with the same texts as an evaluation example are
             left out, and so are the examples that ``fairlab.augment`` derived from them.
         validate_on: Source of the held-out examples: ``made`` for the training data, or ``published`` for the published
@@ -261,11 +262,11 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
 
 
 def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validation: float) -> dict[str, list[Made]]:
-    """Split examples with their sources into training and validation, by the first text of the source.
+    """Divide examples with their sources into training and validation examples, by the first text of the source.
 
     Args:
         made_of: Examples with their sources.
-        published: Published examples from which the held-out ones are taken; None takes them from ``made_of``.
+        published: Published examples from which the held-out examples are taken; None takes them from ``made_of``.
         validation: Fraction of the examples held out.
 
     Raises:
@@ -301,7 +302,7 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
     """Return the texts of the evaluation sets, normalized for case and white space.
 
     Raises:
-        FairlabError: An entry of ``unseen`` is not ``TASK:SPLIT``, or its data is bad.
+        FairlabError: An entry of ``unseen`` does not have the form ``TASK:SPLIT``, or its data is invalid.
     """
     if wrong := [name for name in unseen if name.count(":") != 1]:
         raise FairlabError(f"data.unseen names sets as TASK:SPLIT, such as fever_symmetric:test, not '{wrong[0]}'")
@@ -309,7 +310,7 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _without(part: Sequence[Made], measured: set[tuple[str, ...]]) -> list[Example]:
-    """Return the examples whose own texts and whose source's texts are in none of the evaluation sets."""
+    """Return the examples for which neither the texts nor the texts of their source are in an evaluation set."""
     return [one for one, source in part if not {_texts(one), _texts(source)} & measured]
 
 

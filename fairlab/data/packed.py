@@ -45,8 +45,8 @@ class PackedText(Loading):
 
     The division into passages, the choice of held-out passages and the order of the blocks depend only on the original
     text and the seed. Two runs that differ only in their augmentation (twins) therefore read the same passages in the
-    same order for the same number of batches, shifted only by the tokens by which preceding passages grew or shrank.
-    Both are validated on the same original text.
+    same order for the same number of batches. The passages are only shifted if preceding passages became longer or
+    shorter. Both runs are validated on the same original text.
 
     The text is read, perturbed and tokenized once, and stored in shards on disk (see :mod:`fairlab.data.prepared`). All
     processes, resumed runs, and other runs with the same text and settings read these shards. Memory use does not
@@ -214,8 +214,8 @@ class PackedText(Loading):
         """Return the batches of all epochs as one stream. A resumed run skips the batches it has already used.
 
         An epoch has as many blocks as the original text fills, so that runs with and without perturbation take the same
-        number of steps. If the perturbed text fills more blocks, the last ones are left out; if it fills fewer, the
-        first ones are repeated.
+        number of steps. If the perturbed text fills more blocks, the last blocks are left out; if it fills fewer, the
+        first blocks are repeated.
         """
         batches = BlockBatches(
             self.original_blocks,
@@ -273,7 +273,7 @@ def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
     """Return the folder of the prepared text: ``root`` if it holds prepared text, otherwise a subfolder of it.
 
     The subfolder's name depends on the settings and on the paths of the files, but not on their content. If the text at
-    a path has changed, this is therefore reported, and the new text is not prepared in another subfolder.
+    a path has changed, the change is therefore reported instead of preparing the new text in another subfolder.
     """
     if (root / NAME).is_file():
         return root
@@ -296,7 +296,7 @@ def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
 
 
 def rules_revision() -> str:
-    """Return an identifier of everything that affects rule-based rewriting: code, lists, and a non-default parser."""
+    """Return an identifier of what affects rule-based rewriting: code, lists, and a parser that is not the default."""
     return _code_revision() + os.environ.get(SPACY, "")
 
 

@@ -1,4 +1,4 @@
-"""Record of the data files that a run reads, so that their hashes can be stored."""
+"""Record of the data files that a run reads, used to store their hashes."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class SafetyData(TrainingData):
 def about_whom(
     seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
 ) -> list[SafetyText]:
-    """Return the texts with their own subgroups or, if no text has a subgroup, with the subgroups they mention.
+    """Return the texts with their subgroups or, if no text has a subgroup, with the subgroups that they mention.
 
     Args:
         seeds: Texts to find subgroups for.
@@ -197,7 +197,7 @@ def _digest(texts: Sequence[SafetyText]) -> str:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Texts with scores from models that were trained on other texts.
+    """Texts, with scores from models that were trained on other texts.
 
     Attributes:
         texts: Texts that were scored; their number is N.

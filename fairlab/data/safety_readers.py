@@ -133,7 +133,7 @@ def _hatecheck(file: Path) -> Iterator[SafetyText]:
 def _moderation(file: Path) -> Iterator[SafetyText]:
     """Yield the texts of Markov et al. 2023, which have no subgroups. A harm that was not annotated has no label.
 
-    The OpenAI part of the published seeds is derived from these texts.
+    OpenAI's part of the published seeds is derived from these texts.
     """
     content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     for number, line in enumerate(io.StringIO(content.decode("utf-8")), start=1):

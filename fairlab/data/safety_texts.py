@@ -78,7 +78,7 @@ def binary_label(value: object, place: str) -> int:
 
 
 def known_subgroup(subgroup: str, place: str) -> str:
-    """Check a subgroup and return it. If there is none, return an empty string.
+    """Check a subgroup and return it, or return an empty string if there is no subgroup.
 
     Raises:
         FairlabError: The subgroup is not listed in the paper's table 2.

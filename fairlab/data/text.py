@@ -82,7 +82,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
-    """Join consecutive sentences up to ``window`` tokens. A longer sentence is a separate text.
+    """Join consecutive sentences up to ``window`` tokens. A sentence that is longer is a separate text.
 
     Args:
         sentences: Sentences in order.

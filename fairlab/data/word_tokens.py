@@ -132,9 +132,9 @@ class _Known(dict[str, int]):
 
 
 def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Return a hash of everything that determines a fast tokenizer's ids.
+    """Return a hash of all parts that determine the ids of a fast tokenizer.
 
-    For other tokenizers, hash the vocabulary and the class.
+    For other tokenizers, the hash covers the vocabulary and the class.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:

@@ -1,1 +1,1 @@
-"""Former location of the safety ensemble: its public names, for code and configurations of earlier versions."""
+"""Former location of the safety ensemble, kept for code and configurations of earlier versions."""

@@ -1,4 +1,4 @@
-"""Callbacks that measure a model at intervals during training: for transformers' trainer and for Lightning's."""
+"""Callbacks for the trainers of transformers and Lightning that measure a model at intervals during training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurement of a model while another tool trains it."""
+"""Measurement of a model that another tool is training."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def measured_values(
 ) -> dict[str, float]:
     """Return the headline readings of a model in training, and their distance to the ideal value, by key.
 
-    The training mode of every module and the state of the random generators are restored, so that training continues as
-    it would have without the measurement.
+    The training mode of every module and the state of the random generators are restored, so that the measurement does
+    not affect training.
 
     Args:
         model: Any model that :func:`fairlab.evaluate` accepts, such as a pair of a transformers model and its

@@ -85,13 +85,13 @@ def as_object(content: Any, place: str) -> dict[str, Any]:
 
 
 def part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the object at a key of another object; empty if there is none, because tools omit unknown values."""
+    """Return the object at a key of another object; empty if it is missing, because tools omit unknown values."""
     found = content.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def parts(content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects in the list at a key of an object; empty if there is no list."""
+    """Return the objects in the list at a key of an object. The result is empty if there is no list."""
     found = content.get(key)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
@@ -115,7 +115,7 @@ def beginning(path: Path, characters: int = 4096) -> str:
 
 
 def number(value: Any) -> float | None:
-    """Convert a score to a number, including True, False and inspect's letters. Return None for any other value."""
+    """Convert a score (number, True, False, or one of inspect's letters) to a number, and any other value to None."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     if isinstance(value, str):
         return letters.get(value)

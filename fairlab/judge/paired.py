@@ -1,4 +1,4 @@
-"""Paired difference between two models, with interval, permutation test and smallest detectable difference."""
+"""Paired difference between two models, with its interval, permutation test and smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
     r"""Compare the scores (N,) of two models on the same items.
 
     The interval is the cluster-robust t-interval of the mean difference over C clusters with sums :math:`s_c` and sizes
-    :math:`n_c`, :math:`\bar d \pm t_{C-1} \sqrt{C / (C - 1) \sum_c (s_c - \bar d n_c)^2} / N`. The p-value is that of
-    the permutation test that exchanges the two models within clusters. For independent items with scores of 0 and 1,
-    this is McNemar's exact test.
+    :math:`n_c`, :math:`\bar d \pm t_{C-1} \sqrt{C / (C - 1) \sum_c (s_c - \bar d n_c)^2} / N`. The p-value comes from a
+    permutation test that exchanges the two models within clusters. For independent items with scores of 0 and 1, this
+    is McNemar's exact test.
 
     Args:
         first: Scores of the first model.
@@ -108,7 +108,7 @@ def sign_flip_p(sums: Array, seed: int = 0) -> float:
 
     If all sums have the same magnitude, the exact binomial distribution of their signs is used. Otherwise, all sign
     patterns are enumerated for up to :data:`EXACT_TO` nonzero sums. For more sums, 10,000 patterns are drawn, and the
-    observed one is counted as well. From :data:`NORMAL_FROM` sums on, the normal approximation is used.
+    observed pattern is counted in addition. From :data:`NORMAL_FROM` sums on, the normal approximation is used.
 
     Args:
         sums: Sum of the differences in each cluster, (C,).

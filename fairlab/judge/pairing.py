@@ -17,7 +17,7 @@ class Pairing:
     Attributes:
         first, second: Positions of the matched items in each run, in the same order.
         by: Key by which items were matched: ``id`` or ``text``.
-        only_first, only_second: Number of items that only the first or only the second run contains.
+        only_first, only_second: Number of items that are only in the first or only in the second run.
         conflicts: Number of items with the same id but different inputs, which are left out.
     """
 
@@ -54,7 +54,7 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
 
 
 def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether both runs stored hashes of the same kind of input. The kind is the part before the colon."""
+    """Return whether both runs stored hashes of the same kind of input, which is named before the colon."""
     return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
 
 

@@ -25,7 +25,7 @@ def readers() -> list[ModuleType]:
 
 
 def read_tool_runs(place: str | Path) -> list[ToolRun]:
-    """Read all runs in a file, or in a folder and its subfolders, in order of their files. At least one must exist.
+    """Read all runs (at least one) in a file, or in a folder and its subfolders, in order of their files.
 
     Raises:
         FairlabError: The file or folder does not exist, contains a link that leads out of it, or contains no run of a
@@ -47,7 +47,7 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
 
 
 def find_tool_runs(place: str | Path) -> list[ToolRun]:
-    """Read all runs in a file, or in a folder and its subfolders, in order of their files; empty if there are none.
+    """Read all runs (possibly none) in a file, or in a folder and its subfolders, in order of their files.
 
     Raises:
         FairlabError: The file or folder does not exist or contains a link that leads out of it, or a file is damaged.
@@ -61,7 +61,7 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
 
 
 def _read(file: Path, reader: ModuleType) -> ToolRun:
-    """Read a file, and name it in any error message."""
+    """Read a file, and add its name to any error message."""
     try:
         run: ToolRun = reader.read(file)
     except FairlabError as error:

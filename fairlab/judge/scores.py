@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TaskScores:
-    """Scores of one model on the N items of a task, by one metric.
+    """Scores of one model on the N items of a task, for one metric.
 
     Attributes:
         task: Name of the task.

@@ -87,7 +87,7 @@ class PairVerdict:
 
     @property
     def sentence(self) -> str:
-        """Return one sentence on the size of the difference and on whether it is significant."""
+        """Return one sentence about the size and the significance of the difference."""
         return self.said(self.first, self.second)
 
     def said(self, first: str, second: str) -> str:
@@ -134,8 +134,8 @@ class Judgement:
     def ranks(self) -> list[tuple[str, str, str, int, int]]:
         """Return the task, the metric, the model, and the model's best and worst possible rank.
 
-        The best rank follows from the number of models that are significantly better, and the worst rank from the
-        number that are not significantly worse. Models with overlapping ranks cannot be distinguished. Metrics for
+        The best rank follows from the number of significantly better models, and the worst rank from the number of
+        models that are not significantly worse. Models with overlapping ranks cannot be distinguished. Metrics for
         which it is unknown whether higher is better have no ranks.
         """
         found = []

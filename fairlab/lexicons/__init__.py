@@ -70,7 +70,7 @@ class Entry:
         source: Source of the entry.
         licence: SPDX identifier of the source's licence.
         before_person: Neutral form before a noun for a person, if it differs. The form is empty if the word is dropped
-            there (*a Jewish teacher* is *a teacher*), and None if it does not differ.
+            in this position (*a Jewish teacher* becomes *a teacher*), and None if it does not differ.
         before_noun: Neutral form before any other noun, and before a noun for a person if ``before_person`` is None.
     """
 
@@ -99,16 +99,18 @@ class Lexicon:
             polarity counts use these rows.
         entries: Rows with all their details, and further rows that need syntax or context to be used safely, for the
             rule rewriter.
-        polysemous: Other common sense of each word that has one: ``{"black": "colour"}``.
-        returning: Neutral forms that may be replaced by an attribute's form (``sibling``); other ones are too general.
+        polysemous: Other common sense of each word that has such a sense: ``{"black": "colour"}``.
+        returning: Neutral forms that may be replaced by an attribute's form (``sibling``); other neutral forms are too
+            general.
         alone: Replacement for an adjective with an empty neutral form when no noun follows (*of some background*).
         idioms: Set phrases in which words are not counted (*an old friend*).
         figures: Lowest and highest age in years of each attribute that an age implies; empty on other axes.
         ages: Lowest and highest age for each word that implies an age range, by case-folded form (*toddler*: 1 to 3).
-        wrong: Number of rule rewrites that were found wrong, and number that were read; None if none were read.
+        wrong: Number of rule rewrites that were found wrong, and number of rule rewrites that were read; None if none
+            were read.
         people: Further nouns for persons, case-folded, that the lexicon's words can describe (*a deaf seamstress*).
-        judged: Sections whose words mean or describe people only if a trained judge of contexts says so
-            (:mod:`fairlab.rewriting.english.people_judge`).
+        judged: Sections whose words refer to people or describe people only if a trained judge of contexts confirms
+            this (:mod:`fairlab.rewriting.english.people_judge`).
     """
 
     axis: str
@@ -205,7 +207,7 @@ def load_lexicon(axis: str) -> Lexicon:
 
 @cache
 def _load(path: Path, state: tuple[int, int]) -> Lexicon:
-    """Load a lexicon again only if the state of its file, its time of change and size, is another one."""
+    """Load a lexicon, and load it again only if the size or the modification time of its file has changed."""
     content = read_yaml(path)
     if isinstance(content, dict) and "biasers" in content:
         return read_lexicon(as_lexicon(content, path), path, fewest=1)
@@ -313,7 +315,7 @@ def _neutral_forms(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
 
 
 def _read_wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
-    """Return the number of wrong rewrites and the number of those that were read, or None if none were read."""
+    """Return the number of wrong rewrites and the number of rewrites that were read, or None if none were read."""
     given = content.get("wrong")
     if given is None:
         return None

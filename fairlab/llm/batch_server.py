@@ -36,7 +36,7 @@ class BatchServer(Server):
     """Client that sends several requests as one batch job.
 
     A single request is sent directly. The identifier of a job is stored in the ledger until its answers are recorded.
-    After a killed run, the next one therefore finds the jobs and collects their answers instead of paying for new ones.
+    If a run is killed, the next run therefore finds the jobs and collects their answers instead of paying for new jobs.
 
     Args:
         base_url, model: Address of the server, and name of the model on it.
@@ -64,7 +64,7 @@ class BatchServer(Server):
         await super().__aexit__(*error)
 
     def _forget_collected(self) -> None:
-        """Remove requests from the recorded jobs once the caller has recorded their answers."""
+        """Remove requests from the recorded jobs after the caller has recorded their answers."""
         while self.collected:
             job = self.collected.pop()
             if job.keys:
@@ -121,7 +121,7 @@ class BatchServer(Server):
     async def _submit_job(self, lines: Mapping[str, str]) -> RecordedJob:
         """Upload the lines of a job and create it.
 
-        The ledger stores the file's identifier first, then the job's.
+        The ledger stores the identifier of the file first, and then the identifier of the job.
         """
         content = "".join(lines.values()).encode()
         form = {"files": {"file": ("requests.jsonl", content, "application/jsonl")}, "data": {"purpose": "batch"}}
@@ -198,7 +198,7 @@ class BatchServer(Server):
     def _attempt(self, request: Request, line: Any, status: str) -> Attempt:
         """Convert a line of a job's answers to an attempt.
 
-        A request without an answer is not charged.
+        No cost is recorded for a request without an answer.
         """
         response = line.get("response") if isinstance(line, dict) else None
         error = line.get("error") if isinstance(line, dict) else None

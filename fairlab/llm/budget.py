@@ -17,7 +17,7 @@ class Price:
 
     Attributes:
         input, output: Price of prompt tokens and of reply tokens.
-        cached: Price of prompt tokens that the server had in its cache, or None if they cost as much as others.
+        cached: Price of prompt tokens that the server had in its cache, or None if they have the usual price.
     """
 
     input: float
@@ -45,7 +45,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Spent:
-    """Resources used so far: requests, tokens, model seconds (concurrent calls are counted separately) and dollars."""
+    """Resources used so far: requests, tokens, model seconds (summed over concurrent calls) and dollars."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -82,7 +82,7 @@ class Budget:
         Args:
             spent: Resources used so far.
             sending: Number of calls to be sent, including those in flight.
-            ahead: Maximum resources of calls that are paid as a whole, such as a batch job; None for single calls.
+            ahead: Maximum resources of calls that are paid for together, such as a batch job; None for single calls.
         """
         ahead = ahead or Spent()
         if self.calls is not None and spent.calls + sending > self.calls:

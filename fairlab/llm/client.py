@@ -45,7 +45,7 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
         name: Name under which the model's answers are recorded.
         workers: Number of concurrent batches.
         batch_size: Number of requests in a batch.
-        in_jobs: Whether a batch of requests is a job that is paid as a whole, at a reduced price.
+        in_jobs: Whether a batch of requests is one job, which is paid for as a whole at a reduced price.
     """
 
     name: str
@@ -61,9 +61,9 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
 class LLM:
     """Language model with a ledger of its answers.
 
-    Each answer is recorded once. A reply that was cut, empty or not the requested JSON is not an answer: like a reply
-    lost by the network, it is requested again by the next run. A killed run resumes from the ledger, and several
-    processes with the same ledger share the work.
+    Each answer is recorded once. A reply that is truncated, empty or not the requested JSON does not count as an
+    answer. The next run requests it again, like a reply that was lost in the network. A killed run resumes from the
+    ledger, and several processes with the same ledger share the work.
 
     Args:
         model: Served or local model, or None to replay only the ledger.
@@ -73,17 +73,18 @@ class LLM:
             is reached are still recorded.
         price: Dollars per million tokens, for the cost and for a budget in dollars, or None if the model is free or its
             price is unknown.
-        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits. If all
-            retries of three calls in a row are lost, no further call is made.
-        repairs: Maximum number of further requests for a reply that is cut short (with twice the length) or is not the
-            requested JSON (with the mistake shown). A refusal is not retried.
+        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits. If three
+            consecutive calls lose all their retries, no further call is made.
+        repairs: Maximum number of further requests for a reply that is truncated (with twice the length) or is not the
+            requested JSON (with the mistake quoted). A refusal is not retried.
         extra: Additional parameters of every request to the model's server. They are part of the request, and therefore
             of its address in the ledger.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
         tokens_per_minute: Maximum number of tokens that this object sends and receives per minute, or None for no
             limit.
-        probe_above: Number of calls above which a first one is made alone, to check the model and the schema and to log
-            the expected price and duration; None to make no such call. Its answer is recorded like any other.
+        probe_above: Number of calls above which the first call is made alone, to check the model and the schema and to
+            log the expected price and duration; None to make no such call. Its answer is recorded like any other
+            answer.
 
     Raises:
         FairlabError: If a budget in dollars is set without a price, or the tokens per minute are below 1.
@@ -154,7 +155,7 @@ class LLM:
     def _probe(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:
         """Make the first call of a large job alone, and log the expected cost of the rest.
 
-        If the first text gets no answer, the next ones are tried.
+        If there is no answer to the first text, the next texts are tried.
 
         Raises:
             FairlabError: If the model gives no answer.
@@ -276,7 +277,7 @@ class LLM:
     def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[PendingCall]:
         """Take calls from the queue for a batch.
 
-        Calls that another process is making go to the end of it.
+        Calls that another process is making are moved to the end of the queue.
         """
         assert self.model is not None
         batch: list[PendingCall] = []
@@ -356,7 +357,7 @@ class LLM:
     def _finish_call(self, item: PendingCall) -> Reply:
         """Return the final reply of a call.
 
-        Answers are recorded, failures are recorded for a replay.
+        Answers are recorded. Failures are recorded only for a replay.
 
         Raises:
             FairlabError: If the server is unreachable or has stopped answering, so that any other call would fail too.
@@ -376,7 +377,7 @@ class LLM:
 def _unanswered(request: Request, error: BaseException) -> Attempt:
     """Return the attempt for a call that raised an error.
 
-    A rejected call is free, but the server may have charged for an interrupted one.
+    A rejected call is free, but the server may have charged for an interrupted call.
     """
     if isinstance(error, FairlabError):
         return Attempt(ExchangeOutcome.REJECTED, reason=str(error))

@@ -86,8 +86,8 @@ class Endpoint:
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
         extra: Additional parameters of every request, sent unchanged.
-        connect_timeout, read_timeout, total_timeout: Maximum seconds to wait for a connection, without data while
-            reading, and for a call in total.
+        connect_timeout, read_timeout, total_timeout: Maximum number of seconds for establishing a connection, for
+            waiting without data while reading, and for a whole call.
 
     Raises:
         FairlabError: If the address or another value is invalid.
@@ -147,7 +147,7 @@ class Endpoint:
         """Return the API key, or an empty string if none is sent.
 
         Raises:
-            FairlabError: If the environment variable for the key is not set, or its configured name is not a valid one.
+            FairlabError: If the environment variable for the key is not set, or its configured name is invalid.
         """
         if self.api_key_env is None:
             return ""
@@ -215,7 +215,7 @@ class Endpoint:
         The result is empty if it provides no list.
 
         Raises:
-            FairlabError: If the server cannot be reached, rejects the key, or has another interface.
+            FairlabError: If the server cannot be reached, rejects the key, or has a different interface.
         """
         import httpx2
 
@@ -264,7 +264,8 @@ class Endpoint:
         """Convert an error response (any status other than 200) to an attempt.
 
         Raises:
-            FairlabError: If no further request can succeed: wrong key, no such model, no credit left.
+            FairlabError: If no further request can succeed, because the key is wrong, the model does not exist, or no
+                credit is left.
         """
         status, said = answer.status, self.said(answer)
         if status in (401, 403):
@@ -342,7 +343,7 @@ def token_count(usage: Any, name: str, estimate: int) -> int:
 def _error_text(body: Any) -> str:
     """Return the message of an OpenAI-style error.
 
-    Servers differ in its nesting depth.
+    Servers nest this message at different depths.
     """
     while isinstance(body, list) and body:
         body = body[0]

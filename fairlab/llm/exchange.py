@@ -39,7 +39,7 @@ class ExchangeOutcome(StrEnum):
 
     ``OK`` and ``REFUSED`` are answers and are stored in the ledger. ``TRUNCATED``, ``MALFORMED`` and ``WRONG_SCHEMA``
     are replies without an answer: they are stored separately for a replay, and requested again by a run with a model.
-    All others are failures of the network or the server: they count as spending and are requested again.
+    All other outcomes are failures of the network or the server; they count as spending and are requested again.
     """
 
     OK = "ok"
@@ -143,7 +143,7 @@ class Attempt:
 
     @classmethod
     def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:
-        """Return an attempt without an answer that counts a reply of maximum length, which may have been charged."""
+        """Return an attempt without an answer that includes a reply of maximum length, which may have been charged."""
         tokens = estimated_tokens(request.prompt), request.max_tokens
         return cls(outcome, "", reason, *tokens, seconds)
 
@@ -210,7 +210,7 @@ class Reply:
 def without_reasoning(text: str) -> str:
     """Remove the reasoning at the start of a reply.
 
-    Its opening tag may be in the prompt instead.
+    The opening tag of the reasoning may be in the prompt.
 
     Example:
         >>> without_reasoning("<think>Two? No, three.</think>  Three.")
@@ -225,8 +225,9 @@ def without_reasoning(text: str) -> str:
 def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[float]) -> float | None:
     """Return the log-probability of an answer in nats: the sum over its tokens, without any reasoning.
 
-    For a JSON object, only tokens within text values are counted. Names and punctuation are mostly forced by a schema,
-    but servers report the log-probabilities before the schema is applied, which may be very low for a forced token.
+    For a JSON object, only tokens within text values are counted. Names and punctuation are mostly determined by a
+    schema. However, servers report log-probabilities from before the schema is applied, which may be very low for such
+    tokens.
 
     Args:
         tokens: Text of each token of the reply.

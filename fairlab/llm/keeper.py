@@ -1,7 +1,7 @@
 """Script that runs a command and ends it when its parent process ends: ``python -I keeper.py COMMAND ...``.
 
-The parent holds the other end of this script's standard input. When that end closes, even because the parent was
-killed, the command is ended. The script imports only the standard library.
+The parent process holds the other end of this script's standard input. If this end is closed, for example because the
+parent was killed, the script ends the command. The script imports only the standard library.
 """
 
 from __future__ import annotations

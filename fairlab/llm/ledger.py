@@ -1,4 +1,4 @@
-"""Ledger: a file with all answers of models, addressed by their requests, and with all spending."""
+"""Ledger: a file of all answers by models, which are looked up by their requests, and of all spending."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Ledger:
 
     Every answer and all spending are committed before the next call, so a process killed at any point loses at most the
     calls in flight. After a power failure, the last few commits may be missing, but the file stays readable.
-    Write-ahead logging requires a local disk, not a network share. API keys are never written: a request consists of
-    messages, parameters and the model's name.
+    Write-ahead logging requires a local disk and does not work on a network share. API keys are never written, because
+    a request contains only messages, parameters and the model's name.
 
     Args:
         path: Path of the file, which is created with its folder if it is missing.
@@ -104,7 +104,7 @@ class Ledger:
     def _make(self) -> None:
         """Create the complete file if it is missing.
 
-        If several processes try, only one creates it.
+        If several processes try this, only one of them creates the file.
         """
         if self.path.exists():
             return
@@ -226,7 +226,8 @@ class Ledger:
         A failed reply is stored separately, only for a replay of the run.
 
         Returns:
-            Valid reply: an earlier intact answer if there is one, which is never replaced, else the given reply.
+            Valid reply: the earlier answer if there is an intact one, because answers are never replaced; else the
+                given reply.
         """
         text = reply.dumps()
         with self._transaction() as database:

@@ -49,7 +49,7 @@ def load_server(
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
         tokens_per_minute: Maximum number of prompt and reply tokens per minute, or None for no limit.
         retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`.
-        probe_above: Number of calls above which a first one is made alone, or None to make no such call.
+        probe_above: Number of calls above which the first call is made alone, or None to make no such call.
         batch: Whether requests are sent as batch jobs, which cost half as much and are answered within a day.
         total_timeout: Maximum duration of a call, in seconds.
 
@@ -99,7 +99,7 @@ def load_served(
 ) -> LLM:
     """Create a client of a GGUF model on a server that is started on this machine.
 
-    The arguments are those of :class:`fairlab.llm.served.ServedModel`.
+    The arguments are the same as for :class:`fairlab.llm.served.ServedModel`.
     """
     from fairlab.llm.served import ServedModel
 
@@ -129,7 +129,7 @@ def load_local(
 ) -> LLM:
     """Load a causal transformers model in this process.
 
-    The arguments are those of :class:`fairlab.llm.local.Local`.
+    The arguments are the same as for :class:`fairlab.llm.local.Local`.
     """
     from fairlab.llm.local import Local
 

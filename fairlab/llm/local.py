@@ -29,7 +29,7 @@ HASH_SHOWN = 12  # digits of the weights' hash in the name under which answers a
 class Local:
     """Model that generates replies in batches, greedily at temperature 0, otherwise sampled with a seed per request.
 
-    The reply is not constrained to its schema; an invalid reply is repaired or fails as with any other model. Answers
+    Generation is not constrained to the schema; an invalid reply is repaired or fails, as with any other model. Answers
     are recorded under the model's name and the hash of its weights, so that they are never reused for other weights.
 
     Args:

@@ -1,4 +1,4 @@
-"""Server process that this process starts when needed and ends when it ends itself."""
+"""Server process that is started when needed, and ends together with the current process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OwnServer:
     """Server of a GGUF file on 127.0.0.1.
 
     The server ends when this object is deleted or the process ends. If the process is killed, a keeper process between
-    the two detects it and ends the server. Ctrl-C does not reach the server.
+    them detects this and ends the server. Ctrl-C does not reach the server.
 
     Args:
         program: Program that serves the file.
@@ -139,7 +139,7 @@ class OwnServer:
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     """Close the keeper's standard input, which ends the server.
 
-    Only the process that started the server does this, not a fork of it.
+    Only the process that started the server does this; forked processes do not.
     """
     if os.getpid() != owner or process.stdin is None:
         return

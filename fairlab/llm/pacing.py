@@ -36,7 +36,7 @@ class TokenPace:
     """Limit on the tokens that this process sends and receives within any minute.
 
     A call counts with its estimated prompt and its maximum reply until it is answered, and with the charged tokens
-    afterwards. A call larger than the limit is sent when no other call counts.
+    afterwards. A call that exceeds the limit is sent when no other call counts.
 
     Args:
         tokens_per_minute: Maximum number of tokens, or None for no limit.

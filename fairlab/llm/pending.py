@@ -1,4 +1,4 @@
-"""Calls that wait for a reply: their attempts so far, and when and how they are sent again."""
+"""Calls that wait for a reply, with their attempts so far and the time and form of the next attempt."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ async def settled(
 
 
 class Silence:
-    """Counter of the calls that a model lost since it last answered one.
+    """Counter of the calls that a model has lost since its last answer.
 
-    A single text may make a server fail, so one lost call does not end a run. If a server loses every call, the run
-    ends: otherwise, each call would use all its retries.
+    A single text may make a server fail, so one lost call does not end a run. If the server loses every call, the run
+    ends, because otherwise each call would use all of its retries.
     """
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class Silence:
             most: Number of consecutive lost calls that end the run.
 
         Raises:
-            FairlabError: If the model lost ``most`` calls since it last answered one.
+            FairlabError: If the model has lost ``most`` calls since its last answer.
         """
         self._given_up += 1
         if self._began is None or self._given_up < most:

@@ -34,7 +34,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
 def expectation(
     probe: Reply, rest: Forecast, workers: int, price: Price | None, pace: int | None, *, in_jobs: bool = False
 ) -> str:
-    """Describe the expected price and duration of a job whose replies are like the probe's.
+    """Describe the expected price and duration of a job, assuming replies like the reply to the probe call.
 
     Args:
         probe: Reply to the probe call.

@@ -65,7 +65,8 @@ def load_remote(
         budget: Limits ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
-        tokens_per_minute: Maximum tokens per minute for each of embeddings and likelihoods, or None for no limit.
+        tokens_per_minute: Maximum number of tokens per minute for embeddings, and the same for likelihoods; None for no
+            limit.
         retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the calls that test the
             server's abilities are retried once.
         total_timeout: Maximum duration of a call, in seconds.
@@ -117,7 +118,7 @@ def load_remote(
 
 
 def _served_name(endpoint: Endpoint) -> str:
-    """Return the name of the model to request: the given one, or the only one that the server lists.
+    """Return the name of the model to request: the given name, or the only name that the server lists.
 
     Raises:
         FairlabError: If the server lists only other models, or several models and none was chosen.
@@ -226,7 +227,7 @@ class RemoteScorer:
         """Return the text to put before a text as its start token, or None if the server adds a start token itself.
 
         Raises:
-            CannotScore: If the server does not answer, or gives each token the log-probability of another one, as
+            CannotScore: If the server does not answer, or assigns log-probabilities to the wrong tokens, as
                 llama-cpp-python does for a prompt without its start token.
         """
         for start in ("", *STARTS):
@@ -250,8 +251,8 @@ class RemoteScorer:
         """Return the log-likelihood and token count of each text.
 
         Raises:
-            CannotScore: If the server does not answer, or if a text is to be read in windows or without the start token
-                that the server adds itself.
+            CannotScore: If the server does not answer, or if a text should be read in windows, or without the start
+                token that the server adds itself.
         """
         del progress
         if stride is not None:
@@ -270,8 +271,8 @@ class RemoteScorer:
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Return the log-likelihood of the second text of each pair, given the first.
 
-        A pair is sent as one text. Its continuation begins at the first token that the context alone does not have. A
-        context is sent right before its continuations, so that the server can reuse their common beginning.
+        A pair is sent as one text. The continuation begins at the first token that is not a token of the context alone.
+        A context is sent immediately before its continuations, so that the server can reuse the common beginning.
 
         Raises:
             CannotScore: If the server does not answer.
@@ -286,7 +287,7 @@ class RemoteScorer:
         return _sums(values, self.llm.name)
 
     def _scored(self, texts: Sequence[str]) -> list[list[float | None]]:
-        """Return the log-probabilities of each text's tokens, without the first token, which has none."""
+        """Return the log-probabilities of each text's tokens, without the first token, which has no log-probability."""
         return [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, self.start or "")]
 
     def _tokens_with_start(self, texts: Sequence[str], start: str) -> list[PromptTokens]:

@@ -22,9 +22,9 @@ HOW = {
 class RemoteWriter:
     """Generator of texts with a server's chat completions.
 
-    A prompt to be continued is sent as an instruction to continue it, because chat servers only write answers. A call
-    that fails after its retries results in an empty text that counts as failed; if all of the first calls fail, the
-    model cannot be measured.
+    A prompt that is to be continued is sent as an instruction to continue it, because chat servers only write answers.
+    A call that fails after its retries results in an empty text that counts as failed; if all of the first calls fail,
+    the model cannot be measured.
 
     Args:
         llm: Client of the server; its ledger stores every answer.

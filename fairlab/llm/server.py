@@ -61,7 +61,8 @@ class Server(Endpoint):
             requests: List of one request.
 
         Raises:
-            FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
+            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
+                left.
         """
         return [await self._send(request) for request in requests]
 
@@ -144,7 +145,7 @@ class Server(Endpoint):
     def _warn_of_other_model(self, body: Any) -> None:
         """Warn once if the response names another model.
 
-        This is allowed, because names may be aliases.
+        Other names are allowed, because they may be aliases.
         """
         if not self.named and (other := self.other_model(body)):
             log.warning("%s answers as %s; answers are recorded under %s", self.url, other, self.name)

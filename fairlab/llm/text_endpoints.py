@@ -46,7 +46,8 @@ class Embeddings(Endpoint):
         """Send the texts in one request, and return one attempt per text.
 
         Raises:
-            FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
+            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
+                left.
         """
         texts = [request.prompt for request in requests]
         found = await self.exchange({"model": self.name, "input": texts, "encoding_format": "float"} | self.extra)
@@ -117,7 +118,8 @@ class PromptLogProbabilities(Endpoint):
             requests: List of one request.
 
         Raises:
-            FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
+            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
+                left.
         """
         return [await self._send(request) for request in requests]
 

@@ -18,7 +18,7 @@ def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tenso
 
     .. math:: p(b|a) \propto \exp(-\|v_a - e_b\|^2 / 2\rho^2)
 
-    normalised over the B given neutral words, which in training are the words of the batch.
+    normalised over the B given neutral words. In training, these are the words of the batch.
     """
     squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
     return torch.log_softmax(-squares_AB / (2 * rho**2), dim=-1)
@@ -30,7 +30,8 @@ def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
     The standard deviation is taken over the neutral words. This rule is ours: :math:`\rho^2` is half the standard
     deviation of the squared distances, averaged over attributes, so that the bandwidth distinguishes words. The
     authors' values, 10 and 15, are for BERT-large. If the prototypes of the attributes are nearly equal, their
-    distributions over the words are too, and at any bandwidth that distinguishes words, little remains to be learned.
+    distributions over the words are also nearly equal. At any bandwidth that distinguishes words, little then remains
+    to be learned.
 
     Args:
         prototypes_AF: Mean hidden state of each attribute's words.

@@ -72,8 +72,8 @@ def _unequal(similarity_A: Tensor) -> Tensor:
 def alignment_loss(attributes_BAD: Tensor) -> Tensor:
     """Return the mean distance of a group's attributes to their midpoint, (B,), not squared; ideal 0.
 
-    This loss is ours. Equation 2 only requires that the attributes are equally far from neutral; this loss also draws
-    them together.
+    This loss is ours. Equation 2 only requires that the attributes are equally far from the neutral text, whereas this
+    loss also moves them closer together.
     """
     middle_BD = attributes_BAD.mean(dim=-2)
     return distances_to_neutral(attributes_BAD, middle_BD).mean(dim=-1)

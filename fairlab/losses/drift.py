@@ -21,7 +21,7 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
 
     - ``squared_distance``: squared Euclidean distance summed over a text's tokens and layers, mean over texts (the
       equation of DPCE);
-    - ``all_positions``: mean square over everything, including padding (the official code of both methods);
+    - ``all_positions``: mean square over all values, including padding (the official code of both methods);
     - ``mean_square``: mean square over a text's own tokens, mean over texts;
     - ``divergence``: Kullback-Leibler divergence in bits, original to new, between the softmaxes over D of the states,
       plus the same divergence for the negated states; mean over layers and a text's own tokens, then over texts
@@ -49,7 +49,7 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
 
 
 def own_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:
-    """Return the mean over each text's tokens without padding, then over texts."""
+    """Return the mean over the tokens of each text, without padding, and then over texts."""
     return ((values_BT * mask_BT).sum(dim=-1) / mask_BT.sum(dim=-1)).mean()
 
 

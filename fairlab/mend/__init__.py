@@ -1,8 +1,8 @@
 """``python -m fairlab.mend``: debias a model at a limited loss of utility, confirm the gain, and export it.
 
-It tries the methods that fit the model, selects one by readings that are not reported in any table, and confirms it on
-the headline benchmarks. The loss of utility must stay within a margin, the price. If no method succeeds at this price,
-the answer says so.
+The command tries the methods that fit the model, selects one of them by readings that appear in no table, and confirms
+it on the headline benchmarks. The loss of utility must stay within a margin, the price. If no method succeeds at this
+price, the answer says so.
 """
 
 from __future__ import annotations

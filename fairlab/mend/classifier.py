@@ -1,4 +1,4 @@
-"""Debiasing of a classifier: methods are fitted, selected and confirmed on one third of the rows each.
+"""Debiasing of a classifier: one third of the rows each for fitting, selecting and confirming methods.
 
 Training methods train a copy of the classifier, which must be a transformers model. Methods that only change decisions
 work for any classifier.

@@ -1,4 +1,4 @@
-"""Debiasing of an encoder: methods are tried, and one is selected and then confirmed on other readings.
+"""Debiasing of an encoder: methods are tried, and the selected method is confirmed on other readings.
 
 Every step is a run of ``fairlab train`` or ``fairlab evaluate`` with its own record and command.
 """
@@ -128,7 +128,7 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
 def prepared_groups(path: str, folder: Path) -> str:
     """Split groups into training, validation and test groups if they are not split, and return their path.
 
-    The validation groups, by which a method is selected, are also written to a file of their own.
+    The validation groups, by which a method is selected, are also written to a separate file.
 
     Raises:
         FairlabError: The groups cannot be read, or have only some of the splits.
@@ -189,7 +189,7 @@ Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.e
 
 
 def _selection_evaluation(wish: Wish, held_out: Path) -> Evaluation:
-    """Return the evaluation for selection, with groups, tests and sentence pairs that are in no benchmark.
+    """Return the evaluation for selection, whose groups, tests and sentence pairs are not part of any benchmark.
 
     Raises:
         FairlabError: There are too few groups for a verdict.

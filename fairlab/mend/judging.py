@@ -66,12 +66,12 @@ class MendJudgement:
         label: Name of the method.
         fairer, worse: Titles of the readings that became significantly fairer, or significantly less fair.
         tested: Number of fairness readings.
-        remaining: Remaining proportion of the distance to the ideal values, computed from sums over the readings of
-            each unit and then averaged over units; 1 if no reading changed. A reading is excluded if the original's
-            interval includes the ideal value; nan if all are excluded.
+        remaining: Remaining proportion of the distance to the ideal values: the ratio of sums over the readings of each
+            unit, averaged over units. It is 1 if no reading changed. Readings are excluded if the original's interval
+            includes the ideal value; nan if all readings are excluded.
         kept: Whether the 95 % interval of the change in utility is above the limit.
         utility: Change in utility, as text.
-        failed: Which of the two models fail the behaviour check, with the reasons.
+        failed: Models, of the two compared, that fail the behaviour check, with the reasons.
         broken: Reason why the readings of the debiased model are meaningless although the original's are not; empty if
             they are valid.
     """
@@ -88,7 +88,7 @@ class MendJudgement:
 
     @property
     def mends(self) -> bool:
-        """Return whether a reading is fairer, none is less fair, utility is kept, and the readings are valid."""
+        """Return whether a reading is fairer, no reading is less fair, utility is kept, and all readings are valid."""
         return self.kept and bool(self.fairer) and not self.worse and not self.broken
 
     @property
@@ -152,7 +152,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
 
 
 def _broken(record: Record, label: str, original: str) -> str:
-    """Return why a model fails the behaviour check if the original passes it.
+    """Return the reason why a model fails the behaviour check although the original passes it.
 
     The result is empty otherwise.
     """

@@ -60,7 +60,7 @@ def concluded(
     skipped: dict[str, str],
     proof: MendJudgement | None,
 ) -> MendOutcome:
-    """Return the result with its answer.
+    """Return the result, with the answer derived from the verdicts.
 
     Args:
         folder: Folder of the result.
@@ -89,7 +89,7 @@ def concluded(
 def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
     """Return a sentence about models that fail the behaviour check, with a leading space.
 
-    The result is empty if there are none.
+    The sentence is empty if there are no such models.
     """
     failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
     said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."

@@ -111,7 +111,7 @@ def part_command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -
 
 
 def remove_weights(runs: Sequence[Path]) -> None:
-    """Remove the models of runs, but keep the records."""
+    """Remove the models of runs, and keep the records."""
     for run in runs:
         for part in (MODEL, "checkpoints"):
             shutil.rmtree(run / part, ignore_errors=True)

@@ -27,8 +27,8 @@ def train_classifier(
     """Train a copy of a transformers classifier with a new head, unless this step is already finished.
 
     Args:
-        way: ``fairtuning`` changes one person in every training text; ``logit_pairing`` makes the logits of a text and
-            of its changed copy similar.
+        way: ``fairtuning`` changes one person in every training text; ``logit_pairing`` makes the logits of a text
+            similar to the logits of its changed copy.
         model: Classifier to start from.
         rows: Rows to train on.
         settings: Settings of the audits, whose axes, mode and seed are used.

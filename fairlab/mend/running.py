@@ -1,4 +1,4 @@
-"""Debiasing of any model: the arguments are checked, and the kind of model determines the procedure."""
+"""Debiasing of any model: checks of the arguments, and choice of the procedure by the kind of model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOu
 
     Args:
         model: Name or folder of an encoder; or a classifier, in any form that :func:`fairlab.audit` accepts.
-        given: Settings by name: those in ``KEYS`` and those of the kind of model.
+        given: Settings by name: the settings in ``KEYS`` and the settings for the kind of model.
         data: Labelled rows for a classifier, or None for an encoder.
 
     Raises:

@@ -1,4 +1,4 @@
-"""ADEPT-F: finetuning of an encoder so that its neutral words are equally close to all attributes.
+"""ADEPT-F: finetuning that moves the neutral words of an encoder equally close to all attributes.
 
 Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", the variant that finetunes the encoder instead of a
 prompt, and the authors' code (EmpathYang/ADEPT).
@@ -22,7 +22,7 @@ SCALED = "scaled"
 
 @dataclass(frozen=True)
 class ADEPTSwitches(Switches):
-    """Settings in which the versions of ADEPT differ: the switches shared with DPCE, plus the bandwidth.
+    """Settings that differ between versions of ADEPT: the switches shared with DPCE, and the bandwidth.
 
     Attributes:
         rho: Bandwidth of the kernel, in units of the distance between hidden states (all layers concatenated).
@@ -48,8 +48,8 @@ MODES = {
 class ADEPT(PrototypeDebiasing):
     """Method that aligns the attributes' distributions over the neutral words of a batch.
 
-    The distributions are normalised over a batch. Accumulating the bias loss over several small batches is therefore a
-    different objective from using one large batch.
+    The distributions are normalised over a batch. If the bias loss is accumulated over several small batches, the
+    objective therefore differs from that of one large batch.
 
     Args:
         encoder: Backbone to debias, trained in place.

@@ -1,4 +1,4 @@
-"""Causal-language-model tuning of a backbone: all weights or low-rank adapters, optionally on 4-bit weights.
+"""Tuning of a causal language model: all weights or low-rank adapters, optionally on 4-bit weights.
 
 Sources: Hu et al. 2022, "LoRA"; Dettmers et al. 2023, "QLoRA"; used as in Mondal and Lipizzi 2024, "Mitigating Large
 Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification", section 4.
@@ -46,8 +46,8 @@ class CausalLMTuning(Trained):
     """Method that trains a backbone to predict the next token of the training entries.
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
-    entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The model is not trained to predict the end of an entry. For
+    entry. Several entries share a block, but attention and positions are limited to one entry, and the first token of
+    an entry is not predicted from the preceding entry. The model is not trained to predict the end of an entry. For
     instructions (:class:`fairlab.data.instructions.Instructions`), only the answers and their end tokens are predicted.
     Dropout is off, except in the adapters.
 
@@ -62,7 +62,7 @@ class CausalLMTuning(Trained):
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
         quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. A model
-            that is already in memory is quantized there. The adapters are then merged into the dequantized 4-bit
+            that is already in memory is quantized in place. The adapters are then merged into the dequantized 4-bit
             values.
         checkpointing: Whether activations are recomputed in the backward pass, which uses less memory and takes about a
             third more time.
@@ -71,12 +71,12 @@ class CausalLMTuning(Trained):
         weight_decay: Weight decay of AdamW, >= 0.
         epochs: Number of passes over the entries.
         validate_every: Number of training steps between validations.
-        seed: Seed of the adapters' initial weights, the only random part of the method.
+        seed: Seed of the adapters' initial weights; the rest of the method is deterministic.
 
     Raises:
         FairlabError: A value is out of range, or this machine cannot quantize; in training, if the loss is not finite.
-        CannotScore: The backbone is not a causal LM; in ``setup``, if the model lets entries of a block attend to each
-            other.
+        CannotScore: The backbone is not a causal LM; in ``setup``, if entries of a block attend to each other in the
+            model.
     """
 
     title = "causal-language-model tuning"
@@ -247,8 +247,8 @@ def refuse_mixing(backbone: Backbone) -> None:
     The check runs the model on a block of two entries with three tokens each.
 
     Raises:
-        CannotScore: The second entry attends to the first, because the architecture relies on the attention mask
-            instead of positions.
+        CannotScore: The second entry attends to the first, because the architecture separates entries by the attention
+            mask instead of positions.
     """
     start = CausalLM(backbone).start_id
     vocabulary = backbone.model.config.vocab_size

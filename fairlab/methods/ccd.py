@@ -36,14 +36,14 @@ class CCD(Trained):
     """Method that trains an encoder to place all attributes of a group equally far from its neutral text.
 
     The embedding of the neutral text is preserved. Reference embeddings from the original encoder are computed once, in
-    ``setup``, so no second encoder is kept in memory.
+    ``setup``, so that a second encoder in memory is not needed.
 
     Args:
         encoder: Backbone to debias, trained in place.
         beta: Weight of the representation loss (equation 4), >= 0.
         rho: Bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
-        neutral: Neutral texts that attributes are compared with: ``own`` for the group's neutral text, or ``batch`` to
-            add a second term over the neutral texts of the other groups in a device's batch.
+        neutral: Neutral texts that attributes are compared with: ``own`` for the neutral text of the group; ``batch``
+            adds a second term over the neutral texts of the other groups in a device's batch.
         others: Weight of that second term, >= 0.
         alignment: Weight of the distance between a group's attributes, >= 0; see
             :func:`fairlab.losses.ccd.alignment_loss`.
@@ -138,7 +138,7 @@ class CCD(Trained):
         return embeddings[:, 1:], embeddings[:, 0]
 
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-        """Return the training loss, its parts averaged over all processes, and the distances to neutral (B, A)."""
+        """Return the training loss, its parts averaged over all processes, and distances to neutral texts (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
         original_BD = self.original[split][batch.positions]
         bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))

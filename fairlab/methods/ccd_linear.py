@@ -1,4 +1,4 @@
-"""Content-conditional debiasing as one linear map of an encoder's embeddings, computed in seconds.
+"""Content-conditional debiasing by one linear map of an encoder's embeddings, which is computed in seconds.
 
 The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation
 2). Two parts are specific to this project. First, one matrix is trained instead of the encoder, so a change applies to
@@ -42,7 +42,7 @@ class MapSettings:
 
 
 class CCDLinear(Fitted):
-    """Method that multiplies embeddings by a matrix, so that a group's attributes are equally far from neutral.
+    """Method that multiplies embeddings by a matrix so that a group's attributes are equally far from neutral text.
 
     Lean is the part of a neutral text's embedding along the directions in which attributes differ.
 
@@ -143,11 +143,11 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
     regression predicts the lean from the components orthogonal to all directions, and a share of the prediction is
     subtracted:
 
-    W = I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts of an attribute
-    keep the difference that content cannot predict.
+    W = I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts about an
+    attribute keep the difference that cannot be predicted from content.
 
-    One direction is not enough, because names, words and pronouns each differ along a different direction. Once the
-    lean along one direction is removed, the remaining lean along the others dominates.
+    One direction is not enough, because names, words and pronouns differ along different directions. If the lean along
+    one direction is removed, the lean along the other directions dominates.
 
     Args:
         kinds_GVD: Embeddings of the groups of each kind, with the neutral version first.

@@ -19,7 +19,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class DPCESwitches(Switches):
-    """Settings in which the versions of DPCE differ: the switches shared with ADEPT, plus the form of the bias loss.
+    """Settings that differ between versions of DPCE: the switches shared with ADEPT, and the form of the bias loss.
 
     Attributes:
         bias: Form of the bias loss, see :func:`fairlab.losses.dpce.orthogonality_loss`.

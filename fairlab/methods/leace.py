@@ -1,4 +1,4 @@
-"""LEACE: the smallest linear change to embeddings after which no linear classifier can distinguish attributes.
+"""LEACE: the smallest linear change that prevents linear classifiers from distinguishing attributes in embeddings.
 
 Source: Belrose et al. 2023, "LEACE: Perfect linear concept erasure in closed form", theorem 4.2. The ridge, the
 covariance within groups and the omission of an offset are ours; linear classifiers cannot detect an offset. Shape
@@ -24,15 +24,15 @@ LEAST = 1e-8  # eigenvalues of the covariance below this share of the largest co
 class LEACE(Fitted):
     """Method that erases attributes from embeddings by one matrix, in closed form.
 
-    Afterwards, the mean embeddings of all attributes are equal on the training groups. Equivalently, no linear
-    classifier predicts the attribute better than a constant does. Among all matrices that make the means equal, this
-    one changes the embeddings least, in the norm that their covariance defines. The covariance is computed over all
-    versions or within groups.
+    On the training groups, the mean embeddings of all attributes become equal. Equivalently, linear classifiers can
+    then predict the attribute no better than a constant. Among all matrices that make the means equal, this one changes
+    the embeddings least, in the norm that their covariance defines. The covariance is computed over all versions or
+    within groups.
 
     Args:
         encoder: Backbone to debias, to which the matrix is added.
-        covariance: Covariance that weights directions: ``classes`` for all versions, as published, or ``within`` for
-            the differences between versions and their group's mean, which do not depend on content.
+        covariance: Covariance that weights directions: ``classes``, over all versions, as published; or ``within``,
+            over the differences between versions and the mean of their group, which do not depend on content.
         neutral: Whether the neutral version is a separate class.
         ridge: Share of the mean eigenvalue that is added to every eigenvalue of the covariance, at least 0. It prevents
             large changes along directions in which embeddings hardly vary.

@@ -11,10 +11,10 @@ CHECK_EVERY = 50  # batches between checks
 
 
 class LossWatch:
-    """Losses of the batches since the last check, kept on the device.
+    """Losses since the last check, kept on the device.
 
-    A check reads all losses at once. All processes check at the same batches and hold the loss of the whole batch, so
-    they all reach the same result.
+    A check reads all losses at once. All processes hold the loss of the whole batch and check at the same batches, so
+    their results are the same.
 
     Args:
         report: Function that raises the error. It receives the first loss that is not finite, the number of its step,

@@ -63,10 +63,10 @@ Decay = Annotated[float, Bounds(0, 0.999999)]  # decay rate of a moving average
 class MLM(Trained):
     """Method that trains a backbone to predict masked tokens.
 
-    A backbone without a head gets one that is tied to its input embeddings. The loss is the cross-entropy at the chosen
-    tokens, plus ``preserve`` times one minus the cosine between the embedding of the masked text and the original
-    backbone's embedding of the full text. The latter is computed once, in ``setup``. In validation, every chosen token
-    is replaced by the mask, and the choice is always the same.
+    A backbone without a head gets a head that is tied to its input embeddings. The loss is the cross-entropy at the
+    chosen tokens, plus ``preserve`` times one minus the cosine between the embedding of the masked text and the
+    original backbone's embedding of the full text. The original embedding is computed once, in ``setup``. In
+    validation, the same tokens are chosen every time, and all of them are replaced by the mask.
 
     Args:
         encoder: Backbone to train, in place.
@@ -270,8 +270,8 @@ def attention_of(batch: MaskedBatch, dtype: torch.dtype) -> Tensor | None:
     """Return the attention mask of a batch, or None for whole texts without padding.
 
     The mask has the shape (B, T). For packed documents, it has the shape (B, 1, T, T) and is added to the attention
-    scores, so that tokens attend only to their own document. With None, attention uses the fastest kernel, and the
-    device need not be asked whether the mask is full.
+    scores, so that tokens attend only to their own document. If the mask is None, attention uses the fastest kernel,
+    and no time is lost on checking the mask on the device.
     """
     if batch.documents is not None:
         apart = batch.documents[:, None, :, None] != batch.documents[:, None, None, :]

@@ -1,8 +1,8 @@
 """Optimizers and learning-rate schedules of methods that train in steps.
 
-An optimizer or a schedule is configured as a callable that makes it: a torch class, a partial of one, or any function.
-The callable receives the values for its unset parameters: ``lr``, ``weight_decay`` and ``betas`` (or ``warmup`` and
-``floor``) from the method, and the number of steps from the run.
+An optimizer or a schedule is configured as a callable that makes it: a torch class, a partial of such a class, or any
+function. The callable receives the values for its unset parameters: ``lr``, ``weight_decay`` and ``betas`` (or
+``warmup`` and ``floor``) from the method, and the number of steps from the run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def make_optimizer(
 
 
 def takes_one_pass(make: Callable[..., Optimizer]) -> bool:
-    """Return whether an optimizer has a fused implementation on every device, and no setting that excludes it."""
+    """Return whether an optimizer is fused on every device, with no setting that excludes fusing."""
     given = make.keywords if isinstance(make, partial) else {}
     kind = make.func if isinstance(make, partial) else make
     return kind in ONE_PASS and not {"fused", "foreach", "differentiable"} & given.keys()
@@ -109,7 +109,7 @@ def cosine(
 ) -> LambdaLR:
     """Raise the learning rate linearly to its peak, then lower it along half a cosine.
 
-    The arguments are those of :func:`linear`.
+    The arguments are the same as for :func:`linear`.
 
     Source: Loshchilov and Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts", without restarts.
     """

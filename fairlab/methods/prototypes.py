@@ -1,4 +1,4 @@
-"""Base class of DPCE and ADEPT-F, which debias neutral words against prototypes of the attributes.
+"""Base class of DPCE and ADEPT-F, which debias neutral words with prototypes of the attributes.
 
 Shape letters: B sentences, T tokens, L layers (the embedding layer is the first), D width, A attributes.
 """
@@ -28,7 +28,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Switches:
-    """Details in which the papers, their official code and a corrected version of the code differ.
+    """Details that differ between the papers, their official code and a corrected version of the code.
 
     Attributes:
         shifted: Whether words of several subwords are read one position to the left, see
@@ -46,7 +46,7 @@ class Switches:
 
 
 class PrototypeDebiasing(Trained, ABC):
-    """Base class of methods that train an encoder on neutral and attribute sentences, together or alternating.
+    """Base class of methods that train an encoder on neutral and attribute sentences, together or in turn.
 
     A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences. It is
     recomputed at the start of every epoch. On neutral sentences the loss is ``alpha`` times the method's bias loss of
@@ -56,7 +56,7 @@ class PrototypeDebiasing(Trained, ABC):
 
     Args:
         encoder: Backbone to debias, trained in place.
-        switches: Details of the loss in which papers and official code differ.
+        switches: Details of the loss that differ between papers and official code.
         alpha: Weight of the bias loss, >= 0.
         beta: Weight of the representation loss, >= 0.
         lr: Initial learning rate of AdamW, which decays linearly to 0.

@@ -1,4 +1,4 @@
-"""SentenceDebias: projection that removes from embeddings the directions in which versions of a sentence differ.
+"""SentenceDebias: projection that removes the directions in which versions of a sentence differ from embeddings.
 
 Source: Liang et al. 2020, "Towards Debiasing Sentence Representations", as Meade et al. 2022 apply it (bias-bench).
 Shape letters: G groups, A attributes, D embedding width, K components.

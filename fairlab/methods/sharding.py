@@ -1,4 +1,4 @@
-"""Weights of a method sharded across processes, block by block, with torch's FSDP2."""
+"""Sharding of a method's weights across processes, block by block, with torch's FSDP2."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
 def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> Tensor:
     """Return the output for a batch without items, and gather every block, as processes with items do.
 
-    See :func:`fairlab.distributed.empty_share_output`. The model runs on two padding tokens, which do not affect the
+    See :func:`fairlab.distributed.empty_share_output`. The model is run on two padding tokens, which do not affect the
     gradient.
     """
     token_ids = torch.full((1, 2), encoder.padding_id, device=encoder.device)
@@ -51,7 +51,7 @@ SHARDING = "torch.distributed.fsdp"  # package of the hooks that restore shards
 
 
 def gather_sharded_weights(method: lightning.LightningModule) -> None:
-    """Restore whole weights in a method that was trained in shards, and convert its parts back to plain modules."""
+    """Restore the whole weights of a method that was trained in shards, and convert its parts back to plain modules."""
     if not isinstance(method, FSDPModule):
         return
     units = [module for module in method.modules() if isinstance(module, FSDPModule)]

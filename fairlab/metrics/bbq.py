@@ -29,7 +29,7 @@ def disambiguated_bias(biased: Array, named: Array, axis: int = -1) -> Array:
 
 
 def ambiguous_bias(biased: Array, named: Array, right: Array, items: Array, axis: int = -1) -> Array:
-    """Return the bias score for ambiguous contexts, in [-1, 1], which is scaled by the share of wrong answers.
+    """Return the bias score for ambiguous contexts, in [-1, 1], scaled by the share of wrong answers.
 
     Example:
         >>> one = np.array([1.0])

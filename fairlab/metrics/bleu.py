@@ -1,4 +1,4 @@
-"""BLEU of two lists of words, the same in both directions."""
+"""Symmetric BLEU of two lists of words."""
 
 from __future__ import annotations
 

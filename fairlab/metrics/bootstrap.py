@@ -29,8 +29,8 @@ def ratio_of_means(
 ) -> NDArray[np.floating]:
     """Return the ratio of the means of two samples that are paired by item.
 
-    Applied to the sums and sizes of clusters, it is the mean of all items, and resampling it is the cluster bootstrap.
-    The ratio is NaN or infinite if the mean of the denominator is 0.
+    If the samples are the sums and sizes of clusters, the ratio is the mean of all items, and resampling it is the
+    cluster bootstrap. The ratio is NaN or infinite if the mean in the denominator is 0.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return numerator.mean(axis=axis) / denominator.mean(axis=axis)
@@ -39,7 +39,7 @@ def ratio_of_means(
 def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array, Array]:
     """Return the sum and the number of values in each cluster, both (C,).
 
-    Resampling both is the cluster bootstrap, see :func:`ratio_of_means`.
+    Resampling sums and sizes together is the cluster bootstrap, see :func:`ratio_of_means`.
 
     Args:
         values: Values to add up, (N,).
@@ -105,7 +105,7 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
 
 
 def _counts(n: int, seed: int) -> Iterator[NDArray[np.int16]]:
-    """Yield how often each of ``n`` items is drawn in each resample, (BATCH, n)."""
+    """Yield the number of times that each of ``n`` items is drawn in each resample, (BATCH, n)."""
     rng = np.random.default_rng(seed)
     for _ in range(0, RESAMPLES, BATCH):
         chosen = rng.integers(0, n, size=(BATCH, n)) + n * np.arange(BATCH)[:, None]
@@ -162,7 +162,8 @@ def folded_interval(value: float, low: float, high: float, p: float) -> tuple[fl
         value: Value of the statistic, at least 0.
         low: Lower percentile of the draws.
         high: Upper percentile of the draws.
-        p: P-value of the test that no estimate differs from 0; NaN if there is no test, which counts as no rejection.
+        p: P-value of the test that no estimate differs from 0; NaN if there is no test, in which case nothing is
+            rejected.
 
     Example:
         >>> folded_interval(1.347, 1.348, 1.707, 0.21)
@@ -191,7 +192,7 @@ def two_sided_p(draws: ArrayLike) -> float:
 def _defined(draws: ArrayLike) -> Array:
     """Return the draws that are not NaN, or an empty array if too many are NaN.
 
-    For example, a resample that repeats a single item has no correlation.
+    For example, the correlation is undefined in a resample that repeats a single item.
     """
     values = np.asarray(draws, dtype=np.float64)
     defined = values[~np.isnan(values)]

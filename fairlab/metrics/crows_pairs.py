@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 def more_likely(scores_N2: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return whether each pair's more stereotyping sentence scores higher, (N,).
 
-    The result is False for ties and skipped pairs.
+    Ties and skipped pairs give False.
     """
     more, less = scores_N2.T
     return more > less
@@ -25,6 +25,6 @@ def more_likely(scores_N2: NDArray[np.floating]) -> NDArray[np.bool_]:
 def is_scored(scores_N2: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return whether each pair was scored and not skipped, (N,).
 
-    The result is True for ties.
+    Ties count as scored.
     """
     return ~np.isnan(scores_N2).any(axis=1)

@@ -1,14 +1,14 @@
-"""db-index: how close a dataset is to abusive language, by the cosine similarity of embeddings.
+"""db-index: similarity of a dataset to abusive language, by the cosine of embeddings.
 
 For one comparison entry e, the index is the mean, over clusters, of the mean cosine between e and the cluster's
 entries. Both means are linear in the unit vectors. The mean cosine of e to a cluster is therefore the dot product of
 e's unit vector with the mean of the cluster's unit vectors. The expectation over all comparison entries uses their mean
-unit vector, which is not rescaled to unit length. No array of the size targets x comparisons is ever built, and vectors
-are read in blocks, so they may be a memory map of any length.
+unit vector, which is not rescaled to unit length. An array of the size targets x comparisons is therefore not needed.
+Vectors are read in blocks, so they may be a memory map of any length.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.3. The paper draws one comparison entry at random; the expectation, the outlier rule and the
-criterion for the number of clusters are this project's.
+criterion for the number of clusters are defined by this project.
 """
 
 from __future__ import annotations
@@ -164,12 +164,12 @@ def draws(
     over: Literal["clusters", "entries"] = "clusters",
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Return bootstrap draws (2,000,) of the expectation, over all clusters or for one.
+    """Return bootstrap draws (2,000,) of the expectation, for all clusters or for a single cluster.
 
     The clusters are fixed, and target entries are resampled within them. If their sources are known, whole sources are
     resampled over all clusters instead, because copies of one sentence are not independent evidence; a cluster without
-    a drawn source is ignored. Comparison entries are resampled independently. The product of the two deviations, which
-    is smaller than either by an order of magnitude, is left out.
+    a drawn source is ignored. Comparison entries are resampled independently. The product of the two deviations is left
+    out, because it is smaller than either deviation by an order of magnitude.
 
     Args:
         index: The db-index of the dataset.
@@ -239,8 +239,8 @@ def cluster(
     Args:
         vectors: Vectors to cluster, (n, D), an array or a memory map.
         k: Number of clusters. None selects the number from 2..``most`` (at most n - 1) with the best mean silhouette on
-            a sample, or the smaller one in a tie. It is 1 if there are fewer than two distinct entries or fewer than
-            three in total.
+            a sample, and the smallest such number in a tie. If there are fewer than two distinct entries or fewer than
+            three entries in total, the number is 1.
         most: Largest number of clusters tried if ``k`` is None.
         components: Number of principal components that vectors are reduced to before clustering; None for no reduction.
         seed: Seed of the sample and of the initial cluster centres.

@@ -117,7 +117,7 @@ def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np
 
 
 def association_draws(table: NDArray[np.floating], seed: int = 0) -> NDArray[np.float64]:
-    """Return bootstrap draws (2,000,) of Cramer's V, from resampled documents."""
+    """Return bootstrap draws (2,000,) of Cramer's V from resampled documents."""
     total = int(table.sum())
     drawn = np.random.default_rng(seed).multinomial(total, (table / total).ravel(), size=RESAMPLES)
     return cramers_v(drawn.reshape(-1, *table.shape))

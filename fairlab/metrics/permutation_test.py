@@ -25,9 +25,9 @@ Array = NDArray[np.float64]
 
 
 def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> float:
-    """Return the one-sided p-value of the permutation test: the share of splits that are at least as extreme.
+    """Return the one-sided p-value of the permutation test, which is the share of splits that are at least as extreme.
 
-    The statistic is the sum of s over X, which orders splits in the same way as the difference of means. If there are
+    The statistic is the sum of s over X, which ranks splits in the same order as the difference of means. If there are
     at most 100,000 splits into sets of the sizes of X and Y, all of them are used, including X and Y themselves.
     Otherwise 99,999 random splits are used in addition to X and Y. Ties count as extreme.
 
@@ -60,7 +60,7 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
 
 
 def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
-    """Return draws (9,999,) of the mean distance of shares from one half if all preferences are random.
+    """Return draws (9,999,) of the mean distance between shares and one half, for random preferences.
 
     Args:
         preferences: For each part, the preference of every item: 1 for the first version, 0 for the second, and 0.5 for
@@ -77,7 +77,7 @@ def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
 
 
 def exceeding_p(value: float, draws: Array) -> float:
-    """Return the share of null draws that are at least as large as a value, with the value counted as a draw."""
+    """Return the share of null draws that are at least as large as a value, which counts as an additional draw."""
     return float(((draws >= value - ROUNDING).sum() + 1) / (len(draws) + 1))
 
 
@@ -114,7 +114,7 @@ def _sums_of_splits(pooled: Array, size: int, rng: np.random.Generator) -> Itera
 
 
 def _sums_of_halves(pooled: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Yield sums over random halves, in chunks, by tossing a coin per item and keeping only even splits.
+    """Yield sums over random halves, in chunks, from a random bit per item; only even splits are kept.
 
     All halves are equally likely. Drawing, counting and summing bits (with a table of every byte's sum) is about ten
     times faster than shuffling items.

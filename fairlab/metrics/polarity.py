@@ -44,7 +44,7 @@ class Polarity:
         return winners[0] if len(winners) == 1 else AMBIGUOUS
 
     def correct(self, group: Group) -> dict[str, bool]:
-        """Return, for every version of a group, whether its polarity is the attribute that it is named after."""
+        """Return, for every version of a group, whether its polarity equals the attribute in its name."""
         return {name: self(text) == name for name, text in group.versions.items()}
 
     def tally(self, versions: Mapping[str, str]) -> dict[str, int]:

@@ -84,10 +84,10 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
 
 
 def _largest_error(n: int, m: int) -> float:
-    """Return the largest standard error of a difference of two shares, reached when both are one half.
+    """Return the largest standard error of a difference between two shares, which occurs if both are one half.
 
-    The measured distance is at least the difference of shares at the bound where the true distance is largest, so the
-    power from this error is a lower bound.
+    The measured distance is at least the difference between the shares below the value at which the true distance is
+    largest. The power that follows from this error is therefore a lower bound.
     """
     return float(np.sqrt(0.25 / n + 0.25 / m))
 

@@ -2,7 +2,7 @@
 
 The mean cosine of a document to all documents of other labels is the dot product of its unit vector with the mean of
 their unit vectors, which is not rescaled. Scoring all documents therefore takes one pass for the sums of unit vectors
-by label and one for the products. No array of the size documents x documents is ever built. Vectors are computed in
+by label and one for the products. An array of the size documents x documents is not needed. Vectors are computed in
 blocks and discarded, so that only token ids stay in memory.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
@@ -54,7 +54,7 @@ def positions(count: int, width: int, pe: Literal["paper", "vaswani"] = "paper",
 
 
 class Space(ABC):
-    """Labelled documents with a shortcut score, which can be replaced one at a time.
+    """Labelled documents with shortcut scores; documents can be replaced one at a time.
 
     Attributes:
         names: Names of the labels, in order of first appearance.
@@ -157,9 +157,9 @@ class _UnitSums(Space):
 class TokenSpace(_UnitSums):
     """Documents represented by tf-idf-weighted sums of position encodings: the vector g of equation 10.
 
-    S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor does not change any
-    cosine; it is 1 for documents of one token. A document without tokens, or whose tokens all have idf 0, has a zero
-    vector, whose cosine to all others is 0.
+    S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor, which is 1 for documents
+    of one token, does not affect cosines. A document without tokens, or whose tokens all have idf 0, has a zero vector,
+    whose cosine to all others is 0.
 
     Replacing a document changes the idf of its old and new tokens, and thus the vectors of all documents with any of
     these tokens. These vectors are removed from the sums and added again.

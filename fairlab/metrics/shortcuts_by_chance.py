@@ -1,4 +1,4 @@
-"""Random scores: a control that rewrites as many documents as a shortcut score does, regardless of their content."""
+"""Random scores: a control that rewrites as many documents as a shortcut score, regardless of their content."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ChanceSpace(Space):
 
     @property
     def objective(self) -> float:
-        """Return the negated mean score, which is unrelated to the documents' content."""
+        """Return the negated mean score, which does not depend on the content of the documents."""
         return float(-self.scores.mean())
 
 

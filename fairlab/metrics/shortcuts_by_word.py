@@ -1,4 +1,4 @@
-"""Shortcuts by word: documents as sets of tokens, scored by the association of these tokens with the label.
+"""Shortcuts by word: documents are sets of tokens, scored by the association of the tokens with the label.
 
 RAZOR's own score cannot identify a word, because it uses a token's idf and position but never its identity (see
 ``docs/razor.md``). This score is ours; local mutual information is defined as in Schuster et al. 2019, "Towards

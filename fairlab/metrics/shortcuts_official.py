@@ -18,14 +18,15 @@ OFFICIAL_WIDTH = 8
 
 
 class OfficialSpace(Space):
-    """Space with the score of the released code: token-by-token cosines to the mean map of the other labels.
+    """Space with the score of the released code, which compares each token's vector with the other labels by cosine.
 
     The map f of a document assigns to each of its tokens the token's share of the document, times the elementwise
     product of the encodings (``vaswani``, positions from 0) of all the token's positions. The map of a label is the
     mean over its documents. The similarity is the cosine between f(t) of the document and of the label, averaged over
-    the vocabulary; gamma is 1 minus this similarity. There is no idf, so a replacement changes the sums only at its own
-    tokens. The two classes of the code correspond to a document's label and all other labels. The code's vocabulary
-    (BERT's 30,522 pieces), which only scales the similarity, is replaced by the data's.
+    the vocabulary; gamma is 1 minus this similarity. The score does not use idf, so replacing a document changes the
+    sums only for the tokens involved. The released code has two classes; here they correspond to a document's label and
+    to all other labels. The vocabulary of the released code (BERT's 30,522 pieces) only scales the similarity, so it is
+    replaced by the vocabulary of the data.
 
     Args:
         texts: Texts of the N documents.

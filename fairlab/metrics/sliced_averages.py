@@ -47,7 +47,7 @@ def sliced_averages(
 def largest_gap(averages: ArrayLike) -> Array:
     """Return the range of the averages along the last axis, excluding empty slices.
 
-    It is NaN for fewer than two non-empty slices.
+    The range is NaN for fewer than two non-empty slices.
     """
     values = np.asarray(averages, dtype=np.float64)
     defined = ~np.isnan(values)

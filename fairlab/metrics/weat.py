@@ -27,7 +27,8 @@ def associations(targets_ND: ArrayLike, first_MD: ArrayLike, second_MD: ArrayLik
     Shapes: vectors (N, D), (M, D) and (M', D), of any norm, to associations (N,).
 
     Returns:
-        Association within [-2, 2], positive if closer to the first set; NaN if an embedding has length 0.
+        Association within [-2, 2], which is positive for targets closer to the first set and NaN if an embedding has
+        length 0.
 
     Example:
         >>> associations([[3, 0], [0, 2], [1, 1]], [[1, 0]], [[0, 1]]).round(6)

@@ -229,7 +229,7 @@ def _text(row: dict[str, Any], field: str | list[str]) -> str:
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> Change:
-    """Return a source text with its versions, in which deletions are struck out and insertions are marked."""
+    """Return a source text with its versions, in which deleted words are struck out and inserted words are marked."""
     source = source[:LONGEST]
     return Change(title, source, [(name, _pieces(source, text[:LONGEST])) for name, text in versions.items()])
 

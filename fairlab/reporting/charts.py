@@ -1,4 +1,4 @@
-"""SVG charts that work without scripts: lines, points with intervals, steps, and small multiples.
+"""SVG charts without scripts: lines, points with intervals, steps, and small multiples.
 
 Colours are CSS classes defined in ``templates/page.css``, so that charts also work on dark and printed pages.
 """
@@ -69,7 +69,7 @@ class Panel:
 
     Attributes:
         title: Title above the axes; the page wraps it.
-        marks: Series to draw; later ones are drawn on top.
+        marks: Series to draw; later series are drawn on top of earlier ones.
         x, y: Labels of the axes.
         x_held, y_held: Values that the range of the axis must include, such as 0 or the values of another panel.
     """
@@ -281,7 +281,7 @@ def _estimates(panel: Estimates) -> Markup:
 
 
 def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
-    """Return a stacked bar. There must not be more segments than colours."""
+    """Return a stacked bar. The number of segments must not exceed the number of colours."""
     width, height = 960, 36
     root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
     total, x = sum(part.size for part in parts) or 1.0, 0.0

@@ -56,7 +56,7 @@ def bibtex(records: Sequence[Record]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as a BibTeX comment. At signs are spelled out, because each would start an entry."""
+    """Return a text as a BibTeX comment, in which at signs are spelled out, because each sign would start an entry."""
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
@@ -90,7 +90,7 @@ def _benchmark_citations(record: Record) -> Iterable[str]:
 
 
 def _tool_citations(record: Record) -> Iterable[str]:
-    """Yield the citation of the tool that measured the run, unless fairlab did."""
+    """Yield the citation of the tool that measured the run, unless this tool is fairlab."""
     if results_file(record) is not None:
         tool = str(record.config.get("tool", ""))
         yield from (

@@ -1,4 +1,4 @@
-"""Report section on the bias of a dataset: clusters, the categories of abuse nearest to each, and the db-index.
+"""Report section on the bias of a dataset: clusters, each cluster's nearest categories of abuse, and the db-index.
 
 No texts are shown, because the dataset may be confidential and the comparison set is abusive.
 """

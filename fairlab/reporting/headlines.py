@@ -64,7 +64,7 @@ def description(named: Named) -> Description | None:
 def judging_rules(named: Named) -> QuantityInfo | None:
     """Return the rules for judging a quantity, from fairlab's class or otherwise from the record.
 
-    The result is None if neither describes the quantity.
+    The result is None if neither of them describes the quantity.
     """
     found = find_description(named.benchmark) or named.description
     return found.quantity(named.quantity) if found else None
@@ -73,8 +73,8 @@ def judging_rules(named: Named) -> QuantityInfo | None:
 def too_few(record: Record, reading: Reading) -> bool:
     """Return whether a reading has too few items for an interval.
 
-    For a mean of absolute values, ``n`` is the number of averaged parts. In this case, the items of the largest part
-    count.
+    For a mean of absolute values, ``n`` is the number of averaged parts, so the items of the largest part are counted
+    instead.
     """
     info = judging_rules(reading)
     if info is None or not info.folded:
@@ -86,7 +86,7 @@ def too_few(record: Record, reading: Reading) -> bool:
 
 
 def few_compared(comparison: Comparison) -> bool:
-    """Return whether a comparison has too few items for an interval. Means of absolute values are not checked."""
+    """Return whether a comparison has too few items for an interval, without checking means of absolute values."""
     info = judging_rules(comparison)
     return comparison.n < FEWEST_ITEMS and not (info is not None and info.folded)
 

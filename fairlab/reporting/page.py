@@ -44,8 +44,8 @@ class PageCell:
         text: Text of the cell.
         small: Second line in small type, such as an interval.
         hover: Tooltip that explains the text.
-        tone: ``better`` or ``worse``, which sets the colour. The text must express the same, for readers who do not see
-            colours.
+        tone: ``better`` or ``worse``, which sets the colour. The text must express the same information, for readers
+            who cannot distinguish colours.
         heat: Intensity of the background, from 0 to 1; None for no background.
         forest: Interval to draw instead of the text. For the heading of a column with forest plots, the type of axis:
             ``scale`` (nearer, farther) or ``ideal`` (below, above).

@@ -3,7 +3,7 @@
 Daggers mark significant differences between a trained model and the model before training, over seeds and over the
 items on which both were measured. The test divides the mean difference by the root of the sum of its variance over
 seeds and its variance over items, which is derived from the intervals of the paired differences in the records. With
-one seed, or seeds with equal results, the p-value is that of the paired bootstrap. The p-values of a column are
+one seed, or seeds with equal results, the p-value comes from the paired bootstrap. The p-values of a column are
 adjusted by Holm's method.
 """
 
@@ -338,7 +338,7 @@ def change_p(changes: Sequence[Comparison]) -> float:
     For S changes with mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`, where s is the standard deviation of the changes
     and e the mean standard error over items, which is not divided by S because all seeds have the same items. The
     degrees of freedom are S - 1, a conservative choice. If all changes are equal, they count as one computation, and
-    its own p-value is returned.
+    the p-value of this computation is returned.
 
     Args:
         changes: Change in the run of each seed.

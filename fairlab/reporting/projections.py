@@ -43,7 +43,7 @@ class Embedded:
 
 
 def embedded(record: Record) -> Embedded | None:
-    """Return the embeddings to draw: those of held-out groups of the trained axis, or otherwise those of the first set.
+    """Return the embeddings to draw: held-out groups of the trained axis or, without such groups, the first set.
 
     The result is None if the run stored no embeddings.
     """

@@ -67,9 +67,9 @@ class Shift:
         comparison: Paired comparison of the two readings.
         before, after: Readings of the earlier and the later model.
         collapsed: Whether the reading is a gap that fell only by collapse, which does not count as an improvement.
-        few_parts: Whether the reading is a mean of absolute values, all of which have too few items.
-        is_spoiled: Whether the later model did not train or says nothing about bias, so that no change counts as an
-            improvement.
+        few_parts: Whether the reading is a mean of absolute values that all have too few items.
+        is_spoiled: Whether the later model did not train or its readings do not show bias, so that changes do not count
+            as improvements.
     """
 
     comparison: Comparison
@@ -114,8 +114,8 @@ class Shift:
     def tone(self) -> str:
         """Return ``better`` or ``worse`` if the reading moved significantly towards or away from its ideal value.
 
-        Otherwise, return an empty text. A gap that fell only because embeddings collapsed is neither better nor worse,
-        and neither is a change over too few items.
+        Otherwise, return an empty text. A gap that fell only because embeddings collapsed, and a change over too few
+        items, are neither better nor worse.
         """
         if self.before.ideal is None or not self.significant or self.collapsed or self.few:
             return ""

@@ -54,7 +54,7 @@ def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
 
     Args:
         record: Record of a run that measured the benchmark.
-        benchmark: Name of the benchmark: ``safety``, or one on another part of the texts.
+        benchmark: Name of the benchmark: ``safety``, or a benchmark on another part of the texts.
         harm: Name of the harm.
     """
     found = {

@@ -174,7 +174,7 @@ def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], 
 def _skill(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
     """Return a table of skill and counterfactual variance by harm.
 
-    Both are needed, because a score without skill can be fair but useless.
+    Both quantities are needed, because a score without skill can be fair but useless.
     """
     names = ("auc", "average_precision", "base_rate", "acv", "acv_change", "flip_rate")
     rows = [[harm, *(_value(found.get((harm, name))) for name in names)] for harm in harms]

@@ -3,8 +3,9 @@
 The rules are also printed on pages:
 
 - A reading over fewer than :data:`fairlab.metrics.bootstrap.FEWEST_ITEMS` items has neither an interval nor a verdict.
-- A reading that can be on both sides of its ideal value is *off* it if a test rejects the ideal value. The test is the
-  benchmark's own or, if there is none, Student's t-test with the standard error of the reading's bootstrap interval.
+- A reading that can be on both sides of its ideal value is called *off* if a test rejects the ideal value. The test is
+  the benchmark's own test or, if there is none, Student's t-test with the standard error of the reading's bootstrap
+  interval.
 - An absolute value of estimates is above 0 for every model, so only the benchmark's own test shows whether chance could
   explain it. For older records without such a test, the smallest adjusted p-value of the tests of its parts is used.
 - A mean of distances, a share of changed items or a cost has no such test, so only its size is reported.

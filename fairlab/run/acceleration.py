@@ -17,12 +17,12 @@ from fairlab.backbones.blocks import Recomputation, keep_blocks, recompute_block
 class Acceleration(Callback):
     """Callback that sets attention, recomputation and compilation for training only.
 
-    The model is measured and exported without these changes.
+    The model is measured and exported without these settings.
 
     Args:
         encoder: Backbone whose model is changed; a method may already have changed it when training begins.
         attention: Name of an attention implementation of transformers, such as ``sdpa``; None keeps the current one.
-        recompute: Values that blocks recompute in the backward pass; see
+        recompute: Values that are recomputed in the backward pass; see
             :func:`fairlab.backbones.blocks.recompute_blocks`.
         compiled: Whether each block is compiled (``torch.compile``). Blocks share their code, so it is compiled once.
     """

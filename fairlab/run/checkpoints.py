@@ -26,18 +26,18 @@ LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
 class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other callbacks, so it stores their state
-    """Writer of the checkpoint to resume from (``last.ckpt``) and of the weights that validate best (``best.ckpt``).
+    """Writer of the checkpoint to resume from (``last.ckpt``) and of the best weights in validation (``best.ckpt``).
 
-    It also stops training early. If a validation and ``last.ckpt`` are due at the same step, the checkpoint is saved
-    after the validation and includes its result. A resumed run is therefore identical to an uninterrupted run. Files
-    are written under a temporary name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to
-    resume from if the newer file is damaged. With sharded weights, ``last.ckpt`` is a folder that is written while
-    training continues; the next checkpoint waits until this folder is complete.
+    The writer also stops training early. If a validation and ``last.ckpt`` are due at the same step, the checkpoint is
+    saved after the validation and includes its result. A resumed run is therefore identical to an uninterrupted run.
+    Files are written under a temporary name and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``,
+    from which a run resumes if the newer file is damaged. With sharded weights, ``last.ckpt`` is a folder that is
+    written while training continues; the next checkpoint waits until this folder is complete.
 
     Args:
         folder: Folder for ``last.ckpt`` and ``best.ckpt``.
         every: Number of training steps between two writes of ``last.ckpt``.
-        monitor: Name of the logged validation value; the lowest value is best.
+        monitor: Name of the logged validation value, of which the lowest is best.
         patience: Number of validations without a new lowest value after which training stops; None disables early
             stopping.
     """
@@ -78,7 +78,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     def _between_steps(self, trainer: lightning.Trainer) -> None:
         """Save ``last.ckpt`` when due.
 
-        If any process received SIGTERM, save it immediately and end all processes.
+        If any process received SIGTERM, save the checkpoint immediately and end all processes.
         """
         # a checkpoint does not contain accumulated gradients
         if batches_done(trainer) % trainer.accumulate_grad_batches:

@@ -1,3 +1,3 @@
-"""Alias of the console script, kept for earlier installations, whose scripts import it from this module."""
+"""Alias of the console script for earlier installations, which import the script from this module."""
 
 from fairlab.run.command_line.console import main as main

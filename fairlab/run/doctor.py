@@ -1,7 +1,7 @@
 """``fairlab doctor``: available and missing packages, data and models.
 
-It examines only this installation: the packages of each extra, devices, benchmark data, models and disk space. It does
-not contact any server.
+The command examines this installation (packages of each extra, devices, benchmark data, models and disk space) without
+contacting a server.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def declared() -> list[str]:
 
 
 def extras(requirements: Sequence[str]) -> list[str]:
-    """Return a line per extra: that it is installed, or the missing packages and the command to install them.
+    """Return a line per extra, which states whether it is installed and how to install missing packages.
 
     Args:
         requirements: Requirements of the package as listed in its metadata, such as
@@ -108,7 +108,7 @@ def is_met(requirement: Requirement) -> bool:
 
 
 def benchmark_data() -> list[str]:
-    """Return lines about the published benchmark files that are on this machine or still to be downloaded."""
+    """Return lines about published benchmark files: which are on this machine, and which must be downloaded."""
     import pooch
 
     from fairlab.data.published.download import FILES
@@ -127,7 +127,7 @@ def benchmark_data() -> list[str]:
 
 
 def models(cache: Path) -> list[str]:
-    """Return lines about the models that are on this machine and need no download.
+    """Return lines about the models that are on this machine and can be used without a download.
 
     Args:
         cache: Folder of fairlab's model cache.

@@ -1,4 +1,4 @@
-"""Early stopping: training ends when validation has not improved for long enough."""
+"""Early stopping: training ends if validation has not improved for some time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import math
 class EarlyStopping:
     """Counter of the validations since the lowest value.
 
-    It is queried during a validation, after the best weights are saved and before the checkpoint to resume from. A
-    resumed run therefore stops at the same step as an uninterrupted one. A separate callback would run before or after
-    both.
+    The counter is queried during a validation, after the best weights are saved and before the checkpoint for resuming
+    is saved. A resumed run therefore stops at the same step as an uninterrupted run. A separate callback could not run
+    between the two.
 
     Args:
         patience: Number of validations without a new lowest value after which training stops, or None to never stop.

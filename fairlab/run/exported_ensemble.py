@@ -38,10 +38,10 @@ def load_with_sources(folder: str, cache: str | None = None, given: Given | None
     Args:
         folder: Folder of the ensemble.
         cache: File that stores source scores, or None to store no scores.
-        given: Settings by source name, such as addresses, which override the stored settings.
+        given: Settings by source name, such as addresses, that override the stored settings.
 
     Raises:
-        FairlabError: The ensemble does not exist, or it names a class that may not be built.
+        FairlabError: The ensemble does not exist, or it names a class that must not be used.
     """
     from fairlab.methods.safety_ensemble.exported.export import load_ensemble
     from fairlab.methods.safety_ensemble.exported.trust import read_sources

@@ -50,7 +50,7 @@ class SweepFile(SweepNeeds, total=False):
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
     """Return the folder that a run writes to.
 
-    It is the ``hydra.run.dir`` of every entry point.
+    This folder is the ``hydra.run.dir`` of every entry point.
 
     Args:
         experiment: Name of the experiment, and of the folder between ``outputs`` and the run.
@@ -72,7 +72,7 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
 def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
     """Return the folder of a sweep.
 
-    It is the ``hydra.sweep.dir`` of the entry points.
+    This folder is the ``hydra.sweep.dir`` of the entry points.
 
     Args:
         name: Name of the folder between ``multirun`` and the sweep.
@@ -145,10 +145,10 @@ def is_finished(folder: Path) -> bool:
 
 
 def newest_unfinished(folder: Path) -> Path:
-    """Return the newest interrupted run in ``folder``, or the newest failed run if none was interrupted.
+    """Return the newest interrupted run in ``folder``, or the newest failed run if no run was interrupted.
 
-    An interrupted run takes precedence over a newer failed run, because the failed run would fail again with the same
-    error. Unreadable records are skipped with a message.
+    An interrupted run takes precedence over a newer failed run, which would fail again with the same error. Unreadable
+    records are skipped with a message.
     """
     failed: Path | None = None
     for record in sorted(folder.glob("*/record.json"), key=lambda path: path.parent.name, reverse=True):
@@ -169,7 +169,7 @@ def newest_unfinished(folder: Path) -> Path:
 def plain_config(config: DictConfig) -> dict[str, Any]:
     """Return a run's resolved configuration as plain containers, without its launcher.
 
-    Missing values are ``???``.
+    Missing values are represented by ``???``.
     """
     if "hydra" in config:
         config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
@@ -205,7 +205,7 @@ def changed_key(record: Record, config: dict[str, Any]) -> str:
 def output_folder(*, _root_: DictConfig) -> str:
     """Return the folder that an augmentation writes to.
 
-    The folder must be new, or contain an augmentation with the same configuration, which is then continued.
+    The folder must be new or contain an augmentation with the same configuration, which is then continued.
 
     Raises:
         FairlabError: No folder was given, or it has other content; no file is written.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]:
-    """Build the methods of ``then`` before training, with the settings of their files at the run's scale.
+    """Build the methods in ``then`` before training, with the settings in their files at the scale of the run.
 
     Args:
         config: Composed configuration.
@@ -64,10 +64,10 @@ def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
-    """Fit each method on the output of the previous methods, and return their facts for the record.
+    """Fit each method to the output of the previous methods, and return the facts of all methods for the record.
 
     Returns:
-        Facts of all methods under the key ``then``; empty without methods.
+        Facts of all methods under the key ``then``; empty if there are no methods.
     """
     facts = []
     for method in methods:

@@ -28,10 +28,10 @@ Row = dict[str, float]
 class History(Callback):
     """Callback that appends the loss of every optimizer step and the metrics of every validation to a JSON Lines file.
 
-    Values stay on the device and are read together, at most every ``WAIT_EVERY`` batches. If a step is processed in
-    several parts, its row contains the means over the parts. A checkpoint stores only the length of the file, and a
-    resumed run truncates the file to that length. Memory use and the size of checkpoints therefore do not grow with the
-    number of steps. Only rank 0 writes.
+    Values stay on the device, from which they are read together, at most every ``WAIT_EVERY`` batches. If a step is
+    processed in several parts, its row contains the means over the parts. A checkpoint stores only the length of the
+    file, and a resumed run truncates the file to that length. Memory use and the size of checkpoints therefore do not
+    grow with the number of steps. Only rank 0 writes.
 
     Args:
         folder: Folder for the file.
@@ -42,8 +42,8 @@ class History(Callback):
         live: Latest live figures; empty before the first figures.
         last: Latest row; empty before the first row.
         seconds: Wall time of this process's training batches, without validation and checkpoints. The first batches are
-            not counted if others follow.
-        batches: Number of the batches timed in ``seconds``.
+            not counted if more batches follow.
+        batches: Number of batches that ``seconds`` includes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -161,8 +161,9 @@ class History(Callback):
     def _append(self, content: bytes) -> None:
         """Append to the file.
 
-        The first call truncates it to the rows of the checkpoint that the run resumes from. No hook of Lightning can do
-        this earlier: sharded checkpoints restore the length late, and a run may resume after its last step.
+        The first call truncates the file to the rows of the checkpoint from which the run resumes. Hooks of Lightning
+        cannot do this earlier, because sharded checkpoints restore the length late, and a run may resume after its last
+        step.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -190,8 +191,8 @@ class History(Callback):
 def read_history(file: Path, most: int = MOST_ROWS) -> list[Row]:
     """Return the rows of a history, with at most about ``most`` training rows and ``most`` validation rows.
 
-    Longer histories are thinned: every k-th row of each kind is returned, and the last row. Memory use depends only on
-    ``most``. For a missing file, the list is empty.
+    Longer histories are thinned to every k-th row of each kind and the last row. Memory use depends only on ``most``.
+    If the file is missing, the list is empty.
     """
     if not file.is_file():
         return []

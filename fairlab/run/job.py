@@ -50,7 +50,7 @@ def job(
     body: Callable[[DictConfig, Record], None],
     announce: Callable[[DictConfig], None] | None = None,
 ) -> None:
-    """Run the work of an entry point, and record its final status in every case.
+    """Run the work of an entry point, and record the final status in any case.
 
     Args:
         entry: Name of the entry point, as in ``python -m fairlab.<entry>``.
@@ -78,7 +78,7 @@ def job(
 
 @contextmanager
 def accounted(record: Record) -> Iterator[None]:
-    """Save the final status and the duration in the record, however the body ends."""
+    """Save the final status and the duration in the record, whether or not the body succeeds."""
     started, busy = time.perf_counter(), processor_seconds()
     try:
         yield
@@ -134,7 +134,7 @@ def process_count(config: DictConfig) -> int:
 
 
 def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
-    """Do the share of one process: rank 0 writes to the run folder, other ranks to a temporary folder.
+    """Do the work of one process: rank 0 writes to the run folder, and other ranks write to a temporary folder.
 
     Args:
         entry: Name of the entry point, as in :func:`job`.
@@ -176,7 +176,7 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
 def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
     """Lock a run folder for this process, and remove partial files of a killed process.
 
-    The lock is released when the process ends, whatever the reason.
+    The lock is released when the process ends for any reason.
 
     Args:
         folder: Folder to lock.
@@ -222,7 +222,7 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
 def has_results(record: Record) -> bool:
     """Return whether a run has results.
 
-    Only a run that failed while loading has none and may be overwritten.
+    Only a run that failed while loading has no results. It may be overwritten.
     """
     done = record.readings or record.history or stages_of(record).keys() - {LOADING}
     return record.status != "failed" or bool(done)

@@ -1,4 +1,4 @@
-"""Live figures of a training run (speed, share of peak performance, memory, time left), and a trace of some steps.
+"""Live figures of a training run (speed, share of peak performance, memory, time left) and traces of single steps.
 
 The figures are shown in the progress bar and sent to the loggers.
 """
@@ -123,7 +123,7 @@ class Trace(Callback):
     def on_train_batch_end(self, *_: Any) -> None:
         """Count a batch.
 
-        The profiler starts and stops the trace when due.
+        The profiler starts and stops the trace when this is due.
         """
         if self._profiler is not None:
             self._profiler.step()

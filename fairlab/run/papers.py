@@ -51,7 +51,7 @@ def table(arguments: Sequence[str]) -> None:
 
 
 def cite(arguments: Sequence[str]) -> None:
-    """Print the BibTeX entries of runs or a paragraph on their methods, or write either to a file."""
+    """Print the BibTeX entries of runs or a paragraph on their methods, or write them to a file."""
     parser = cli.Arguments(prog="fairlab cite", description=CITE, epilog="Example: fairlab cite outputs/ccd_bert/NAME")
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="folder of a run, or of several runs")
     parser.add_argument("--methods", action="store_true", help="LaTeX on how the runs were made, with command lines")

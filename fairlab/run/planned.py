@@ -1,4 +1,4 @@
-"""Implementation of ``dry_run=true``: the plan of a command is printed, and Hydra creates no run folder."""
+"""Implementation of ``dry_run=true``, which prints the plan of a command without creating a run folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
     Args:
         entry: Name of the entry point.
         rehearse: Function that prepares a run without doing its work, and raises the errors that the run would raise.
-            It is called only if models and data are available and small.
+            The function is called only if models and data are available and small.
     """
     try:
         given = with_quotes(without_config_folder(sys.argv[1:]))
@@ -65,7 +65,7 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
 def is_cheap(entry: str, config: DictConfig) -> bool:
     """Return whether the models and data of a run are available and small enough to be built for its plan.
 
-    A file or folder of the wrong kind counts as available, because building it then raises the run's error.
+    A file or folder of the wrong kind counts as available, because the attempt to read it raises the error of the run.
     """
     values = settings_to_plan(entry, config)
     if not all(need.there or Path(need.name).exists() for need in needs_of(values)):

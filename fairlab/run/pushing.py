@@ -20,11 +20,11 @@ HOW = "set HF_TOKEN, or run hf auth login"
 
 
 def refuse_push(name: str | None) -> None:
-    """Raise, before any work is done, if the result could not be pushed.
+    """Raise an error before any work is done if the result could not be pushed.
 
     Args:
-        name: Repository ``USER/NAME``, where ``USER`` is the token's owner or one of the owner's organisations; None if
-            nothing is to be pushed.
+        name: Repository ``USER/NAME``, where ``USER`` is the token's owner or one of the owner's organisations; None
+            disables the push.
 
     Raises:
         FairlabError: The name is invalid, there is no token, or the hub does not accept it.
@@ -64,7 +64,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
         Address of the repository.
 
     Raises:
-        NotPushed: the hub does not accept the push; the files are kept.
+        NotPushed: The hub does not accept the push; the files are kept.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
 

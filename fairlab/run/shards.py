@@ -36,7 +36,7 @@ READ_AT_ONCE = 16 << 20  # bytes
 class ShardWriter:
     """Writer of checkpoints in a background thread, one at a time.
 
-    The thread communicates in a gloo group of its own, which keeps its messages separate from those of training.
+    The thread communicates in its own gloo group, so that its messages are separate from the messages of training.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class ShardWriter:
         self._writing: Future[None] | None = None
 
     def start(self, checkpoint: Mapping[str, Any], folder: Path, publish: Callable[[], None]) -> None:
-        """Start to write a checkpoint, and return as soon as the tensors are copied.
+        """Start writing a checkpoint, and return as soon as the tensors are copied.
 
         Args:
             checkpoint: Checkpoint of Lightning, with this process's shards.
@@ -66,7 +66,7 @@ class ShardWriter:
         """Wait until the current checkpoint is written.
 
         Raises:
-            Exception: the checkpoint could not be written.
+            Exception: The checkpoint could not be written.
         """
         writing, self._writing = self._writing, None
         if writing is not None:
@@ -100,7 +100,7 @@ def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer],
         Rest of the checkpoint, without weights and optimizer state.
 
     Raises:
-        RuntimeError: the checkpoint belongs to another model.
+        RuntimeError: The checkpoint belongs to another model.
     """
     saved = torch.load(folder / STATE, weights_only=True)
     states: list[Any] = [get_optimizer_state_dict(model, optimizer) for optimizer in optimizers]

@@ -40,7 +40,7 @@ class Pretrained:
         return {"weights": weights_facts(self.config.backbone)}
 
     def facts_after(self) -> dict[str, Any]:
-        """Return facts for the record that are known only after training: whether the output layer is tied."""
+        """Return the fact that is known only after training: whether the output layer is tied."""
         return {"decoder_tied_to_embeddings": decoder_is_tied(self.model)}
 
     def on(self, device: Any) -> Any:
@@ -56,13 +56,13 @@ class Pretrained:
         return model_card(record, licence_in(find_weights(config.name, **where)))
 
     def write(self, record: Record) -> None:
-        """Add no files to the exported model."""
+        """Do nothing: no files are added to the exported model."""
 
 
 def _loaded_as(config: DictConfig) -> DictConfig:
     """Return the configuration for loading a backbone, in 4 bits if the method keeps the weights in 4 bits.
 
-    Weights that can only be loaded in full precision, such as those in a GGUF file, are quantized by the method.
+    If weights can only be loaded in full precision, for example from a GGUF file, the method quantizes them.
     """
     node, method = config.backbone, config.get("method")
     if not (method and method.get("quantize")) or node.get(TARGET) != LOAD:
@@ -109,7 +109,7 @@ class SourceClassifiers:
         return {}
 
     def on(self, device: Any) -> Any:
-        """Return the sources, which are not moved to a device."""
+        """Return the sources, which stay on their device."""
         return self.model
 
     def card(self, record: Record) -> str:

@@ -118,7 +118,7 @@ def make_trainer(
 def _callbacks(
     own: dict[str, Any], folder: Path, history: History, encoder: Any, method: Any, data: Any, terminal: bool
 ) -> list[Any]:
-    """Return fairlab's own callbacks, configured by its keys in ``trainer``."""
+    """Return fairlab's own callbacks, configured by fairlab's keys in ``trainer``."""
     from fairlab.run.acceleration import Acceleration
     from fairlab.run.checkpoints import Checkpoints
     from fairlab.run.live import Figures, LiveBar, Trace
@@ -152,10 +152,10 @@ def our_strategy(name: Any) -> Any:
 
 
 def slower_bfloat16() -> float:
-    """Measure for 0.1 seconds how many times longer a matrix product takes in bfloat16 than in float32 on the CPU.
+    """Measure how many times longer a matrix product takes in bfloat16 than in float32 on the CPU, for 0.1 seconds.
 
     Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
-    then costs time instead of saving it.
+    then takes more time instead of less.
     """
     import torch
     from torch.utils.benchmark import Timer

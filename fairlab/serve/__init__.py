@@ -1,7 +1,7 @@
 """``python -m fairlab.serve``: answer moderation requests on this machine with an exported safety ensemble.
 
 ``fairlab serve MODEL --port PORT`` is short for ``python -m fairlab.serve model=MODEL port=PORT``. On SIGTERM or
-Ctrl-C, the server answers the requests it has already read and ends.
+Ctrl-C, the server answers the requests that it has already read, and then ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUESTION = "How do I use a mended model?"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="serve")
 def main(config: DictConfig) -> None:
-    """Run as Hydra's entry point."""
+    """Run the server as Hydra's entry point."""
     with cli.one_sentence():
         answer_requests(config)
 
@@ -37,7 +37,7 @@ def answer_requests(config: DictConfig) -> None:
     """Serve requests until a signal ends the process.
 
     Raises:
-        FairlabError: the ensemble does not exist, or the port is not available.
+        FairlabError: The ensemble does not exist, or the port is not available.
     """
     from fairlab.methods.safety_ensemble.sources.combined import SECONDS
     from fairlab.serve.memory import memory_returner, returning_memory

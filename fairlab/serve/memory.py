@@ -12,7 +12,7 @@ EVERY = 0.2  # seconds; a call takes a few milliseconds
 
 
 def memory_returner() -> Callable[[], object]:
-    """Return a function that gives freed memory back to the system; it does nothing if the C library is not glibc."""
+    """Return a function that returns freed memory to the system; without glibc, the function does nothing."""
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
@@ -21,10 +21,10 @@ def memory_returner() -> Callable[[], object]:
 
 
 def returning_memory(scorer: Scorer, give_back: Callable[[], object], every: float = EVERY) -> Scorer:
-    """Return a scorer that also gives freed memory back, at most once in ``every`` seconds.
+    """Return a scorer that also returns freed memory to the system, at most once in ``every`` seconds.
 
-    The buffers of forward passes differ in size from request to request. They fragment the heap of the C library, which
-    keeps what was freed, so that a process that scores all day would grow slowly.
+    The buffers of forward passes have different sizes in every request. They fragment the heap of the C library, which
+    keeps freed memory, so that a process that scores all day would grow slowly.
     """
     last = time.monotonic()
 

@@ -46,7 +46,7 @@ class ServerBounds:
         body: Maximum size of a request's body, in bytes.
         waiting: Maximum number of requests that wait for the scorer.
         connections: Maximum number of simultaneous connections.
-        seconds: Maximum time from the first to the last byte of a request, and again from there to its answer.
+        seconds: Maximum time from the first to the last byte of a request, and also from the last byte to the answer.
     """
 
     body: int
@@ -70,11 +70,11 @@ class Moderations(ThreadingHTTPServer):
         scorer: Function from a list of texts to their scores by harm.
         thresholds: Minimum score for flagging a text, by harm; every harm has an entry.
         model: Name of the model in responses.
-        port: Port to listen on; 0 selects a free one.
+        port: Port to listen on; 0 selects a free port.
         bounds: Limits of the server.
 
     Raises:
-        OSError: the port is not available.
+        OSError: The port is not available.
     """
 
     request_queue_size = 128
@@ -91,7 +91,7 @@ class Moderations(ThreadingHTTPServer):
         self.answering = 0
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection in a thread of its own, or reject it if there are too many.
+        """Handle a connection in a separate thread, or reject it if there are too many connections.
 
         To avoid rejecting a connection, close the one that has waited longest for its client, if it has waited longer
         than :data:`PATIENCE`.
@@ -327,14 +327,14 @@ class Answers(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Do nothing: requests are not logged, because texts are private."""
+        """Do nothing, because requests must not be logged: texts are private."""
 
 
 def texts_of(body: bytes) -> list[str]:
     """Return the texts in a request's body.
 
     Raises:
-        RequestError: the body is not JSON, or has the wrong type.
+        RequestError: The body is not JSON, or has the wrong type.
     """
     try:
         content = from_json(body.decode("utf-8"))
@@ -359,7 +359,7 @@ def _texts_of_input(given: Any) -> list[str]:
         given: A text, a list of texts, or a list of parts, which are judged as one text.
 
     Raises:
-        RequestError: the input has another form, or a part is an image.
+        RequestError: The input has another form, or a part is an image.
     """
     if isinstance(given, list) and given and all(isinstance(part, dict) for part in given):
         if any(part.get("type") == "image_url" for part in given):

@@ -14,7 +14,7 @@ class DeadlineReader(io.RawIOBase):
 
     Args:
         connection: Connection to read from.
-        seconds: Maximum time to wait for the first byte of a request, and again from the first to the last byte.
+        seconds: Maximum time to wait for the first byte of a request, and also from the first to the last byte.
 
     Attributes:
         deadline: Time by which the request must be complete, on the clock ``time.monotonic``; None until its first
@@ -36,7 +36,7 @@ class DeadlineReader(io.RawIOBase):
         """Read the available bytes into a buffer, and return their number.
 
         Raises:
-            TimeoutError: no byte arrived in time.
+            TimeoutError: No byte arrived in time.
         """
         left = self.seconds if self.deadline is None else self.deadline - time.monotonic()
         if left <= 0:

@@ -1,7 +1,7 @@
-"""Bounded queue in which requests wait for a single scorer, so that memory use is constant.
+"""Bounded queue in which requests wait for a single scorer, with constant memory use.
 
-Requests are scored in pieces; the more a piece costs, the later it is placed in the queue. A request with few short
-texts never waits for all of a large request, and a large request is not postponed forever.
+Requests are scored in pieces. The more a piece costs, the later it is placed in the queue. A request with few short
+texts therefore does not wait until a large request is finished, and a large request is not postponed forever.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class WaitingLine:
     """Queue for the texts of many requests.
 
     Small requests are scored before the remainder of large ones. Pieces that wait at the same time are scored together,
-    which is cheaper than scoring them in turn. If that fails, each piece is scored alone, so that an error affects only
-    its own request.
+    which is cheaper than scoring them in turn. If scoring them together fails, each piece is scored alone, so that an
+    error affects only its own request.
 
     Args:
         scorer: Function from a list of texts to their scores, called by only one thread.
-        most: Maximum number of waiting requests, at least 1, in addition to the one that is being scored.
+        most: Maximum number of waiting requests, at least 1, in addition to the request that is being scored.
     """
 
     def __init__(self, scorer: Scorer, most: int) -> None:
@@ -85,7 +85,7 @@ class WaitingLine:
         """Return the scores of a request's texts.
 
         Raises:
-            LineFull: too many requests are waiting.
+            LineFull: Too many requests are waiting.
             TimeoutError: scoring took longer than ``seconds``; the request is removed from the queue.
             Exception: any error of the scorer.
         """
@@ -125,9 +125,9 @@ class WaitingLine:
             self._score(together)
 
     def _next(self) -> list[Piece]:
-        """Wait for pieces and return the ones to score together.
+        """Wait for pieces, and return the pieces to score together.
 
-        The result is empty after the end.
+        The result is empty if the queue has ended.
         """
         with self.change:
             while True:
@@ -169,7 +169,7 @@ class WaitingLine:
 def cost_of(text: str) -> float:
     """Estimate the cost of scoring a text.
 
-    It is quadratic in the length, as in some third-party code.
+    The cost is assumed to be quadratic in the length, as in some third-party code.
     """
     return 100.0 + len(text) + len(text) ** 2 / 1_000
 

@@ -49,7 +49,7 @@ def test_rows_run_one_after_the_other_and_fill_the_page(run, tiny_folders, tmp_p
     assert second.provenance["before_taken_from"]["folder"] == f"{RUNS}/{methods[0]}/seed_42"
     (file.parent / "records").symlink_to(tmp_path / RUNS)
     shown = tables.overview(file.parent)
-    assert "its run has not been done" not in shown
+    assert "the run has not been started" not in shown
     heads = {"smollm2": "crows_pairs", "mpnet": "cced"}
     assert heads[model] in {reading.benchmark for reading in second.readings if reading.phase == "after"}
     left_out = {entry.benchmark for entry in first.not_run if entry.phase == "before"}

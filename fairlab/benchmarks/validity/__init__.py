@@ -1,4 +1,4 @@
-"""Validity gate: checks of a model before its first reading, to show whether its numbers are meaningful.
+"""Validity gate: checks of a model before its first measurement, to show whether its results are meaningful.
 
 A broken model must never look fair: for example, a model that embeds all texts alike has no gap between groups.
 """
@@ -30,7 +30,7 @@ class Validity:
 
     Attributes:
         reason: Reason why the model must not be measured; empty if it may be measured.
-        failures: Reasons why the model's numbers do not show bias; empty if the checks find the model sound.
+        failures: Reasons why the results do not show bias; empty if the model passes all checks.
         not_judged: Checks that cannot distinguish a sound model of this kind from a damaged one.
     """
 
@@ -77,9 +77,10 @@ def warn_if_failed(backbone: Backbone | ModelObject) -> None:
 def validity(backbone: Backbone | ModelObject) -> Validity:
     """Check weights, tokenizer, embeddings, and the language model if there is one, in this order.
 
-    Non-finite weights or embeddings, a tokenizer of another model and indistinguishable texts are reasons not to
-    measure. All other findings become notes on the numbers, because a random model may serve as a baseline, and a model
-    pretrained from random weights is measured before and after. For a model object, only the outputs are checked.
+    A model is not measured if its weights or embeddings are not finite, if its tokenizer belongs to another model, or
+    if it cannot distinguish texts. All other findings become notes on the results, because a random model may serve as
+    a baseline, and a model that is pretrained from random weights is measured before and after. For a model object,
+    only the outputs are checked.
     """
     found = _checked(backbone)
     said = found.reason or "; ".join(found.failures)

@@ -134,7 +134,7 @@ def paraphrase_share(sentences: Tensor) -> float:
 
 
 def paraphrase_strength(sentences: Tensor) -> float:
-    """Return by how many standard deviations paraphrases are nearer than other sentences."""
+    """Return the number of standard deviations by which paraphrases are nearer than other sentences."""
     similarities = _similarities(sentences)
     others = similarities[~torch.eye(len(similarities), dtype=torch.bool)]
     return float((similarities.diag().mean() - others.mean()) / others.std().clamp_min(1e-12))

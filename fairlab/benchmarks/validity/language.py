@@ -1,4 +1,4 @@
-"""Check whether a language model prefers sentences to shuffled words, and words in their own place to others."""
+"""Check that a language model prefers sentences to shuffled words, and words in their own places to exchanged words."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _positions(scorer: MaskedLM, token_ids: Sequence[Sequence[int]]) -> list[lis
 
 
 def _check_mask(scorer: MaskedLM) -> Iterator[Finding]:
-    """Yield a failure if words are predicted much better when another special token hides them than the mask token."""
+    """Yield a failure if words are predicted much better behind another special token than behind the mask."""
     tokenizer = scorer.backbone.tokenizer
     special = {number: str(token) for number, token in tokenizer.added_tokens_decoder.items() if token.special}
     others = [number for number in special if number != scorer.mask_id]
@@ -136,13 +136,13 @@ def _loss_behind(scorer: MaskedLM, mask: int, token_ids: Sequence[Sequence[int]]
 
 
 def _inserted(ids: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Return the positions of the tokens in ``ids`` after the beginning and before the end shared with ``others``."""
+    """Return the positions of tokens in ``ids`` between the beginning and the end shared with ``others``."""
     start = next((k for k, (one, other) in enumerate(zip(ids, others, strict=False)) if one != other), len(others))
     return list(range(start, min(len(ids), start + max(1, len(ids) - len(others)))))
 
 
 def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a failure if an encoder-decoder finds a sentence as likely after another sentence as after itself."""
+    """Yield a failure if an encoder-decoder predicts a sentence as well from another sentence as from itself."""
     own = _log_probabilities_given(backbone, SENTENCES)
     other = _log_probabilities_given(backbone, (*SENTENCES[1:], SENTENCES[0]))
     if not bool((own > other).float().mean() > CHANCE):

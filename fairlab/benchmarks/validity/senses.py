@@ -30,13 +30,13 @@ STRONGER = 1.2
 def check_senses(backbone: Backbone) -> Iterator[Finding]:
     """Yield a finding if an encoder's layers separate the senses of a word barely better than those of its twin.
 
-    In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
-    sense. The proportion of such cases is averaged over layers, and rescaled to 0 for the twin and 1 for a perfect
-    encoder. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings was trained
-    for sentences, and must reach a higher value. If the encoder's folder defines a pooling but its sentence embeddings
-    do not separate paraphrases better, it is either damaged or not trained for sentences; the check does not decide
-    which. Models that read from left to right are skipped, because the context may come later. So are models with fewer
-    states than tokens in some layers (Funnel).
+    In every layer, the hidden states of a word in one sense should be nearer to each other than to its states in the
+    other sense. The proportion of such cases is averaged over layers, and rescaled to 0 for the twin and 1 for a
+    perfect encoder. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings was
+    trained for sentences, and must reach a higher value. If the encoder's folder defines a pooling but its sentence
+    embeddings do not separate paraphrases better, it is either damaged or not trained for sentences; the check does not
+    decide which. Models that read from left to right are skipped, because the context may come later. So are models
+    with fewer states than tokens in some layers (Funnel).
     """
     places = _places(backbone)
     if places is None or not _keeps_length(backbone):
@@ -108,7 +108,7 @@ def _keeps_length(backbone: Backbone) -> bool:
 
 
 def _share(backbone: Backbone, places: list[int]) -> float:
-    """Return the proportion of cases in which uses of one sense are nearer than uses of two, averaged over layers."""
+    """Return how often uses with one sense are nearer than uses with different senses, averaged over layers."""
     rows = torch.arange(len(places))
     shares = []
     for layer in _states(backbone, _texts())[1:]:

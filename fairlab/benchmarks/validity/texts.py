@@ -1,4 +1,4 @@
-"""Plain English texts for the gate: sentences, paraphrases, exchanged words, and words with two senses.
+"""Plain English texts for the validity gate: sentences, paraphrases, exchanged words, and words with two senses.
 
 All of them were written for the project.
 """

@@ -1,4 +1,4 @@
-"""BBQ: questions about two people, one of whom fits a stereotype, with and without the facts needed to answer them.
+"""BBQ: questions about two people, one of whom fits a stereotype, with and without the facts for an answer.
 
 Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answering". The authors' file with the
 positions of the targets (``additional_metadata.csv``) is not read, because the target can be derived from the groups of
@@ -43,7 +43,7 @@ class BBQItem:
         category: Name of the subset.
         template: Category and number of the question; items of one template differ only in people and wording.
         ambiguous: Whether the context leaves the answer open.
-        negative: Whether the question asks for the person who fits the stereotype; otherwise for the other person.
+        negative: Whether the question asks for the person who fits the stereotype instead of the other person.
         context, question: Wording of the context and of the question.
         answers: Wording of the three answers.
         label: Position of the correct answer.

@@ -1,4 +1,4 @@
-"""StereoSet: contexts with three continuations each: a stereotype, an anti-stereotype and a meaningless one.
+"""StereoSet: contexts with three continuations each (a stereotype, an anti-stereotype and a meaningless sentence).
 
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models". Its public
 development set has 2,106 intrasentence examples (a word fills a BLANK in the context) and 2,123 intersentence examples

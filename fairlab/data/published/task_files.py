@@ -233,7 +233,8 @@ def _join_evidence(sentences: Sequence[Any]) -> str | None:
 def _spelled(value: object, task: Task, place: str) -> str:
     """Return the label of a cell in the task's spelling, or the cell unchanged.
 
-    A missing label is treated as a label that the task leaves out. If the task leaves out no label, it is an error.
+    A missing label is treated as a label that the task leaves out. If the task uses all labels, a missing label is an
+    error.
     """
     if task.labels and is_missing(value):
         if task.left_out:

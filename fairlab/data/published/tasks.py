@@ -74,13 +74,13 @@ class Task:
         written: Labels as spelled in the files, if they differ from ``labels``.
         columns: Names of the columns of a file without a header.
         options: Whether the task is to choose an answer. The labels are then the positions of the answers.
-        halves: Whether both splits are halves of one file, with no first text in both.
+        halves: Whether both splits are halves of one file that have no first text in common.
         spellings: Mapping from other spellings of labels to their names.
         left_out: Labels whose rows are not examples of the task.
         gathered: Whether the first text may be given as a list of sentences.
         merged: Mapping from the labels of a more fine-grained task to the labels of this task.
         parts: Tasks of a mixture; empty for a plain task.
-        title: Name of the task as its authors write it; empty for a task derived from another one.
+        title: Name of the task as its authors write it; empty for a task that is derived from another task.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Readers of files, folders and hub datasets that yield one raw row at a time.
 
-Only the current row (for Parquet, a batch) is held in memory, so inputs may have any size. The one exception is a list
+Only the current row (for Parquet, a batch) is held in memory, so inputs may have any size. The only exception is a list
 in a .json file, which is read as a whole.
 """
 
@@ -39,7 +39,7 @@ BLANK_SHARE = 0.02  # minimum fraction of blank lines in a text file with wrappe
 
 @dataclass(frozen=True)
 class BadRow:
-    """Row that cannot be used, with its location and the reason, so that it is not lost silently."""
+    """Row that cannot be used, with its location and the reason, so that it can be reported."""
 
     place: str
     reason: str

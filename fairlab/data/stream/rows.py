@@ -96,8 +96,8 @@ def row_progress(
 
     Args:
         rows: Rows to yield.
-        again: Function that reads the rows again in order to count up to a million of them; None if they can be read
-            only once. Without a count, the time left is not shown.
+        again: Function that reads the rows again to count them, up to a million; None if the rows can be read only
+            once. If the rows are not counted, the time left is not shown.
     """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -118,7 +118,7 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
 
     Args:
         source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``; a mixture of tasks joined by ``+`` has
-            the splits that all of them have.
+            the splits that all of its tasks have.
 
     Raises:
         DataUnavailable: The data is unavailable.

@@ -52,7 +52,7 @@ def opened(source: str) -> Mapping[str, Any]:
 
 
 def one_split(source: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the split to use if no split was named: ``train``, or the only one.
+    """Return the split to use if no split was named: ``train``, or the only split.
 
     Raises:
         FairlabError: There are several splits, and no split ``train``.

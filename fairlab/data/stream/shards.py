@@ -209,7 +209,7 @@ def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
 
 
 def json_line(row: dict[str, Any]) -> str:
-    """Convert a row to a line of JSON, for any content of its cells."""
+    """Convert a row with cells of any content to a line of JSON."""
     try:
         line = json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n"
     except ValueError:  # an empty table cell may be nan, which JSON does not allow
@@ -244,7 +244,7 @@ def end_with_parent() -> None:
 
 
 def _wait_for_parent() -> None:
-    """Exit when the parent process ends. Without this, a worker whose parent was killed would wait forever."""
+    """Exit when the parent process ends, because a worker would otherwise wait forever after its parent is killed."""
     parent = parent_process()
     assert parent is not None
     parent.join()

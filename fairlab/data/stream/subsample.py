@@ -1,4 +1,4 @@
-"""Balanced subsample of an expanded dataset: no biaser, kind or entry is favoured by its position in the file."""
+"""Balanced subsample of an expanded dataset, which favours no biaser, kind or entry by its position in the file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LEFT_OUT = "left out by the limit"
 def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
     """Choose at most ``limit`` rows, spread over the groups as evenly as possible, and return their positions in order.
 
-    Every group contributes one row in turn until the limit is reached. Hashes that depend on the seed decide which rows
-    of a group are chosen, and which groups contribute one more row.
+    Every group contributes one row in turn until the limit is reached. Hashes that depend on the seed determine which
+    rows of a group are chosen and which groups contribute one more row.
 
     Args:
         groups: Group of every row, such as the biaser that the row was made for.

@@ -66,7 +66,7 @@ def read(path: Path) -> ToolRun:
 
 
 def _texts(state: Path) -> dict[str, str]:
-    """Return the hash of each instance's input, by id; empty if the run did not store its state."""
+    """Return the hash of each instance's input, by id. The mapping is empty if the run did not store its state."""
     if not state.is_file() or state.stat().st_size > LARGEST:
         return {}
     found = {}
@@ -77,7 +77,7 @@ def _texts(state: Path) -> dict[str, str]:
 
 
 def _aggregates(stats: Path) -> dict[str, float]:
-    """Return the mean over unperturbed instances that HELM reported for each metric, if there is exactly one."""
+    """Return the mean that HELM reported for each metric over unperturbed instances, if it is unique."""
     found: dict[str, list[float]] = {}
     for stat in _list(stats) if stats.is_file() else []:
         name, value = part(stat, "name"), number(stat.get("mean"))

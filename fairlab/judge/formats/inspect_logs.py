@@ -43,7 +43,7 @@ def read(path: Path) -> ToolRun:
     """Read the scores of all samples of a log.
 
     Raises:
-        FairlabError: The log has an unsupported version, is of an unfinished run, or contains no scored sample.
+        FairlabError: The log has an unsupported version, belongs to an unfinished run, or contains no scored sample.
     """
     header, samples = _read_archive(path) if path.suffix == ".eval" else _read_json(path)
     evaluation, results = header.get("eval"), part(header, "results")
@@ -80,8 +80,8 @@ def _input(given: Any) -> str:
 def _values(scorer: str, value: Any) -> dict[str, float]:
     """Return the numeric values of a score, by name.
 
-    A single value is named by the scorer. If there are several, each name consists of the scorer and the value's own
-    name.
+    A single value has the name of the scorer. If there are several values, each name consists of the scorer and the
+    name of the value.
     """
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, 1)
@@ -92,7 +92,7 @@ def _values(scorer: str, value: Any) -> dict[str, float]:
 
 
 def _number(value: Any) -> float | None:
-    """Convert a value as inspect's ``value_to_float`` does: letters, yes or no, true or false, and numbers as text.
+    """Convert a value like inspect's ``value_to_float``: letters, yes or no, true or false, and numbers as text.
 
     Return None for any other value.
     """
@@ -168,7 +168,7 @@ def _read_archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]
 
 @contextmanager
 def _one_error(path: Path) -> Iterator[None]:
-    """Convert any exception in the context to a single sentence, because reading damaged bytes can raise anything."""
+    """Convert any exception in the context to one sentence, because damaged bytes can cause any kind of exception."""
     try:
         yield
     except FairlabError:

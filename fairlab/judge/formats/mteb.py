@@ -1,6 +1,6 @@
 """Reader of MTEB results: one JSON file per task, with scores by split and language.
 
-MTEB stores no scores of single items, so its tasks serve as items. Two models are compared on the tasks that both ran
+MTEB does not store scores of single items, so tasks serve as items. Two models are compared on the tasks that both ran
 with the same splits, languages and revision of the data.
 """
 
@@ -30,7 +30,7 @@ META = "model_meta.json"
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file describes a model, and the results of the model are next to it."""
+    """Return whether a file describes a model whose results are in the same folder."""
     return path.name == META and any(_is_task(file) for file in path.parent.glob("*.json"))
 
 

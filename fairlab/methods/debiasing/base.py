@@ -13,7 +13,7 @@ from fairlab.types import FairlabError
 
 
 class Debiasing:
-    """Plain cross-entropy, and the base class of debiasing strategies, which override parts of it.
+    """Base class of debiasing strategies; by itself, it is plain cross-entropy.
 
     Attributes:
         name: Name of the strategy, as in ``debiasing=NAME``.
@@ -34,7 +34,7 @@ class Debiasing:
     def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
         """Return a penalty that is added to the loss, 0 by default.
 
-        A strategy may run the classifier on further texts to compute the penalty.
+        To compute the penalty, a strategy may run the classifier on additional texts.
 
         Args:
             outputs: Outputs of the classifier on the batch, (B, L).

@@ -1,8 +1,8 @@
 """Auxiliary classifiers for debiasing, trained on claims alone or on the same pairs as the main classifier.
 
-A classifier that is trained on 2,000 claims memorises them after a few passes, so every claim would look biased. Each
-training example is therefore scored by a classifier that was trained on the half without this example.
-Shape letters: N examples, L labels.
+A classifier that is trained on 2,000 claims memorises these after a few passes, so all of them would look biased. Each
+training example is therefore scored by a classifier that was trained on the other half of the examples. Shape letters:
+N examples, L labels.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def log_probabilities(classifier: Backbone, names: Sequence[str], pairs: Sequenc
 def out_of_sample(
     backbone: Backbone, pairs: Sequence[Pair], labels: Sequence[int], names: Sequence[str], tuning: Tuning, seed: int
 ) -> NDArray[np.float32]:
-    """Return log-probabilities (N, L) for texts or pairs, each by a classifier trained on the other half.
+    """Return log-probabilities (N, L) for texts or pairs; each half is scored by a classifier trained on the other.
 
-    The halves do not depend on the seed, and examples with the same last text are in the same half.
+    The halves do not depend on the seed. Examples with the same last text are in the same half.
     """
     first_half = np.array([in_first_half(pair[-1] or pair[0]) for pair in pairs])
     found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # kept if the other half is empty

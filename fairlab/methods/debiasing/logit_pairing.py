@@ -25,8 +25,8 @@ from fairlab.types import FairlabError, NotNegative
 class LogitPairing(Debiasing):
     """Task loss plus a penalty on the distance between the logits of a text and its counterfactual.
 
-    In the counterfactual of a training example, one person is rewritten to another attribute, as in fairtuning. The
-    counterfactual is drawn once, and the penalty does not use its label.
+    In the counterfactual of a training example, one person is rewritten to another attribute, as in fairtuning. Each
+    counterfactual is drawn once. The penalty does not use its label.
 
     Args:
         factor: Weight of the penalty, lambda in the paper.

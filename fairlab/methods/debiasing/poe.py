@@ -1,4 +1,4 @@
-"""Product of experts (PoE): the classifier learns the information that a claim-only classifier lacks.
+"""Product of experts (PoE): training that makes the classifier learn what a claim-only classifier does not know.
 
 Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.2; Utama et
 al. 2020, "Towards Debiasing NLU Models from Unknown Biases", for a fixed bias model that is trained in advance.
@@ -15,7 +15,7 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 class ProductOfExperts(ClaimOnly):
     """Cross-entropy of the product of the classifier's and a claim-only classifier's probabilities.
 
-    At inference, the classifier is used alone.
+    At inference, the classifier is used without the claim-only classifier.
     """
 
     title = "product of experts (PoE)"

@@ -90,7 +90,7 @@ def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
 
 
 def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_array:
-    """Return a sparse matrix (N, G) that is 1 if an example contains an n-gram.
+    """Return a sparse matrix (N, G) that contains 1 for each n-gram in an example.
 
     N-grams are sorted, and n-grams in fewer than ``at_least`` examples are excluded.
     """

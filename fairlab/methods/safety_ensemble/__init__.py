@@ -1,1 +1,1 @@
-"""The safety ensemble: source classifiers, and small models on top of their scores."""
+"""Safety ensemble: source classifiers, and small models that combine their scores."""

@@ -1,8 +1,8 @@
-"""Source scores for texts rewritten to reference groups, so that a model can average its logits over the groups.
+"""Source scores of texts that are rewritten to reference groups, over which a model can average its logits.
 
-Sturman et al. 2024 score only the text itself. The average is our addition: it hides which of the listed groups a text
-names, but not that it names one.
-Shape letters: N texts, K rewritten texts in total, F source scores.
+Sturman et al. 2024 score only the text itself. The average is our addition. It hides which of the listed groups a text
+names, but a model can still see that a group is named. Shape letters: N texts, K rewritten texts in total, F source
+scores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calibration: conversion of log odds to probabilities by a linear function (Platt scaling).
+"""Calibration: conversion of log odds to probabilities with a fitted line (Platt scaling).
 
 Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines".
 Shape letters: N texts.
@@ -23,8 +23,8 @@ def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float
         truth_N: True labels, 0 or 1.
 
     Returns:
-        Slope and intercept. If all labels are equal or the fitted slope is not positive, they are 1 and 0, which leave
-        log odds unchanged.
+        Slope and intercept. If all labels are equal or the fitted slope is not positive, slope and intercept are 1 and
+        0, so log odds stay unchanged.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -1,4 +1,4 @@
-"""Comparison of settings on a harm's validation texts, for choosing one of them.
+"""Comparison of settings on the validation texts of a harm, in order to select one setting.
 
 Shape letters: R repeats of the division into folds, N texts.
 """
@@ -23,7 +23,7 @@ class Compared:
 
     The setting for a test fold is chosen by the scores of all texts outside the fold. Every score comes from models
     that were not trained on any version of the scored text. The texts of a test fold therefore do not influence the
-    choice of its setting.
+    selected setting.
 
     Args:
         texts: N texts with labels.
@@ -51,7 +51,8 @@ class Compared:
         """Return the changes in AU-PRC and ACV from the baseline to each setting, in per cent.
 
         Args:
-            chosen: Mask (N,) of the texts to use, which must not split any set; None uses all texts.
+            chosen: Mask (N,) of the texts to use, which must contain either all or none of the texts of a set; None
+                uses all texts.
         """
         inside = np.ones(len(self.truth), dtype=bool) if chosen is None else chosen
         precision, variance = self._measure(self.baseline, inside)

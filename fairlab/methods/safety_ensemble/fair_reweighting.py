@@ -1,4 +1,4 @@
-"""Fair data reweighting (FDW): higher weights for training examples from the slices that a baseline treats worst.
+"""Fair data reweighting (FDW): higher weights for training examples in the slices that a baseline treats worst.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.3, based
 on Awasthi et al. 2020, "Beyond Individual and Group Fairness".

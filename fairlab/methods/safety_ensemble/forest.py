@@ -59,7 +59,7 @@ class SafetyEnsemble:
     Args:
         sources: Classifiers whose scores are the features.
         harms: Names of the harms to train models for; None for all harms with labels in the data.
-        inputs: Required total number of scores from the sources; None for any number.
+        inputs: Required total number of source scores; None for any number.
         kind: Kind of model: ``forest``, ``boosting`` or ``logistic``.
         trees: Number of trees in the forest, or of boosting rounds; at least 1.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
@@ -72,7 +72,8 @@ class SafetyEnsemble:
             over a text's rewrites to the reference groups. Both need scores of many more texts.
         average: Whether the debiased model averages its logits over a text's rewrites to the reference groups.
         target: Required ``precision`` or ``false_positive_rate`` of each harm's threshold on the validation seeds; None
-            for no thresholds. Among the thresholds that meet it, the one that detects the most harmful texts is used.
+            for no thresholds. Of the thresholds that meet the target, the threshold that detects the most harmful texts
+            is used.
         reweighting: Lambdas and betas for each harm; ``others`` applies to harms that are not listed.
         cache: File that caches source scores; None for a cache in memory.
         seed: Seed of the models and of the reweighting.

@@ -1,6 +1,6 @@
-"""Scores of one model in all divisions of the texts into folds.
+"""Scores of one model for all divisions of the texts into folds.
 
-A text of a division is scored by the model of its fold. Other texts get the mean score over the folds.
+A text that is divided into folds is scored by the model of its fold. Other texts get the mean score over the folds.
 
 Shape letters: N texts, R repeats of the division into folds.
 """
@@ -25,11 +25,11 @@ TEST, VALIDATION = "test", "validation"
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Scores from one model of a fold.
+    """Scores from one of the models of a fold.
 
     Attributes:
-        scores: Calibrated and uncalibrated scores, (2, N), of the fold's test and validation texts and of other texts,
-            by part.
+        scores: Calibrated and uncalibrated scores, (2, N), by part: the fold's test and validation texts, and other
+            texts.
         contributions: Importance of each source score, (F,); None for models without trees, and for controls and
             rivals.
     """

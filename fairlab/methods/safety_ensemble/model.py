@@ -48,8 +48,8 @@ class HarmModel:
     def contributions(self) -> Array | None:
         """Return the importance of each source score in the first pipeline's forest, (F,).
 
-        The values equal the forest's ``feature_importances_`` but are computed without a job per tree. Without a
-        forest, the result is None.
+        The values equal the forest's ``feature_importances_`` but are computed without a job per tree. The result is
+        None if there is no forest.
         """
         forest = self.pipelines[0][-1]
         if type(forest).__name__ != FOREST:
@@ -62,7 +62,7 @@ class HarmModel:
 class Evaluated:
     """Log odds of the same texts under several fitted pipelines, each computed once.
 
-    If pipelines share their last transformer, its output is computed only once as well.
+    If pipelines share their last transformer, its output is also computed only once.
 
     Args:
         features: Source scores of the texts, (N, F).
@@ -87,7 +87,8 @@ class Evaluated:
     def _probabilities(self, pipeline: Any) -> Array:
         """Return the same probabilities as ``predict_proba``.
 
-        A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
+        Forests are evaluated without the checks and without a job per tree, which would take longer than the evaluation
+        itself.
         """
         if isinstance(pipeline, Fitted):
             return pipeline.probabilities(self.features)

@@ -36,8 +36,8 @@ def paired_logistic(
 
     Here s are the weights and S their sum, lambda is the penalty, and x are kernel values of the ranks of a text's
     scores (Nystroem's approximation of a Gaussian kernel), so that the model can be nonlinear. C is the mean covariance
-    of x within a set, so that the penalty is the mean variance of the logits. With a Cholesky factor of the second
-    term, the problem is an ordinary ridge regression in other coordinates, whose solution is transformed back.
+    of x within a set, so that the penalty is the mean variance of the logits. A Cholesky factor of the second term
+    turns the problem into an ordinary ridge regression in other coordinates, whose solution is transformed back.
 
     Args:
         features: Source scores, (N, F); NaN for a missing score.
@@ -46,8 +46,8 @@ def paired_logistic(
         weights: Weight of each text, (N,).
         penalty: Weight of the variance, at least 0.
         state: Seed of the kernel's landmarks.
-        evenly: Whether every direction gets the mean penalty, so that shrinkage does not depend on sets.
-        kernel: Kernel that was already fitted to the same features and state; None fits a new one.
+        evenly: Whether every direction gets the mean penalty, which makes shrinkage independent of the sets.
+        kernel: Kernel that was already fitted to the same features and state; None fits a new kernel.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
@@ -95,7 +95,7 @@ def fitted_kernel(features: Array, state: int) -> FittedKernel:
 def covariance_within(values: Array, sets: NDArray[np.int64]) -> Array:
     """Return the mean covariance (F, F) within sets of two or more texts.
 
-    It is 0 if there is no such set.
+    The covariance is 0 if there is no such set.
 
     Example:
         >>> covariance_within(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1])).round(6).tolist()

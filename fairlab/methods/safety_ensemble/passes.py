@@ -1,4 +1,4 @@
-"""Models for one harm in one division of the texts: two training passes, and controls for the effect of each part.
+"""Models for one harm and one division of the texts: two training passes, and controls that isolate each part.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4, figure 2.
 Shape letters: N texts, F source scores, S counterfactual sets.
@@ -67,13 +67,13 @@ class Trainer:
     """Trainer of the models for a harm.
 
     Attributes:
-        kind: Kind of model, one of :data:`KINDS`; in the debiased model, the kind that complements the kernel logistic
+        kind: Kind of model, one of :data:`KINDS`; the debiased model combines this kind with the kernel logistic
             regression.
         trees: Number of trees of the forest, or of rounds of boosting.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
         pairing: Weights of the variance penalty in the rivals; each weight gives one model.
         rivals: Further rivals: ``blind`` and ``average``.
-        view: View that the debiased model receives: the text itself, or the average over reference groups.
+        view: View of a text that the debiased model receives: the text itself, or the average over reference groups.
     """
 
     kind: str
@@ -106,8 +106,8 @@ class Trainer:
         """Return the unfitted model.
 
         If ``sets`` is given, each tree draws that number of texts, on average one per set. scikit-learn draws the texts
-        of a tree by their weights, and weights each text by the number of its draws. The minimum share of draws in a
-        leaf is therefore a number of sets, regardless of how many versions a set has.
+        of a tree by their weights, and weights each text by the number of times it is drawn. The minimum share of draws
+        in a leaf is therefore a number of sets, regardless of the number of versions in a set.
         """
         from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
         from sklearn.impute import SimpleImputer
@@ -187,12 +187,12 @@ class FoldModels:
     def beside(self, setting: Setting) -> dict[str, Shown]:
         """Return controls, which isolate the effect of each part of the debiased model, and rivals, by name.
 
-        ``smooth`` learns only from the seeds, with the leaf size and the amount of shrinkage of the debiased model.
+        ``smooth`` learns only from the seeds, with the same leaf size and amount of shrinkage as the debiased model.
         ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
         baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone, with a
-        penalty weight of 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean
-        over a text's rewrites to the reference groups. ``unaveraged`` is the debiased model without its average, if it
-        has one. All others receive the text itself.
+        penalty weight of 1. ``blind`` is a baseline that does not see identity words. ``average`` is the baseline's
+        mean over a text's rewrites to the reference groups. ``unaveraged`` is the debiased model without averaging, if
+        the debiased model averages. All other models receive the text itself.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
         smooth = [self._fit_seeds(views.text, setting.leaf, sets=seeds)]

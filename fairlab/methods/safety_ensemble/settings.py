@@ -1,4 +1,4 @@
-"""Settings of a debiased model, one of which is chosen by validation scores."""
+"""Settings of a debiased model; validation scores select one of them."""
 
 from __future__ import annotations
 

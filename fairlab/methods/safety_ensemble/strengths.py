@@ -1,4 +1,4 @@
-"""Choice of a setting of the debiased model by its loss of performance and its gain in fairness."""
+"""Selection of a setting of the debiased model by its loss of performance and its gain in fairness."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_LOST = 3.0  # maximum AU-PRC loss of the chosen setting, in per cent of the
 
 @dataclass(frozen=True)
 class Candidate:
-    """Effect of one setting on a harm in validation, in per cent of the baseline.
+    """Effect of a setting on one harm in validation, in per cent of the baseline.
 
     Attributes:
         name: Name of the setting.
@@ -37,7 +37,7 @@ def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
 def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Candidate:
     """Return the candidate with the lowest ACV within the allowed loss of AU-PRC, from the Pareto front.
 
-    If all lose more, return the candidate with the smallest loss.
+    If all candidates lose more, return the candidate with the smallest loss.
 
     Args:
         candidates: At least one candidate.

@@ -1,4 +1,4 @@
-"""Score thresholds: the lowest that meets a target on validation texts, and thus detects the most harmful texts."""
+"""Score thresholds: the lowest threshold that meets a target on validation texts detects the most harmful texts."""
 
 from __future__ import annotations
 

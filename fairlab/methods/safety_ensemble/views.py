@@ -44,7 +44,7 @@ class Views:
     evaluated: dict[str, Evaluated] = field(default_factory=dict, repr=False, compare=False)
 
     def fresh(self) -> Views:
-        """Return the same views without the log odds computed so far, which take memory."""
+        """Return the same views without the log odds that were computed so far, to free memory."""
         return replace(self, evaluated={})
 
     def only(self, chosen: NDArray[np.bool_]) -> Views:
@@ -71,7 +71,7 @@ class Views:
 
 @dataclass(frozen=True)
 class Shown:
-    """Calibrated model and the view that it receives."""
+    """Calibrated model, and the view of the texts that it receives."""
 
     model: HarmModel
     view: str = TEXT
@@ -97,7 +97,7 @@ def seen(
         views: Names of the views that are needed in addition to the text itself.
         identities: Names of the lexicons of identities.
         measured: Mask (N,) of the texts on which models are measured; only these are rewritten to reference groups.
-            None means all texts.
+            None stands for all texts.
     """
     blind = None
     if BLIND in views:

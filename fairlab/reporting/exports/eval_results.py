@@ -1,4 +1,4 @@
-"""Export in the form that the hub shows on a model's page: ``.eval_results/fairlab.yaml``.
+"""Export in the format that the hub shows on the page of a model: ``.eval_results/fairlab.yaml``.
 
 Datasets are named ``fairlab/BENCHMARK``, because fairlab's benchmarks are not on the hub. To take part in a
 leaderboard, replace such a name with the name of a benchmark on the hub.

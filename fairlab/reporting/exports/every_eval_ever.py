@@ -1,9 +1,9 @@
 """Export in the format of Every Eval Ever, version 0.3.0 of its schema.
 
-The schema states whether lower is better, and has no ideal value. For a reading that can be on both sides of its ideal
-value, ``lower_is_better`` refers to the distance from the ideal value, which is listed as ``ideal`` in
-``additional_details``. Items are not exported, because the schema requires the answer to every item and whether it is
-correct.
+The schema states whether lower values are better, and does not include ideal values. For a reading that can be on both
+sides of its ideal value, ``lower_is_better`` refers to the distance from the ideal value, which is listed as ``ideal``
+in ``additional_details``. Items are not exported, because the schema requires the answer to every item and whether it
+is correct.
 
 Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
 """
@@ -30,7 +30,7 @@ NEAREST = "nearer to the ideal value is better, on either side of it"
 
 
 def eee_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the content of the record, by the path that it has in a collection of such records."""
+    """Return the content of the record, by its path in a collection of such records."""
     published = OWNED.fullmatch(model.name) and (model.phase != "after" or model.record.name)
     developer, _, name = model.name.partition("/") if published else (LOCAL, "", model.name.rpartition("/")[2])
     name = name_of_file(name).strip("_") or "model"

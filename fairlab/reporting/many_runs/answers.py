@@ -15,7 +15,7 @@ def short_choice(choice: Choice) -> str:
 
 
 def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return a sentence on the settings nearest to the ideal value, their lead, and whether it is significant."""
+    """Return a sentence on the settings nearest to the ideal value, with their lead and its significance."""
     if not (found := best(choices, key)):
         return ""
     first, alike = found
@@ -37,7 +37,7 @@ def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
 
 
 def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return a short sentence on the settings nearest to the ideal value and on whether their lead is significant."""
+    """Return a short sentence on the settings nearest to the ideal value and the significance of their lead."""
     if not (found := best(choices, key)):
         return ""
     first, alike = found

@@ -31,7 +31,7 @@ def add_normalised(records: Sequence[Record]) -> None:
     """Add the normalised mb-index to each record, in memory: 0 for the lowest value of all runs, 1 for the highest.
 
     The bounds of the interval are scaled in the same way and can be outside 0 to 1. No reading is added if a run has no
-    mb-index, or if all runs have the same one.
+    mb-index, or if all runs have the same mb-index.
     """
     found = [reading_of(record, KEYS["mb-index"]) for record in records]
     readings = [reading for reading in found if reading is not None]

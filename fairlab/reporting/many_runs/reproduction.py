@@ -58,7 +58,7 @@ class Table:
             measured.
         columns: Keys of readings, without the phase.
         rows: Rows of the table, in the published order.
-        published: Published value by row and column. Rows that are not in the paper have none.
+        published: Published value by row and column. Rows that are not in the paper have no published values.
         recomputed: Value that follows from other numbers in the paper, if it differs from the printed value.
         tolerance: Distance that counts as a match, by quantity (the last part of a column's key).
         against: Key of the setting that differs between rows and is the x axis of plots; empty if there is none.
@@ -110,7 +110,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Cell:
-    """Published number with our value.
+    """Published number, together with our value.
 
     Attributes:
         verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our

@@ -28,7 +28,7 @@ GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
 
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
-    """Return, for each harm, the candidates, the names of those on the Pareto front, and the selected candidate.
+    """Return each harm's candidates, the names of the candidates on the Pareto front, and the selected candidate.
 
     Args:
         records: Records of finished runs that measured ``safety_validation``.

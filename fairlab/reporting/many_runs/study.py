@@ -54,7 +54,7 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
 
 
 def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
-    """Return the number of published values with each verdict, or the reason why values are not compared."""
+    """Return the number of published values by verdict, or the reason why values are not compared."""
     printed = [cell for cell in cells if cell.published is not None]
     if not printed:
         return Verdict("No printed number can be compared with ours.")

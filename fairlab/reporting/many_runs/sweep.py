@@ -136,7 +136,7 @@ def _sort_groups(choices: Sequence[Choice]) -> Sequence[Choice]:
 
 
 def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
-    """Return distinct titles of readings, by key. They include the phase or model unless it is the trained model."""
+    """Return distinct titles of readings, by key, with the phase or model unless it is the trained model."""
     titles = {
         key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
         for key in keys

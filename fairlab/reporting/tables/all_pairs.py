@@ -34,7 +34,7 @@ class RunPair:
         before, after: Readings of the first and second run.
         comparison: Difference, second minus first run.
         p_adjusted: P-value adjusted for all pairs and readings; nan if there are too few items.
-        spoiled: Names of the runs that are never called better, because their training or model has a warning.
+        spoiled: Names of runs that are never called better, because of a warning about their training or model.
     """
 
     first: str
@@ -52,7 +52,7 @@ class RunPair:
 
     @property
     def better(self) -> str:
-        """Return the name of the run that is significantly nearer to the ideal value; empty if neither is."""
+        """Return the name of the run that is significantly nearer to the ideal value; empty if there is no such run."""
         span = Shift(self.comparison, self.before, self.after).span
         if not self.differs or span is None:
             return ""

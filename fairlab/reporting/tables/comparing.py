@@ -119,13 +119,13 @@ def compare_sides(before: Side, after: Side) -> list[Comparison]:
 
 
 def of_other_definitions(before: Side, after: Side) -> list[str]:
-    """Return one sentence for each benchmark that is left out because its two readings have different versions."""
+    """Return one sentence for each benchmark that is left out because its readings have different versions."""
     pairs = [(before.readings[place], reading) for place, reading in after.readings.items() if place in before.readings]
     return list(dict.fromkeys(filter(None, (other_definition(*pair) for pair in pairs))))
 
 
 def why_not(before: Side, after: Side, place: Place) -> str:
-    """Return the reason why a reading of two models cannot be compared; empty if it can."""
+    """Return the reason why a reading of two models cannot be compared; empty if it can be compared."""
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
         return f"they were measured with different settings ({key})"

@@ -74,7 +74,7 @@ class Point:
     def distances(self) -> tuple[float, float]:
         """Return the lower and upper bound of the distance from the ideal value.
 
-        Values on either side of the ideal can have the same distance.
+        Values on opposite sides of the ideal can have the same distance.
         """
         ideal = self.ideal or 0.0
         ends = sorted((abs(self.low - ideal), abs(self.high - ideal)))
@@ -138,7 +138,7 @@ def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
     """Return, for each run, the settings that distinguish it from the others, by key.
 
     These are the overrides that differ and, if necessary, other settings. Values come from the resolved configurations.
-    If an override selects a whole part of the configuration, the value is the one given in the command.
+    If an override selects a whole part of the configuration, the value is taken from the command.
     """
     done = [identity(record) for record in records]
     given = [_overrides_of(record) for record in records]
@@ -301,9 +301,9 @@ def over_seeds(readings: Sequence[Reading]) -> Point | None:
 
     The half-width by Welch and Satterthwaite is :math:`t_f \sqrt{a + b}` with :math:`f = (a + b)^2 / (a^2 / (S - 1) +
     b^2 / (N - 1))`. Its coverage is too low for three seeds that vary. The half-width by Howe is :math:`\sqrt{t_{S-1}^2
-    a + t_{N-1}^2 b}`. Its coverage is too high if seeds vary little. Three quarters of the first plus one quarter of
-    the second have the right coverage for at least :data:`FEWEST_SEEDS` seeds. For two seeds, no formula has the right
-    coverage, and both bounds are nan.
+    a + t_{N-1}^2 b}`. Its coverage is too high if seeds vary little. Three quarters of the first half-width plus one
+    quarter of the second have the right coverage for at least :data:`FEWEST_SEEDS` seeds. For two seeds, no formula has
+    the right coverage, and both bounds are nan.
 
     Returns:
         Mean with its interval, or None if there are no runs.
@@ -356,8 +356,8 @@ def headlines(records: Sequence[Record]) -> list[str]:
 def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
     """Return the group whose mean is nearest to the ideal, and the groups whose intervals overlap with its interval.
 
-    A model that did not train, or whose readings say nothing about bias, is never the best. The result is None if no
-    other model has a reading with an ideal value.
+    A model that did not train, or whose readings do not show bias, is never the best. The result is None if no other
+    model has a reading with an ideal value.
     """
     having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
     sound = [choice for choice in having if not spoiled(choice.points[key])]

@@ -64,7 +64,7 @@ def marked(shown: str, marks: Sequence[str]) -> str:
 
 
 def failed_models(record: Record) -> dict[str, list[str]]:
-    """Return, by label of the model, the reasons why its readings say nothing about bias; empty if there are none."""
+    """Return, by label of the model, the reasons why its readings do not show bias; empty if there are none."""
     found: dict[str, list[str]] = {}
     for note in record.notes:
         if note.mark == SAYS_NOTHING and note.text not in found.setdefault(note.phase, []):
@@ -73,7 +73,7 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 
 def said_of_training(record: Record) -> list[str]:
-    """Return the warnings on a run's training that limit the interpretation of its changes; empty if there are none."""
+    """Return the warnings on a run's training that affect how to interpret its changes; empty if there are none."""
     notes = [note for note in record.notes if note.benchmark == TRAINING and note.mark != SAYS_NOTHING]
     return list(dict.fromkeys(note.text for note in notes))
 
@@ -81,8 +81,8 @@ def said_of_training(record: Record) -> list[str]:
 def is_spoiled(marks: Sequence[str]) -> bool:
     """Return whether any warning makes a reading unusable.
 
-    Such warnings are that the model did not train, is at chance, fails the behaviour check, or reduced its gap only by
-    collapsing.
+    Examples are warnings that the model did not train, is at chance, fails the behaviour check, or reduced its gap only
+    by collapsing.
     """
     return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
 

@@ -7,7 +7,7 @@ the seeds of the runs, and the test includes both variances:
 - over seeds: the variance of the differences if the runs have the same seeds, otherwise the pooled variance of both
   methods.
 
-With one seed each, the p-value is that of the paired bootstrap, as in the record of a single run. With more seeds, the
+With one seed each, the p-value comes from the paired bootstrap, as in the record of a single run. With more seeds, the
 difference divided by the root of the summed variances is compared with Student's t-distribution, with degrees of
 freedom by Welch and Satterthwaite. Runs without stored draws are compared only over seeds. The p-values of a reading
 are adjusted over all pairs by Holm's method. Readings of different versions of a benchmark are not tested against each
@@ -316,8 +316,8 @@ def difference_p(first: Measured, second: Measured) -> float:
     """Return the two-sided p-value for the hypothesis that two methods have equal means, over items and seeds.
 
     Returns:
-        P-value; nan if there is one seed each and no draws over the same items, if there is no variance, or if the
-        methods were measured with different versions of the benchmark.
+        P-value; nan if each method has one seed and there are no draws over the same items, if there is no variance, or
+        if the methods were measured with different versions of the benchmark.
     """
     if len(first.versions | second.versions) > 1:
         return math.nan

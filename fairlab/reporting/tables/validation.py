@@ -48,8 +48,8 @@ def validation_measure(record: Record) -> tuple[str, float] | None:
     """Return the name and value of the validation metric by which a run selected its weights.
 
     The value is the best over all validations during training, because the run keeps the weights of that validation.
-    The result is None if the run has no metric that can be compared between settings. The loss cannot, because settings
-    can change how it is computed.
+    The result is None if the run has no metric that can be compared between settings. The loss cannot be compared,
+    because settings can change how it is computed.
     """
     rows = [row for row in record.history if row.get(ERROR) is not None]
     if not rows:

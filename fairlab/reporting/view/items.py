@@ -92,7 +92,8 @@ def _benchmark_items(name: str, record: Record) -> list[ScoredItems]:
 def _fairlab_benchmark(name: str, record: Record) -> Measurement | None:
     """Return the fairlab benchmark with a name and the settings in a record.
 
-    The class is found by name and not taken from the record, so that a record from elsewhere cannot run code.
+    The class is found by name instead of being taken from the record, so that a record from another source cannot run
+    code.
 
     Returns:
         Benchmark; None if it is defined outside fairlab, has no texts, or its settings or files do not fit.
@@ -128,7 +129,7 @@ def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> 
 def _scored(
     name: str, part: ItemTexts, own: Measurement | None, arrays: Mapping[str, Mapping[str, Array]]
 ) -> ScoredItems | None:
-    """Return the items of a part with their scores; None if no phase has scores, or they do not match the items."""
+    """Return the items of a part with their scores; None if there are no scores, or if they do not match the items."""
     try:
         scores = {
             phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))

@@ -43,7 +43,7 @@ def build_llm(config: Mapping[str, Any]) -> Any:
 def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str, str]] | None = None) -> Any:
     """Build a row augmentation.
 
-    Each worker process calls this for itself.
+    This function is called in each worker process.
 
     Args:
         config: Configuration of ``fairlab.augment``, as plain containers.
@@ -57,7 +57,7 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
 
 
 def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Build the node's scoring model (``language_model``), if it has one, and move it to the objects."""
+    """Build a node's scoring model (``language_model``), if it has one, and move it from the node to the objects."""
     rest, built = dict(node), dict(objects)
     if rest.get("language_model"):
         built["language_model"] = build(dict(rest.pop("language_model")))
@@ -67,8 +67,8 @@ def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) ->
 def build_perturbation(config: Mapping[str, Any]) -> Any:
     """Build the configured perturbation with its rewriter.
 
-    Each worker process calls this for itself. A rewriter that takes a lexicon is built once per axis, any other
-    rewriter once.
+    This function is called in each worker process. A rewriter that takes a lexicon is built once per axis, and any
+    other rewriter only once.
     """
     from fairlab.rewriting.word_rewriters import ByAxis
 
@@ -84,7 +84,7 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
 
 
 def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
-    """Build the object that draws words and target attributes for a perturbation, without a rewriter."""
+    """Build the object that draws words and target attributes for a perturbation, but no rewriter."""
     from fairlab.augmentation.perturbation import Choosing
 
     return Choosing(_perturbation(config), weights)
@@ -95,7 +95,7 @@ def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
 
 
 def plan_of(config: Mapping[str, Any]) -> Callable[..., Plan]:
-    """Return the class of the plan that the configured augmentation names."""
+    """Return the class of the plan named by the configured augmentation."""
     plan: Callable[..., Plan] = named(target_of(config["augmentation"]).plan)
     return plan
 

@@ -1,4 +1,4 @@
-"""Plan of perturbation, which chooses all words and target attributes before any text is rewritten.
+"""Plan of perturbation: all words and target attributes are chosen before any text is rewritten.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 class Perturbing:
     """Plan of perturbation, an implementation of :class:`fairlab.protocols.Plan`.
 
-    Without a rewriter, it stops after the words and attributes are chosen.
+    If there is no rewriter, the plan ends after the words and attributes are chosen.
     """
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
@@ -37,7 +37,7 @@ class Perturbing:
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
-        """Return the rows with their choices and a builder of the perturbation, or None without a rewriter."""
+        """Return the rows with their choices and a builder of the perturbation; None if there is no rewriter."""
         from fairlab.data.stream.choices import with_choices
 
         given = self.values["augmentation"]["choices"]
@@ -89,7 +89,7 @@ class Perturbing:
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return the percentages of changed rows, and write a sheet for human annotation next to the data."""
+        """Return the percentages of changed rows, and write an annotation sheet for people next to the data."""
         from fairlab.reporting.reading_sheet import write_sheet
 
         write_sheet(manifest, self.record.folder)

@@ -1,4 +1,4 @@
-"""Plan of RAZOR, whose rounds process the whole dataset before any row is written.
+"""Plan of RAZOR: rounds process the whole dataset before any row is written.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
 """
@@ -89,7 +89,7 @@ class Rounds:
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
     """Return a check that rewrites keep their label.
 
-    With several checks, a rewrite must pass all of them.
+    If there are several checks, a rewrite must pass all of them.
 
     Args:
         names: Name of a check, folder of a classifier, or a list of these. None selects ``llm`` if there is a language
@@ -141,7 +141,7 @@ def _embedder(name: str) -> Any:
 def load_model(name: str) -> Any:
     """Load a model by name.
 
-    A named backbone is built as configured. Any other model truncates texts only at its own maximum length.
+    A named backbone is built as configured. Any other model truncates texts at its own maximum length only.
     """
     return build(backbone_node(name, {} if name in cli.choices("backbone") else {"max_length": None}))
 
@@ -161,7 +161,7 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
 
 
 def _notes_without_probe(items: Sequence[Any]) -> list[str]:
-    """Return a note with the reason why no probe was trained; the list is empty if a probe was trained."""
+    """Return a note that states why no probe was trained. The list is empty if a probe was trained."""
     from fairlab.metrics.surface_probe import too_little
 
     short = too_little([item.label for item in items], [item.text for item in items])

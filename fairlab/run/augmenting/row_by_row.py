@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 
 
 class RowByRow:
-    """Plan of augmentations that process each row on its own, an implementation of :class:`fairlab.protocols.Plan`."""
+    """Plan of augmentations that process rows independently, an implementation of :class:`fairlab.protocols.Plan`."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
@@ -64,7 +64,7 @@ class RowByRow:
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return the polarity accuracy, and a note on the number of new entries if biasers expanded the data."""
+        """Return the polarity accuracy and, if biasers expanded the data, a note on the number of new entries."""
         from fairlab.augmentation.biasers import COPIES, WITH_BIASER, expansion_verdict
 
         notes = []

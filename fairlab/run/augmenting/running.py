@@ -106,7 +106,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """Return the hash of each lexicon or prompt file given by the user.
 
-    The keys are the file names in messages.
+    The keys are the names of the files in messages.
     """
     named = files_in_settings([values["axis"], values["rewriter"]])
     return {f"file {path}": {"sha256": sha256(path)} for path in named}
@@ -165,9 +165,9 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
 def made_folder(values: dict[str, Any]) -> Path:
     """Run an augmentation if its output does not exist yet, and return the folder of the output.
 
-    The folder's name is a hash of the input, the settings of the augmentation and the version of fairlab, so that runs
-    with the same data share it. If another process is writing to the folder, wait for that process. Unfinished output
-    is continued.
+    The folder is named by a hash of the input, the settings of the augmentation and the version of fairlab, so that
+    runs with the same data share it. If another process is writing to the folder, this function waits for it.
+    Unfinished output is continued.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -275,7 +275,7 @@ def _rate_notes(manifest: Manifest) -> list[Note]:
 
 
 def ledger_totals(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the totals of the language model's ledger, per stage and over all runs.
+    """Return the totals in the ledger of the language model, per stage and over all runs.
 
     The result is empty without a language model.
     """

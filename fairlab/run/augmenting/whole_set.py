@@ -35,7 +35,7 @@ class WholeSet:
         return {}
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Return no readings: ``benchmark=shortcuts`` measures the shortcuts before and after."""
+        """Return no readings, because ``benchmark=shortcuts`` measures the shortcuts before and after."""
         del manifest, made
         return [], []
 

@@ -1,6 +1,6 @@
 """Execution of entry points.
 
-Errors that the user can fix end them with a one-sentence message.
+An error that the user can fix ends the entry point with a message of one sentence.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where H
 class Terminated(KeyboardInterrupt):
     """Exception for SIGTERM, which a scheduler sends before it reclaims the machine.
 
-    It is handled like Ctrl-C.
+    The exception is handled like Ctrl-C.
     """
 
 
@@ -67,10 +67,10 @@ def conf_dir() -> str:
 
 @contextmanager
 def initialised(folder: str | None = None) -> Iterator[None]:
-    """Initialise Hydra within the context, with the configuration folder and a further one.
+    """Initialise Hydra within the context, with fairlab's configuration folder and an additional folder.
 
     Args:
-        folder: Folder of further choices, as ``--config-dir`` names it.
+        folder: Folder of additional choices, as named by ``--config-dir``.
 
     Raises:
         FairlabError: The folder does not exist.
@@ -90,7 +90,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     """Call a Hydra entry point.
 
     On an error that the user can fix, print one sentence and exit with 1. With ``HYDRA_FULL_ERROR=1`` in the
-    environment, every error is shown with its traceback; bugs always are.
+    environment, every error is shown with its traceback. Bugs always have a traceback.
 
     Args:
         main: Entry point, decorated by Hydra.
@@ -157,10 +157,10 @@ class Arguments(argparse.ArgumentParser):
 
 
 def refuse_flags(message: str) -> NoReturn:
-    """Raise an error with an argument parser's message and a pointer to ``--help``.
+    """Raise an error with the message of an argument parser and a reference to ``--help``.
 
     Raises:
-        FairlabError: always.
+        FairlabError: Always.
     """
     raise FairlabError(f"{message}; --help shows what this command takes")
 
@@ -177,7 +177,7 @@ def _terminated(*_: object) -> NoReturn:
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """End a single run with one sentence if the body raises an error that the user can fix.
+    """End a single run with a message of one sentence if the body raises an error that the user can fix.
 
     In a sweep, the error is passed on to Hydra, which runs the other jobs first.
     """
@@ -309,13 +309,13 @@ def _no_such_choice(path: str) -> str:
 
 
 def _is_of_hydra(error: BaseException) -> bool:
-    """Return whether an error was raised in Hydra's own code, as happens for values that Hydra does not expect."""
+    """Return whether an error was raised in Hydra's own code, which happens for values that Hydra does not expect."""
     raised_in = list(walk_tb(error.__traceback__))[-1:]
     return any(frame.f_globals.get("__name__", "").startswith("hydra.") for frame, _ in raised_in)
 
 
 def _no_choice(given: Sequence[str], otherwise: str) -> str:
-    """Return a sentence about the override that gives a group a value other than the name of a choice."""
+    """Return a sentence about the override that sets a group to a value that is not the name of a choice."""
     parser = OverridesParser.create()
     for found in map(parser.parse_override, _overrides(given)):
         group, value = found.key_or_group, found.value()
@@ -379,7 +379,7 @@ def _parameters_of(node: DictConfig) -> Collection[str]:
 
 
 def _missing_key(key: str, config: DictConfig) -> str:
-    """Return a sentence that names the first part of a key that a configuration lacks, and the keys beside it."""
+    """Return a sentence with the first missing part of a key and the keys that exist at the same level."""
     parts = key.split(".")
     nodes = [config if not k else OmegaConf.select(config, ".".join(parts[:k])) for k in range(len(parts))]
     depth = max(k for k, node in enumerate(nodes) if isinstance(node, DictConfig))

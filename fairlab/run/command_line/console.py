@@ -1,4 +1,4 @@
-"""The console script: ``fairlab NAME ...`` runs ``python -m fairlab.NAME ...`` or one of the script's own commands."""
+"""Console script: ``fairlab NAME ...`` runs ``python -m fairlab.NAME ...`` or one of the script's own commands."""
 
 from __future__ import annotations
 

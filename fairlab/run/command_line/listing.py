@@ -107,8 +107,8 @@ def quantities_of(benchmark: str) -> list[str]:
 def summary_of(file: Path) -> str:
     """Return the summary of the choice defined in a file.
 
-    The summary is a benchmark's description, else the first comment of the file, else the summary of the class or of
-    the other choice that the file refers to.
+    The summary is the description of a benchmark. Without a description, it is the first comment of the file or,
+    without a comment, the summary of the class or choice that the file refers to.
     """
     text = file.read_text(encoding="utf-8")
     targets = re.findall(r"_target_: ([\w.]+)", text)

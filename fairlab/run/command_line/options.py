@@ -1,4 +1,4 @@
-"""Options such as ``--port 8000``, for commands whose settings are written ``port=8000``."""
+"""Options such as ``--port 8000`` for commands that otherwise read settings such as ``port=8000``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def config_folder(arguments: Sequence[str]) -> str | None:
-    """Return the folder of further choices that a command names by ``--config-dir``, or None.
+    """Return the folder of additional choices that a command names by ``--config-dir``, or None.
 
     Example:
         >>> config_folder(["--config-dir", "mine", "seed=1"]), config_folder(["-cd=mine"]), config_folder(["seed=1"])
@@ -65,7 +65,7 @@ def without_config_folder(arguments: Sequence[str]) -> list[str]:
 def with_quotes(given: Sequence[str]) -> list[str]:
     """Quote the values that Hydra's grammar accepts only in quotes.
 
-    These are addresses that name a model after ``#``, and words with letters other than those of English.
+    Quotes are added to addresses with a model's name after ``#``, and to words with letters that English does not have.
 
     Args:
         given: Arguments of a command; arguments that already have quotes are unchanged.

@@ -15,7 +15,7 @@ UNREAD = 141  # exit status that a shell reports for a program ended by SIGPIPE
 def quiet_when_unread() -> Iterator[None]:
     """End a command silently when the reader of its output has closed the pipe, as shell programs do.
 
-    Any other broken pipe, for example to a server, is still an error.
+    Any other broken pipe, for example to a server, remains an error.
     """
     try:
         try:

@@ -1,4 +1,4 @@
-"""Configurations of backbones given by name or folder."""
+"""Configurations of backbones that are given by name or folder."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def backbone_node(
     Args:
         model: Name of a backbone, folder of a run or of a model, GGUF file, model ID on the Hub, or served model; see
             :func:`fairlab.run.config.served_nodes.served_node`.
-        settings: Values for some of ``SETTINGS``, used instead of the model's own; ``base`` is the model that a folder
-            of adapters belongs to, and has no effect on other models.
-        llm: Configuration of the server of a served model, or None for the default one.
+        settings: Values for some of ``SETTINGS``, used instead of the model's own settings. ``base`` is the base model
+            of a folder of adapters, and has no effect on other models.
+        llm: Configuration of the server of a served model, or None for the default configuration.
 
     Raises:
-        FairlabError: The run has no model yet, the name belongs both to a backbone and to a folder of a model or run,
-            or a setting does not suit a served model.
+        FairlabError: The run has no model yet, the name is both a backbone and a folder of a model or run, or a setting
+            is not available for served models.
     """
     node: Any
     if (served := served_node(model, llm)) is not None:

@@ -21,8 +21,8 @@ REFERENCE = re.compile(r"(\\*)\$\{")  # OmegaConf's interpolation marker, with p
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
     """Call the node's ``_target_`` with the node's values and with objects that cannot be in a configuration.
 
-    With ``_partial_: true``, return a partial of the target instead. Unlike Hydra's ``instantiate``, this passes
-    objects on unchanged and does not catch errors of the target.
+    With ``_partial_: true``, return a partial of the target instead. Unlike Hydra's ``instantiate``, this function
+        passes on objects unchanged and does not catch errors of the target.
 
     Raises:
         FairlabError: The target has no parameter for a setting in the node, or a value is missing or does not fit.
@@ -62,13 +62,13 @@ def _has_target(value: Any) -> bool:
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
-    """Build a node, passing each object for which its target has a parameter and the node has no value."""
+    """Build a node, and pass each object for which the target has a parameter and the node has no value."""
     taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
     return build(node, **taken)
 
 
 def build_benchmarks(config: DictConfig) -> list[Any]:
-    """Build the benchmarks of a run, passing ``limit`` and ``system`` to benchmarks that take them.
+    """Build the benchmarks of a run, and pass ``limit`` and ``system`` to benchmarks that take them.
 
     Raises:
         FairlabError: A benchmark has no description, two have the same name, or no benchmark takes the system prompt.
@@ -99,7 +99,7 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
 
 
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
-    """Return the description of a benchmark from its class or, without a class in the node, by its name.
+    """Return the description of a benchmark, from its class or, if the node has no class, by its name.
 
     Returns:
         Description, or None if there is none.

@@ -1,4 +1,4 @@
-"""Composition of configurations from Python, with the same files and rules as on the command line."""
+"""Composition of configurations in Python, with the same files and rules as on the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BACKBONE_KEY = re.compile(r"\+{0,2}backbone\.")
 
 @contextmanager
 def composing(folder: str | None = None) -> Iterator[None]:
-    """Initialise Hydra within the context. Without ``folder``, the initialisation of an entry point is reused.
+    """Initialise Hydra within the context, or reuse the initialisation of an entry point if there is no ``folder``.
 
     Args:
         folder: Folder of further choices, as ``--config-dir`` names it.
@@ -51,7 +51,7 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
         settings: Values by dotted key, such as ``{"method.beta": 0.5}``.
 
     Raises:
-        FairlabError: A choice or key does not exist; the message lists those available.
+        FairlabError: A choice or key does not exist; the message lists the available ones.
     """
     overrides = [*choices, *(f"{key}={written(value)}" for key, value in settings.items())]
     try:
@@ -66,7 +66,7 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
 
 def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
-    """Set the backbone of a training run's configuration to the model that ``model`` names, if it is set.
+    """Set the backbone of a training run's configuration to the model named by ``model``, if ``model`` is set.
 
     Args:
         config: Composed configuration of ``fairlab.train``, which is changed.

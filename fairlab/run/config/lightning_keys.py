@@ -1,4 +1,4 @@
-"""Arguments of Lightning's trainer: those that a run's own settings decide, and those that a command may add."""
+"""Arguments of Lightning's trainer: which of them the settings of a run determine, and which a command may add."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # available in e
 
 
 def lightning_hint(key: str, config: Any) -> str | None:
-    """Return a sentence about an argument of Lightning's trainer that other settings decide.
+    """Return a sentence about an argument of Lightning's trainer that other settings determine.
 
     Args:
         key: Name of the argument.
         config: Configuration of the run; the sentence names only settings that it has.
 
     Returns:
-        Sentence, or None if no other setting decides the argument.
+        Sentence, or None if no other setting determines the argument.
     """
     if key not in DECIDED:
         return None

@@ -16,7 +16,7 @@ DECAYED = "decayed"  # the only optimizer key defined by fairlab; all others are
 
 
 def set_optimizer(config: DictConfig, method: Any) -> None:
-    """Replace the optimizer and the schedule of a method that trains in steps with those configured, if any."""
+    """Replace the optimizer and the schedule of a method that trains in steps, if others are configured."""
     chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
     if optimizer := chosen.get("optimizer"):
         method.decayed = optimizer.pop(DECAYED, method.decayed)

@@ -1,4 +1,4 @@
-"""Validation of a whole composed configuration.
+"""Validation of composed configurations.
 
 The settings of a class are defined only by its signature. The keys of an entry point are the keys of its file in
 ``conf``. The type of a key is the type of its default value. This module adds the constraints that a default value
@@ -222,9 +222,9 @@ def _given_here() -> Sequence[str]:
 
 
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Raise if the command adds a key that is not read.
+    """Raise if the command adds a key that no code reads.
 
-    Files may have such keys, to which other values refer.
+    Configuration files may have such keys, because other values refer to them.
     """
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
@@ -234,7 +234,7 @@ def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None
 
 
 def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
-    """Check the keys of a training run that only fairlab reads, and remove them from the nodes of other classes.
+    """Check the keys of a training run that only fairlab reads, and remove them from nodes of classes outside fairlab.
 
     Raises:
         FairlabError: A value does not fit, or the data is not training data.

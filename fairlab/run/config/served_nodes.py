@@ -1,4 +1,4 @@
-"""Configurations of served models, given by the server's address or by a choice of ``llm``."""
+"""Configurations of served models, which are given by the address of a server or by a choice of ``llm``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
 
 
 def names_server(model: object) -> bool:
-    """Return whether a value of ``model=`` names a served model or is a collection that includes one."""
+    """Return whether a value of ``model=`` is the name of a served model, or a collection that contains one."""
     if isinstance(model, str):
         choice, _, name = model.partition("/")
         known = bool(name) and choice in cli.choices("llm") and not Path(model).exists()

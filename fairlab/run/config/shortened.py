@@ -1,4 +1,4 @@
-"""Shortened runs: ``limit=`` measures a few items per benchmark, ``+debug=smoke`` runs every stage on a few items."""
+"""Shortened runs: ``limit=`` measures a few items per benchmark; ``+debug=smoke`` runs every stage on a few items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _lower(node: DictConfig, at_most: Mapping[str, Any]) -> None:
 
 
 def shortening_notes(config: DictConfig) -> list[Note]:
-    """Return warnings that the numbers of a shortened run must not be used as results."""
+    """Return warnings that the numbers from a shortened run are not results."""
     notes = []
     if config.get("debug"):
         text = "+debug=smoke shortened this run to check that it works; do not use its numbers as results"

@@ -41,7 +41,7 @@ class Job:
         takes_ckpt: Whether the command needs ``ckpt=FOLDER`` to resume an unfinished run; if not, it resumes
             automatically.
         cwd: Working directory of the command.
-        environment: Additional environment variables.
+        environment: Additional environment variables of the command.
     """
 
     folder: Path
@@ -123,7 +123,7 @@ def run_jobs(
 ) -> Iterator[tuple[str, str]]:
     """Run each job as soon as the jobs it depends on are done.
 
-    If the jobs are interrupted by Ctrl-C or SIGTERM, the iterator raises KeyboardInterrupt at its end.
+    If Ctrl-C or SIGTERM interrupts the jobs, the iterator raises KeyboardInterrupt at its end.
 
     Args:
         needs: Names of the required jobs, by job name.
@@ -169,7 +169,7 @@ def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, 
 def own_threads(threads: int | None) -> dict[str, str]:
     """Return the environment variable that sets a job's number of threads.
 
-    Without a number, no variable is returned.
+    If there is no number, no variable is returned.
     """
     return {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
@@ -197,7 +197,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[int] | None) -> Runner:
-    """Return a runner for this machine that runs ``n_jobs`` jobs at a time or, with ``gpus``, one job per GPU."""
+    """Return a runner on this machine for ``n_jobs`` jobs at a time or, with ``gpus``, one job per GPU."""
     if not gpus:
         return Job.__call__, n_jobs
     free: SimpleQueue[int] = SimpleQueue()
@@ -217,7 +217,7 @@ def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[in
 def run_by_submitit(
     array: Sequence[Job], logs: Path, *, cluster: str, n_jobs: int | None, parameters: dict[str, Any]
 ) -> Runner:
-    """Return a runner that uses submitit, on this machine or on Slurm, where ``array`` is submitted as one array."""
+    """Return a runner that uses submitit on this machine or on Slurm; on Slurm, ``array`` is submitted as one array."""
     import submitit
 
     try:

@@ -25,7 +25,7 @@ RunOfSeed = tuple[str, int]  # id of a run, and a seed
 
 
 def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[RunOfSeed]:
-    """Return runs and seeds in execution order: each run comes after the runs that it starts from or measures.
+    """Return runs and seeds in execution order: each run follows the runs that it starts from or measures.
 
     Args:
         needed: Ids of runs.
@@ -68,8 +68,8 @@ def run_missing(
 ) -> Iterator[tuple[str, str]]:
     """Run the jobs without a finished record, in parallel if the launcher allows it.
 
-    Data is made once, before the runs that train on it. A run starts after the run whose model it uses. If the readings
-    before training are reused, the run that measures them comes before all other training runs.
+    Data is made once, before the runs that train on it. A run starts after the run whose model it uses. If runs reuse
+    the readings before training, the run that measures these readings comes first.
 
     Args:
         jobs: Runs and seeds.
@@ -115,7 +115,8 @@ def run_missing(
 def takes_over(run: str, matrix: Matrix) -> bool:
     """Return whether a run can reuse the readings before training of another run, the matrix's ``before``.
 
-    Evaluations cannot reuse them, nor can runs that do not measure before training or differ in backbone or benchmarks.
+    Evaluations cannot reuse these readings. Runs that do not measure before training, or that have another backbone or
+    other benchmarks, cannot reuse them either.
     """
     if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
         return False
@@ -196,7 +197,7 @@ def replace_references(output: Path, override: str, source: str = "") -> str:
     Args:
         output: Folder for runs and data.
         override: Override of a run.
-        source: Name of the subfolder of another run: its seed.
+        source: Name of the subfolder of another run, which is its seed.
     """
     return PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
 
@@ -234,6 +235,6 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
 def makes_a_run(override: str) -> bool:
     """Return whether an override is part of a run's identity.
 
-    ``ckpt`` and ``before`` are not.
+    ``ckpt`` and ``before`` are not part of it.
     """
     return not override.startswith(("ckpt=", "before="))

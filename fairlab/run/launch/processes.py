@@ -1,6 +1,6 @@
 """Several processes (ranks) per run, started by torch's elastic launcher or, on several machines, by ``torchrun``.
 
-All of them call the same function, connected by ``torch.distributed``; see :mod:`fairlab.distributed`.
+All processes call the same function and are connected by ``torch.distributed``; see :mod:`fairlab.distributed`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def refuse_other_count(count: int) -> None:
 def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> None:
     """Call ``task(*arguments)`` in several connected processes, and wait for all of them.
 
-    Under ``torchrun``, this process is one of them, and the others wait in :func:`work_for_rank_0`.
+    Under ``torchrun``, this process is one of these processes, and all others wait in :func:`work_for_rank_0`.
 
     Args:
         count: Number of processes.
@@ -74,7 +74,7 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
         arguments: Picklable arguments of the task.
 
     Raises:
-        FairlabError: A process ended before its task was done; all other processes are ended too.
+        FairlabError: A process ended before its task was done; all other processes are then ended.
     """
     if started_by_torchrun():
         _connect()
@@ -134,7 +134,7 @@ def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: i
 def _why_it_ended(number: int, failure: Any, count: int) -> str:
     """Return an error message about the process that failed first.
 
-    The traceback is printed if the failure is not an error that the user can fix.
+    The traceback is printed unless the user can fix the error.
     """
     said = failure.message
     if isinstance(said, dict):  # an exception, in the launcher's format
@@ -151,7 +151,7 @@ def _why_it_ended(number: int, failure: Any, count: int) -> str:
 
 
 def work_for_rank_0() -> None:
-    """Receive a task from rank 0 and run it without output, in another process that ``torchrun`` started."""
+    """Receive a task from rank 0 and run it without output, in one of the other processes that ``torchrun`` started."""
     _connect()
     said: list[Any] = [None]
     _distributed().broadcast_object_list(said)

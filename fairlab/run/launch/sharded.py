@@ -14,7 +14,7 @@ from fairlab.run.shards import ShardWriter, load_shards
 
 
 class Sharded(ModelParallelStrategy):
-    """Lightning's FSDP2 strategy with two kinds of checkpoints: sharded for resuming, and whole for other uses.
+    """Lightning's FSDP2 strategy with two kinds of checkpoints: sharded ones for resuming, and whole ones.
 
     Methods shard their own blocks; see :mod:`fairlab.methods.sharding`.
     """
@@ -27,7 +27,7 @@ class Sharded(ModelParallelStrategy):
     def writer(self) -> ShardWriter:
         """Return the writer of sharded checkpoints.
 
-        All processes must call this at the same time.
+        All processes must call this method at the same time.
         """
         return ShardWriter()
 

@@ -42,7 +42,7 @@ def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
 
     Args:
         config: Configuration of ``fairlab.augment`` or ``fairlab.train``.
-        texts: Number of texts to rewrite, or None if unknown; the calls are then counted per 1,000 texts.
+        texts: Number of texts to rewrite; if it is None (unknown), calls are counted per 1,000 texts.
 
     Returns:
         Estimate, or None if no language model is configured.

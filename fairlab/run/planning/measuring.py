@@ -1,4 +1,4 @@
-"""Check, before a model is loaded, which benchmarks cannot measure it."""
+"""Search for benchmarks that cannot measure a model, before the model is loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairlab.run.planning.sizes import KNOWN, folder_at_hand
 def kind_of(settings: Mapping[str, Any]) -> str:
     """Return the class name of the model that ``load_backbone`` would load with the settings, or the name's ending.
 
-    The text is empty if the class is unknown before the model is loaded.
+    The name is empty if the class is unknown before the model is loaded.
     """
     if settings.get("adapters"):
         return MASKED_LM

@@ -43,7 +43,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """Return the sum of all parts, which are all in memory at the end of a forward pass."""
+        """Return the sum of all parts, which are in memory together at the end of a forward pass."""
         return self.weights + self.gradients + self.optimiser + self.activations + self.gathered
 
 
@@ -94,7 +94,7 @@ def training_memory(
         recompute: Values that are recomputed one layer at a time. With ``full``, a layer keeps only its input of h
             values per token; with ``selective``, also the results of products and attention, 6 h + f values (6 h + 2 f
             with a gate).
-        shards: Number of processes that weights, gradients and moments are sharded over.
+        shards: Number of processes over which weights, gradients and moments are sharded.
     """
     tokens = texts * length
     of_width, of_inner = KEPT[numbers, size.gated]

@@ -1,4 +1,4 @@
-"""External inputs of a run: models and files, whether they are available, and how to obtain them."""
+"""External inputs of a run: models and files, their availability, and instructions for obtaining them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Need:
 
 
 def needs_of(config: Mapping[str, Any]) -> list[Need]:
-    """Return the external inputs of a run, in the order in which the run reads them."""
+    """Return the external inputs of a run, in the order in which they are read."""
     found = [*_models(config), *_data(config), *_sources(config), *_benchmarks(config)]
     return list({need.name: need for need in found}.values())
 
@@ -104,7 +104,7 @@ def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of the hub datasets that a task is read from.
 
-    The result is empty if it is read from files.
+    The result is empty if the task is read from files.
     """
     if data.get("path") == "hub" and "task" in data:
         from fairlab.data.published.tasks import find_task

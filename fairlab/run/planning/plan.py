@@ -1,4 +1,4 @@
-"""Text of a plan: the requirements of all runs together, and of each group of identical runs."""
+"""Text of a plan, with the requirements of all runs together and of each group of identical runs."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ def plan_text(
     Args:
         title: Title of the plan.
         runs: Plans of the runs, in execution order.
-        left_out: Reasons for runs that are not available, by run.
-        single: Whether there is only one run, which needs no totals.
+        left_out: Reasons why runs are not available, by run.
+        single: Whether there is only one run, so that totals are not needed.
     """
     parts = [title, "=" * len(title), ""]
     parts += [] if single else [*_sum(runs), ""]

@@ -28,7 +28,7 @@ class ModelSize:
     Attributes:
         name: Folder of the model, or its model ID on the Hugging Face Hub.
         parameters: Total number of parameters.
-        embeddings: Number of parameters in lookup tables, which are not multiplied.
+        embeddings: Number of parameters in lookup tables, which take no part in multiplications.
         layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
             of attention heads, and dimensions inside the feed-forward part.
         vocabulary: Number of different tokens.
@@ -53,7 +53,7 @@ class ModelSize:
 
     @property
     def multiplied(self) -> int:
-        """Return the number of parameters that every token is multiplied by (N in 6 N FLOPs per token)."""
+        """Return the number of parameters with which every token is multiplied (N in 6 N FLOPs per token)."""
         return self.parameters - self.embeddings
 
 
@@ -117,7 +117,7 @@ def _config_in(file: Path) -> tuple[tuple[str, Any], ...]:
 
 @cache
 def _count_parameters(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None, source: str) -> ModelSize:
-    """Count the parameters of a model built on torch's meta device, where weights have shapes but use no memory."""
+    """Count the parameters of a model on torch's meta device, where weights have shapes but use no memory."""
     import torch
     from torch import nn
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM

@@ -147,7 +147,7 @@ def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_made(named: str) -> bool:
-    """Return whether a path refers to data that must first be made by a matrix."""
+    """Return whether a path refers to data that an experiment matrix must make first."""
     return "/made/" in named or named.startswith("made/")
 
 
@@ -157,7 +157,7 @@ def source_of(named: str) -> dict[str, str | None]:
 
 
 def named_files(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files named in a data configuration, unresolved."""
+    """Yield the files named in a data configuration, without resolving their paths."""
     if data.get("input"):
         yield from named_files(source_of(str(data["input"])))
         return
@@ -175,7 +175,7 @@ def named_files(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def at_hand(name: str) -> Path | None:
-    """Return the path of a file or folder, searched by its name and in ``FAIRLAB_DATA``; None if it does not exist."""
+    """Return the path of a file or folder, also in ``FAIRLAB_DATA``, or None if it does not exist."""
     folder = os.environ.get("FAIRLAB_DATA")
     places = [Path(name), *([Path(folder) / name] if folder else [])]
     return next((place for place in places if place.exists()), None)

@@ -1,6 +1,6 @@
 """Fitted models as plain arrays, which can score texts without scikit-learn.
 
-Importing scikit-learn takes longer than all other steps of scoring together.
+Importing scikit-learn would take longer than all other steps of scoring together.
 
 A safetensors file holds the models for one harm, as arrays with the names ``NUMBER.KIND.FIELD``.
 Shape letters: N texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.
@@ -88,7 +88,7 @@ class ForestArrays:
 
 @dataclass(frozen=True)
 class BoostingArrays(ForestArrays):
-    """Boosted trees, whose values are added to the initial log odds ``start``, a scalar array.
+    """Boosted trees, whose values are added to the initial log odds in the scalar array ``start``.
 
     Thresholds are compared as float64.
     """
@@ -195,7 +195,7 @@ class RegressionArrays:
         medians, means, scales: Median of each score, and mean and scale of its rank; each (F,).
         quantiles: Scores at the ranks ``ranks``, (Q, F).
         ranks: Ranks in [0, 1], (Q,).
-        landmarks: Standardised ranks that a text is compared with, (L, F).
+        landmarks: Standardised ranks with which the ranks of a text are compared, (L, F).
         gamma: Width parameter of the kernel, ().
         projection: Matrix from kernel values to the regression's inputs, (L, L).
         slopes: Coefficients of the regression, (L,).

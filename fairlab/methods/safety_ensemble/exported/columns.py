@@ -1,4 +1,4 @@
-"""Output columns of a scored text: score and label per harm and, on request, source scores and variances.
+"""Output columns of a scored text: score and label of each harm and, on request, source scores and variances.
 
 Shape letters: N texts, F source scores, M texts and their versions together.
 """

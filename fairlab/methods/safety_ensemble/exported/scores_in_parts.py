@@ -1,4 +1,4 @@
-"""Resumable scoring of any number of rows in parts, which are kept so that no row is scored twice.
+"""Resumable scoring of any number of rows in parts; finished parts are kept, so no row is scored twice.
 
 A part is a run of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
 output. ``NNNNN.jsonl`` holds the scores of a part's rows; ``NNNNN.json``, written last, marks the part as finished and
@@ -68,8 +68,8 @@ class Parts:
 
     Args:
         output: File for the scores.
-        facts: JSON values that determine the scores in addition to the rows; scores that were started with other values
-            are refused.
+        facts: JSON values that determine the scores in addition to the rows. If scoring was started with other values,
+            an error is raised.
         keep: Input columns that are copied to the output.
         part_rows: Maximum number of rows in a part.
     """
@@ -82,7 +82,7 @@ class Parts:
         self.went_on = 0  # number of parts finished by an earlier run
 
     def finish(self, rows: Iterable[Input], load: Callable[[], Scorer], *, num_proc: int) -> list[Finished]:
-        """Score all rows outside the finished parts, and combine all parts into the output.
+        """Score all rows that are not in a finished part, and combine all parts into the output.
 
         Raises:
             FairlabError: Rows differ from the rows of a finished part, the scores were begun with other settings,
@@ -100,7 +100,7 @@ class Parts:
         return [finished[number] for number in range(len(finished))]
 
     def clear(self) -> bool:
-        """Remove remaining parts of a complete output, and return whether there were any."""
+        """Remove parts that remain next to a complete output, and return whether any were found."""
         left = self.folder.is_dir()
         shutil.rmtree(self.folder, ignore_errors=True)
         return left

@@ -1,8 +1,8 @@
-"""Trust checks for exported ensembles: checks of the description, and of the sources that a folder may name.
+"""Trust checks for exported ensembles: checks of the description and of the sources that a folder names.
 
 A folder may name only built-in sources of fairlab, which declare their own settings. Custom sources, server addresses,
 names of environment variables that hold keys, and names on the hub are accepted only from the command line. Otherwise a
-folder could run code, or send a key to its author.
+folder could run code or send a key to its author.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
         given: Settings from the command line, by the sources' names; they take precedence over the folder's settings.
 
     Raises:
-        FairlabError: A source is not part of fairlab and the command names no class for it, a setting does not exist,
+        FairlabError: A source is not part of fairlab and the command does not name its class; a setting does not exist;
             or the folder sets a value that only the command may set.
     """
     file = inside(folder, SOURCES, str(folder))

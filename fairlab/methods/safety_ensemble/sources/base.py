@@ -29,13 +29,13 @@ class Source(ABC):
         copied: Settings among ``paths`` whose files are small and are copied into an exported ensemble.
         hub: Setting that names a folder or a model on the hub; None if there is no such setting.
         built_in: Values of ``paths`` and ``hub`` that name files or models included in fairlab.
-        secret: Settings, such as an address, that are never read from an exported ensemble, because the folder's author
-            could have a key sent to that address. They must come from the command.
+        secret: Settings, such as an address, that must come from the command and are never read from an exported
+            ensemble. Otherwise the author of the folder could have a key sent to any address.
         asks_of_turned: Whether the source scores rewrites to reference groups. If not, the score of the original text
             is used, for example because scores cost money or exist only for certain texts.
-        own_limit: Whether the source sets its own time limit per request, as sources that query a server do.
+        own_limit: Whether the source sets its own time limit per request, for example because it queries a server.
         name: Name of the source, unique within an ensemble.
-        version: Version of the weights, or of the scores' provider; scores of two versions are never mixed.
+        version: Version of the weights or of the provider of the scores; scores of different versions are never mixed.
         outputs: Names of the F scores.
     """
 
@@ -62,7 +62,7 @@ class Source(ABC):
     def covers(self, texts: Sequence[str]) -> bool:
         """Return whether the source may have a score for any of the texts.
 
-        False means that it certainly has none.
+        False means that the source certainly has no score.
         """
         return True
 

@@ -91,9 +91,9 @@ class FirstTokens(Server):
 class Judge(Source):
     """Source of a chat model's probability that a text violates a policy.
 
-    Each harm is one question, except with Llama Guard, which answers for all its categories at once. If the server
-    returns log-probabilities, the probability of *yes* is computed from *yes* and *no* as the first token; otherwise it
-    is 1 or 0. Answers are kept in a ledger, and no question is asked twice.
+    Each harm is asked about in one question, except with Llama Guard, which judges all of its categories at once. If
+    the server returns log-probabilities, the probability of *yes* is computed from *yes* and *no* as the first token;
+    otherwise it is 1 or 0. Answers are kept in a ledger, and no question is asked twice.
 
     Args:
         base_url: Address of an OpenAI-compatible server, up to and including the version.
@@ -183,7 +183,7 @@ class Judge(Source):
 
 
 def probability(text: str, first: Mapping[str, float], word: str, other: str) -> float:
-    """Return the probability of one of two opposite answers, in [0, 1].
+    """Return the probability, in [0, 1], of one of two opposite answers.
 
     The result is NaN if the reply is neither answer.
 
@@ -211,7 +211,7 @@ def probability(text: str, first: Mapping[str, float], word: str, other: str) ->
 
 
 def _begins(token: str, word: str, other: str) -> bool:
-    """Return whether a token is the beginning of one word but not of the other."""
+    """Return whether a token is the beginning of one word and not of the other."""
     found = token.strip().casefold()
     return bool(found) and word.startswith(found) and not other.startswith(found)
 

@@ -1,4 +1,4 @@
-"""Linear scores of a sentence vector: classifiers trained on labelled texts, and directions in which texts differ.
+"""Linear scores of sentence vectors: classifiers trained on labelled texts, and directions in which texts differ.
 
 Shape letters: N texts, D vector components, F scores.
 """
@@ -76,7 +76,7 @@ def read_linear(file: Path, encoder: str) -> LinearScores:
 
 
 def _names(written: str | None) -> tuple[str, ...]:
-    """Parse a JSON list of distinct names, or return an empty tuple for anything else."""
+    """Parse a JSON list of distinct names; return an empty tuple for anything else."""
     try:
         found: Sequence[object] = json.loads(written or "[]")
     except ValueError:

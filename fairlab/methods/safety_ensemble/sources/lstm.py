@@ -1,8 +1,8 @@
 """Bidirectional LSTM over words, with max pooling over time and two dense layers, in NumPy.
 
-Importing torch would take longer than scoring thousands of texts. Texts are stored in columns, so that one matrix
-product per step computes the gates of all texts.
-Shape letters: N texts, T words, H units of a direction, W width of a word vector, F outputs.
+Importing torch would take longer than scoring thousands of texts. Texts are stored as columns, so that one matrix
+product per step computes the gates of all texts. Shape letters: N texts, T words, H units of a direction, W width of a
+word vector, F outputs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Steps:
         return self.state
 
     def repeated(self, word_W: Floats, steps: int) -> Iterator[Floats]:
-        """Yield the states after repetitions of one word, for at most ``steps`` steps, until the state converges."""
+        """Yield the states while one word is repeated, for at most ``steps`` steps, until the state converges."""
         given = self.gate_inputs(word_W[None])
         before = np.empty_like(self.state)
         for _ in range(steps):
@@ -89,7 +89,7 @@ class _Steps:
 
 
 class Network:
-    """Network that scores texts with leading zero padding, and skips redundant steps on the padding.
+    """Network that scores texts with leading zeros as padding, and skips redundant steps on these zeros.
 
     In the forward direction, all texts begin with the same zeros, so the states after each number of zeros are computed
     once. In the backward direction, the zeros come last, and are skipped once the state has converged.

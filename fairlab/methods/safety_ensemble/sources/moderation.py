@@ -24,7 +24,7 @@ AT_ONCE = 32  # texts in a request
 class ModerationEndpoint(Endpoint):
     """Client of ``/moderations``.
 
-    The text of an attempt holds the category scores of one input text as JSON.
+    The text of an attempt contains the category scores of one input text as JSON.
     """
 
     path = "/moderations"
@@ -34,7 +34,8 @@ class ModerationEndpoint(Endpoint):
         """Send the texts in one request, and return one attempt per text.
 
         Raises:
-            FairlabError: No attempt can succeed: the address, key or model is wrong, or a reply has no scores.
+            FairlabError: No attempt can succeed, because the address, the key or the model is wrong, or a reply has no
+                scores.
         """
         texts = [request.prompt for request in requests]
         found = await self.exchange({"model": self.name, "input": texts})

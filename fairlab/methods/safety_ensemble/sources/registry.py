@@ -16,8 +16,8 @@ FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # mo
 def built_in_source(target: str) -> type[Source] | None:
     """Return the class of a built-in source of fairlab, or None for any other name.
 
-    Only modules of this package are imported, and the class must be a source that is defined in one of them. A name in
-    an ensemble's folder can therefore import nothing else.
+    Only modules of this package are imported, and the class must be a source that one of them defines. A name in an
+    ensemble's folder therefore cannot import any other module.
 
     Args:
         target: Dotted name of the class.

@@ -20,7 +20,7 @@ IN_MEMORY = ":memory:"  # SQLite's name of a file that exists only in memory
 
 
 class Named(Protocol):
-    """Attributes of a source that a cache needs."""
+    """Source attributes that the cache needs."""
 
     name: str
     version: str

@@ -16,7 +16,7 @@ from fairlab.types import need_extra
 class Sentiment(Source):
     """Source of sentiment scores from VADER's rules and word list.
 
-    VADER is not a safety classifier, but texts that harm a person sound negative.
+    VADER is not a safety classifier, but harmful texts usually sound negative.
 
     Raises:
         FairlabError: The package is not installed.

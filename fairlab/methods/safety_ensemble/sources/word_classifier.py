@@ -1,6 +1,6 @@
 """Linear SVM on tf-idf-weighted words, with the weights of the package alt-profanity-check, in NumPy.
 
-The package's files are pickles of scikit-learn's classes; they are read with stubs instead of these classes.
+The files of the package are pickled scikit-learn objects. They are read with stubs in place of scikit-learn's classes.
 Shape letters: N texts, P pairs of a text and a word in it, K calibrated classifiers, V words.
 """
 
