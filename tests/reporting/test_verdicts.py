@@ -149,7 +149,7 @@ def test_a_change_is_kept_only_within_the_margin():
     assert (small.kept, wide.kept) == (True, False)
     sentence, lines = verdict([small, wide])
     assert (
-        "1 stayed within the margin that its benchmark states and 1 showed neither a change nor its absence" in sentence
+        "1 stayed within the benchmark's margin and 1 showed neither a change nor its absence" in sentence
     )
     assert "(±1)" in lines[0]
 
