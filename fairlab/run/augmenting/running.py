@@ -275,7 +275,10 @@ def _counted(count: int, name: str) -> str:
 def _rate_notes(manifest: Manifest) -> list[Note]:
     """Return a note per axis on the measured error rate of rule-based rewriting."""
     rates = manifest.made_by.get("rewrites_by_rules", {})
-    return [Note("augmentation", f"errors of rule-based rewriting on the axis {axis}: {rate}") for axis, rate in rates.items()]
+    return [
+        Note("augmentation", f"errors of rule-based rewriting on the axis {axis}: {rate}")
+        for axis, rate in rates.items()
+    ]
 
 
 def ledger_totals(values: dict[str, Any]) -> dict[str, Any]:
