@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
 
     found = mend_model(model, values, data)
     print_escaped(found.sentence, COMPARED, *found.lines)
-    if not found.is_mended:
+    if not found.is_mended and not any(one.failed for one in found.tried):
         print_escaped("To accept a larger loss, run this again with a lower keep= and another output=.")
     print_escaped(f"written: {found.folder}/report.html")
 

@@ -86,13 +86,16 @@ def concluded(
 
 
 def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
-    """Return a sentence about models that fail the behaviour check, with a leading space.
+    """Return a sentence about models that fail the behaviour check, with a leading space and the reasons of the first.
 
     The result is empty if there are none.
     """
     failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
-    said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."
-    return said if failed else ""
+    if not failed:
+        return ""
+    others = ", ".join(one.partition(" (")[0] for one in failed[1:])
+    said = f"{failed[0]}{others and f'; also for {others}'}"
+    return f" But these readings say nothing about bias, because the behaviour check failed for {said}."
 
 
 def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record], called: str) -> None:

@@ -146,7 +146,10 @@ def test_the_answer_says_that_the_behaviour_check_failed(tmp_path):
     assert "behaviour check" not in concluded(tmp_path, "m", PRICE, [sound], {}, sound).sentence
     for proof in (failed, None):
         sentence = concluded(tmp_path, "m", PRICE, [failed, failed], {}, proof).sentence
-        assert sentence.endswith("about bias, because the behaviour check failed: after (padding; senses).")
+        assert sentence.endswith("about bias, because the behaviour check failed for after (padding; senses).")
+    record.provenance["validity"]["before"]["failures"] = ["order"]
+    both = judge_change(record, "after", "before", PRICE)
+    assert concluded(tmp_path, "m", PRICE, [both], {}, None).sentence.endswith("for before (order); also for after.")
 
 
 def test_utility_that_was_not_measured_is_said(tmp_path):
