@@ -113,6 +113,8 @@ def page_address(page: str) -> str:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Convert links between files of the repository to links between pages. Links to other files become plain text."""
     own = page.file.src_uri
+    if own == "index.md":
+        page.meta["hide"] = ["navigation"]  # the start page is alone in its part of the menu
     source = next((name for name, place in ELSEWHERE.items() if place == own), f"docs/{own}")
 
     def turned(match: re.Match[str]) -> str:

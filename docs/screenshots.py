@@ -88,8 +88,8 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
     """Make all pages, and return them by the name of their screenshot."""
     runs = view(folder)
     return {
-        "report": Shot(report(run, folder), 1500),
-        "ensemble": Shot(report(ensemble, folder), 1500),
+        "report": Shot(report(run, folder / "ccd_bert"), 1500),
+        "ensemble": Shot(report(ensemble, folder / "safety_ensemble"), 1500),
         "sweep": Shot(sweep(folder), 1500),
         "reproduction": Shot(reproduction(folder), 1200),
         "augmentation": Shot(augmentation(folder), 1200),
@@ -98,18 +98,17 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, Shot]:
     }
 
 
-def copy_records(source: Path, folder: Path) -> Path:
+def copy_records(source: Path, copy: Path) -> Path:
     """Copy records, so that no page is written next to the committed records."""
-    without = shutil.ignore_patterns("model", "checkpoints", "*.html")
-    return Path(shutil.copytree(source, folder / source.name, ignore=without))
+    return Path(shutil.copytree(source, copy, ignore=shutil.ignore_patterns("model", "checkpoints", "*.html")))
 
 
-def report(run: Path, folder: Path) -> Path:
-    """Write the report of a run."""
+def report(run: Path, copy: Path) -> Path:
+    """Write the report of a run. The page has the name of the copy."""
     from fairlab.record import Record
     from fairlab.reporting.report import write_report
 
-    return write_report(Record.load(copy_records(run, folder)))
+    return write_report(Record.load(copy_records(run, copy)))
 
 
 def sweep(folder: Path) -> Path:
@@ -119,8 +118,8 @@ def sweep(folder: Path) -> Path:
     from fairlab.reporting.tables.runs import read_runs
 
     runs = folder / "beta"
-    for name in ("beta_0", "beta_0.5", "seed_42", "seed_43", "seed_44", "beta_1.5"):
-        copy_records(EXPERIMENTS / "ccd/records" / name, runs)
+    for name in ("beta_0.5", "seed_44", "beta_1.5"):  # beta_0 and other seeds are older and have fewer readings
+        copy_records(EXPERIMENTS / "ccd/records" / name, runs / name)
     records = read_runs(runs)
     return write_sweep(runs, records, headlines(records))
 
@@ -151,7 +150,7 @@ def view(folder: Path) -> Path:
     """Write the page of all committed runs of a study."""
     from fairlab import view as viewing
 
-    runs = copy_records(EXPERIMENTS / "ccd/records/study", folder)
+    runs = copy_records(EXPERIMENTS / "ccd/records/study", folder / "study")
     viewing.main([str(runs)])
     return runs / "view.html"
 

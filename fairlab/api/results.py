@@ -244,4 +244,4 @@ class Changes:
             if c.headline
             for few in [few_compared(c)]
         ]
-        return ["", "difference", "unit", "p", "n"], rows
+        return ["", "second less first", "unit", "p", "n"], rows

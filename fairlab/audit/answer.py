@@ -180,7 +180,7 @@ def _said(one: Tested, last: str) -> str:
         return f"changing {reading.subset} moves scores more than other changes of the text, by {reading.value:.3g}"
     if reading.quantity in SHIFTS:
         numbers = numbers if reading.quantity == "shift" else f"{reading.value:.3g}, p {reading.p_holm:.2g} after Holm"
-        return f"turning {reading.subset.replace('_', ' ')} moves the {last} by {numbers}"
+        return f"changing {reading.subset.replace('_', ' ')} moves the {last} by {numbers}"
     return f"{_what(reading).removeprefix('a ')} is {numbers}"
 
 

@@ -52,10 +52,14 @@ def main(arguments: Sequence[str]) -> None:
     values = settings_in(arguments)
     model, data = values.pop("model"), values.pop("data", None)
 
+    from fairlab.mend.outcome import COMPARED
     from fairlab.mend.running import mend_model
 
     found = mend_model(model, values, data)
-    print_escaped(found.sentence, *found.lines, f"written: {found.folder}")
+    print_escaped(found.sentence, COMPARED, *found.lines)
+    if not found.is_mended and not any(one.failed for one in found.tried):
+        print_escaped("To accept a larger loss, run this again with a lower keep= and another output=.")
+    print_escaped(f"written: {found.folder}/report.html")
 
 
 def settings_in(arguments: Sequence[str]) -> dict[str, Any]:

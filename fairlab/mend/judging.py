@@ -94,16 +94,16 @@ class MendJudgement:
     @property
     def line(self) -> str:
         """Return the verdict as a sentence."""
-        fair = f"{len(self.fairer)} of {self.tested} readings closer to fair beyond chance"
-        worse = f", further away: {'; '.join(self.worse)}" if self.worse else ", none further away"
-        kept = "within" if self.kept else "not shown to be within"
+        fair = f"{len(self.fairer)} of {self.tested} readings are closer to fair beyond chance"
+        worse = f", further away: {'; '.join(self.worse)}" if self.worse else ", none is further away"
+        kept = "is within" if self.kept else "is not shown to be within"
         left = (
             "no reading was off at first"
             if math.isnan(self.remaining)
-            else f"{self.remaining:.0%} of the distance left"
+            else f"{self.remaining:.0%} of the distance is left"
         )
         broken = f"; {self.broken}" if self.broken else ""
-        return f"{self.label}: {fair}{worse}; {self.utility}, {kept} the price; {left}{broken}"
+        return f"{self.label}: {fair}{worse}; {self.utility} {kept} the price; {left}{broken}"
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
@@ -136,7 +136,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
             distances.setdefault(after.unit, []).append((earlier, later))
         if one.tone in (BETTER, WORSE):
             (fairer if one.tone == BETTER else worse).append(title(after))
-    words = f"{price.name} {utility.difference:+.2f} [{utility.low:+.2f}, {utility.high:+.2f}]"
+    words = f"{price.name} {utility.difference:+.3g} [{utility.low:+.3g}, {utility.high:+.3g}]"
     kept = utility.low >= price.least and not few_compared(utility)
     return MendJudgement(
         label,

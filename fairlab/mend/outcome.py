@@ -17,6 +17,7 @@ from fairlab.reporting.report import write_report
 
 ANSWER, MODEL, TRIED = "mend.json", "model", "tried"
 EXPORT = "every_eval_ever"
+COMPARED = "All methods on the readings that were used for the choice:"  # heading of the lines per method
 CHOSEN, PROVEN = "chosen_by", "measured"  # folders of the two evaluations
 
 
@@ -71,10 +72,8 @@ def concluded(
         proof: Verdict on the best method, from the readings for confirmation, or None if no method was good enough.
     """
     if proof is None:
-        ways = (
-            f"none of {len(tried)} methods makes a reading fairer beyond chance, no other less fair, and keeps utility"
-        )
-        sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
+        ways = f"none of {len(tried)} makes a reading fairer beyond chance, makes no other less fair, and keeps utility"
+        sentence = f"No method mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])
     numbers = f"on readings that were not used for the choice, {proof.line.partition(': ')[2]}"
@@ -82,24 +81,27 @@ def concluded(
         return MendOutcome(
             folder, f"{proof.label} mends {name} at the price {price}: {numbers}.{failed}", tried, skipped, proof, True
         )
-    sentence = f"Nothing here is shown to mend {name} at the price {price}: {proof.label} was chosen, but {numbers}."
+    sentence = f"No method is shown to mend {name} at the price {price}. The best was {proof.label}: {numbers}."
     return MendOutcome(folder, sentence + failed, tried, skipped, proof)
 
 
 def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
-    """Return a sentence about models that fail the behaviour check, with a leading space.
+    """Return a sentence about models that fail the behaviour check, with a leading space and the reasons of the first.
 
     The sentence is empty if there are no such models.
     """
     failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
-    said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."
-    return said if failed else ""
+    if not failed:
+        return ""
+    others = ", ".join(one.partition(" (")[0] for one in failed[1:])
+    said = f"{failed[0]}{others and f'; also for {others}'}"
+    return f" But these readings say nothing about bias, because the behaviour check failed for {said}."
 
 
 def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record], called: str) -> None:
     """Add the name and the answer to the record, and write the report, citations and an Every Eval Ever record."""
     proof.config["name"] = called
-    proof.provenance["answers"] = {"": {"sentence": outcome.sentence, "lines": outcome.lines}}
+    proof.provenance["answers"] = {"": {"sentence": outcome.sentence, "lines": [COMPARED, *outcome.lines]}}
     proof.save()
     shutil.copyfile(write_report(proof), outcome.folder / "report.html")
     write_whole(outcome.folder / "citation.bib", bibtex([*others, proof]))

@@ -208,7 +208,8 @@ def _axes(root: ElementTree.Element, inner: _Inner, x_ticks: list[float], y_tick
 def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
     points = [(inner.x(x), inner.y(y)) for x, y in zip(one.x, one.y, strict=True) if math.isfinite(x + y)]
     for x, low, high in zip(one.x, one.low, one.high, strict=False):
-        _line(root, inner.x(x), inner.y(low), inner.x(x), inner.y(high), f"band {one.shade}")
+        if math.isfinite(x + low + high):
+            _line(root, inner.x(x), inner.y(low), inner.x(x), inner.y(high), f"band {one.shade}")
     if one.kind != "dots" and len(points) > 1:
         shown = points[:: math.ceil(len(points) / MOST_POINTS)]
         corners = _steps(shown) if one.kind == "steps" else shown
@@ -266,16 +267,17 @@ def _estimates(panel: Estimates) -> Markup:
     for k, name in enumerate(panel.names):
         y = (k + 1) * line - LINE / 2
         label = (
-            _text(root, 4, y - 11, _short(name, MOST_ABOVE), "start", "halo")
+            _text(root, left + 4, y - 11, _short(name, MOST_ABOVE), "start", "halo")
             if above
             else _text(root, left - 6, y + 4, name, "end")
         )
         ElementTree.SubElement(label, "title").text = name
+        interval = ""
         if math.isfinite(panel.low[k] + panel.high[k]):
+            interval = f" [{panel.low[k]:.4g}, {panel.high[k]:.4g}]"
             _line(root, x(panel.low[k]), y, x(panel.high[k]), y, "band k0")
         dot = {"cx": f"{x(panel.values[k]):.1f}", "cy": f"{y:.1f}", "r": "4", "class": "dot k0"}
         shown = ElementTree.SubElement(root, "circle", dot)
-        interval = f" [{panel.low[k]:.4g}, {panel.high[k]:.4g}]"
         ElementTree.SubElement(shown, "title").text = f"{name}: {panel.values[k]:.4g}{interval}"
     return _markup(root)
 

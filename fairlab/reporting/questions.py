@@ -23,13 +23,13 @@ QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in display order, followed by quest
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
 SIDEWAYS = "changed beyond chance, and shown neither nearer to the ideal value nor farther from it"
 FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
-MOST_NAMED = 4  # maximum number of readings named in one line of a verdict
+MOST_NAMED = 5  # maximum number of readings named in one line of a verdict
 # By state: wording for a number of changes that are neither better nor worse, for a trained model and for two models.
 STATES = {
     BETTER: ("", ""),
     WORSE: ("", ""),
     FELL_BY_COLLAPSE: ("fell by collapse alone", "smaller by collapse alone"),
-    WITHIN: ("stayed within the margin that its benchmark states", "alike within the margin that its benchmark states"),
+    WITHIN: ("stayed within the benchmark's margin", "alike within the benchmark's margin"),
     SIDEWAYS: ("changed beyond chance without a direction", "differ beyond chance without a direction"),
     NOT_SHOWN: ("showed neither a change nor its absence", "showed neither a difference nor its absence"),
     TOO_FEW: ("had too few items to tell",) * 2,

@@ -240,7 +240,7 @@ def _published(record: Record) -> list[Block]:
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]
     gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
     ours: list[Row] = [
-        [f"{row['after'].subset}, n {row['after'].n}", _value(row["before"], record), _value(row["after"], record)]
+        [f"{title(row['after'])}, n {row['after'].n}", _value(row["before"], record), _value(row["after"], record)]
         for row in gaps
     ]
     backbone = record.config["backbone"]["name"]
@@ -254,7 +254,7 @@ def _published(record: Record) -> list[Block]:
             "embedding scale, so compare relative decreases, not values.",
             "note",
         ),
-        PageTable(["held-out set", "before", "after"], ours),
+        PageTable(["what was measured", "before", "after"], ours),
     ]
 
 

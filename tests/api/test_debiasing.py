@@ -68,7 +68,7 @@ def test_what_was_left_out_is_told(tmp_path, capsys, monkeypatch):
     assert groups["source_text"] == texts[:1]
     said = capsys.readouterr().out
     assert said.startswith(
-        "1 rows written of 3 read; 1 rows without a word of the axis; 1 rejected: rewriter: a word is joined to others"
+        "1 row written of 3 read; 1 row without a word of the axis; 1 rejected: rewriter: a word is joined to others"
     )
     (rejected,) = (tmp_path / "made").glob("reject*")
     assert "'he' cannot be separated from what it is joined to" in rejected.read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ def test_how_often_rules_are_wrong_is_told_by_manifest_notes_and_report(tmp_path
     fairlab.augment(["A Muslim baker sang."], "counterfactual_groups", axis="religion", output=folder)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["made_by"]["rewrites_by_rules"] == {"religion": "unmeasured"}
-    told = "rewrites by rules on the axis religion: unmeasured"
+    told = "errors of rule-based rewriting on the axis religion: unmeasured"
     assert told in [note.text for note in Record.load(folder).notes]
     assert told in (folder / "report.html").read_text(encoding="utf-8")
 

@@ -43,7 +43,7 @@ def test_a_fairer_model_of_kept_utility_mends(tmp_path):
     assert not found.worse
     assert (len(found.fairer), found.tested) == (1, 2)
     assert found.remaining == pytest.approx(0.75 / 1.5)  # of the distances in the one unit
-    assert "stsb -0.10 [-0.40, +0.20], within the price; 50% of the distance left" in found.line
+    assert "stsb -0.1 [-0.4, +0.2] is within the price; 50% of the distance is left" in found.line
 
 
 def test_a_reading_that_may_be_fair_at_first_has_no_distance_left(tmp_path):
@@ -146,7 +146,10 @@ def test_the_answer_says_that_the_behaviour_check_failed(tmp_path):
     assert "behaviour check" not in concluded(tmp_path, "m", PRICE, [sound], {}, sound).sentence
     for proof in (failed, None):
         sentence = concluded(tmp_path, "m", PRICE, [failed, failed], {}, proof).sentence
-        assert sentence.endswith("about bias, because the behaviour check failed: after (padding; senses).")
+        assert sentence.endswith("about bias, because the behaviour check failed for after (padding; senses).")
+    record.provenance["validity"]["before"]["failures"] = ["order"]
+    both = judge_change(record, "after", "before", PRICE)
+    assert concluded(tmp_path, "m", PRICE, [both], {}, None).sentence.endswith("for before (order); also for after.")
 
 
 def test_utility_that_was_not_measured_is_said(tmp_path):

@@ -186,7 +186,7 @@ def test_a_fair_classifier_has_nothing_to_mend():
     found = fairlab.mend(
         lambda texts: [0.5 + 0.4 * hashed(text[-5:]) for text in texts], data=rated(400), mode="lexical"
     )
-    assert found.sentence.startswith("Nothing here mends the function <lambda> at the price accuracy:-2")
+    assert found.sentence.startswith("No method mends the function <lambda> at the price accuracy:-2")
     with pytest.raises(FairlabError, match="there is no mended model"):
         _ = found.model
 

@@ -73,7 +73,7 @@ def test_the_verdict_counts_headlines_and_names_them():
     sentence, lines = verdict(found)
     assert sentence == (
         "Of 3 headline readings, 1 moved nearer to the ideal value beyond chance, 1 moved away from it and 1 stayed "
-        "within the margin that its benchmark states."
+        "within the benchmark's margin."
     )
     assert lines == [
         "Are embeddings equal? Better: CCED gap, mine (0.5 to 0.1, -80 % of its distance to 0).",
@@ -93,7 +93,7 @@ def test_two_models_side_by_side_differ_and_have_not_moved():
     sentence, lines = verdict(found)
     assert sentence == (
         "Of 3 headline readings, 1 lies nearer to the ideal value with b than with a beyond chance, 1 farther from it "
-        "and 1 alike within the margin that its benchmark states."
+        "and 1 alike within the benchmark's margin."
     )
     assert lines == [
         "Are embeddings equal? Nearer to the ideal value: CCED gap, mine (50 to 40, -20 % of its distance to 0).",

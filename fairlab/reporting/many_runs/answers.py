@@ -29,11 +29,11 @@ def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
     by = following.points[key].distance - point.distance
     following_said = f"{short_choice(following)} with {following.points[key].value:.4g}"
     lead = f", {by:.3g} nearer than {following_said}" if by > 0 else f", as near as {following_said}"
-    lead = f", while {following_said} is no sound model's" if by < 0 else lead
+    lead = f", while {following_said} comes from an unsound model" if by < 0 else lead
     if not alike:
         return f"{said}{lead}, beyond chance: no other interval overlaps its own."
-    why = f"{len(alike)} of {len(others)} others cannot be told from it"
-    return f"{said}{lead}, not beyond chance: {', '.join([why, *point.marks])}."
+    reasons = "; ".join([_not_distinguished(len(alike), len(others)), *point.marks])
+    return f"{said}{lead}, but this can be due to chance: {reasons}."
 
 
 def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
@@ -46,7 +46,15 @@ def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
     said = f"{name}: {short_choice(first)} is nearest to {point.ideal:g}{' of the sound settings' * unsound}"
     if not others:
         return f"{said}, of one choice of settings."
-    return f"{said}, but {len(alike)} of {others} others cannot be told from it." if alike else f"{said} beyond chance."
+    return f"{said}, but {_not_distinguished(len(alike), others)}." if alike else f"{said} beyond chance."
+
+
+def _not_distinguished(alike: int, others: int) -> str:
+    if others == 1:
+        return "the only other setting cannot be distinguished from it"
+    if alike == others:
+        return f"none of the {others} other settings can be distinguished from it"
+    return f"{alike} of the {others} other settings cannot be distinguished from it"
 
 
 def no_answer(choices: Sequence[Choice]) -> str:

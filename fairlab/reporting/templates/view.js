@@ -207,7 +207,7 @@
     fill($("compare"), make("p", {}, make("b", {}, answer(headline.filter((place) => termOf(place).ideal !== null).map(toneOf), runs[a].name, runs[b].name))),
       make("div", { class: "table" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...differing, ...asked(headline)))),
       folded(rest.filter((place) => !headline.includes(place)), "more readings"), folded(before, "readings before training"),
-      make("p", { class: "note" }, "▲ better, ▼ worse: the second run is nearer to the ideal value, or farther from it, and the 95 % intervals of the two distances do not overlap. A run that did not train, says nothing of bias, or whose gap fell by collapse alone is never the nearer one. In the plot, the centre is the ideal value, the upper line is the first run, and rows with the same unit share a scale. This is not a paired test; fairlab compare runs one."));
+      make("p", { class: "note" }, "▲ better, ▼ worse: the second run is nearer to the ideal value, or farther from it, and the 95 % intervals of the two distances do not overlap. A run is never the nearer one if it did not train, if its numbers say nothing about bias, or if its gap fell by collapse alone. In the plot, the centre is the ideal value, the upper line is the first run, and rows with the same unit share a scale. This is not a paired test; fairlab compare runs one."));
   }
 
   // Sentence on the headline readings of two runs, from their tones.

@@ -254,7 +254,7 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
     """Raise if there are no rows to write, with the number of rows by outcome."""
     if manifest.made:
         return
-    what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
+    what = ", ".join(_counted(count, name) for name, count in manifest.rows().items() if count)
     raise FairlabError(f"{source} yields no rows to write: {what}; see rejected-*.jsonl in {folder} for the reasons")
 
 
@@ -262,16 +262,23 @@ def _row_notes(manifest: Manifest) -> list[Note]:
     """Return notes on the numbers of written, rejected and unreadable rows."""
     counts = manifest.rows()
     read, written = counts.pop("read"), counts.pop("written")
-    texts = [f"{written:,} rows written of {read:,} read"]
-    texts += [f"{count:,} {name}" for name, count in counts.items() if count and name not in ("groups", "rejected")]
+    texts = [f"{_counted(written, 'rows')} written of {read:,} read"]
+    texts += [_counted(count, name) for name, count in counts.items() if count and name not in ("groups", "rejected")]
     texts += [f"{count:,} rejected: {reason}" for reason, count in manifest.reasons.items()]
     return [Note("augmentation", text) for text in texts]
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count:,} {name.replace('rows', 'row', 1) if count == 1 else name}"
 
 
 def _rate_notes(manifest: Manifest) -> list[Note]:
     """Return a note per axis on the measured error rate of rule-based rewriting."""
     rates = manifest.made_by.get("rewrites_by_rules", {})
-    return [Note("augmentation", f"rewrites by rules on the axis {axis}: {rate}") for axis, rate in rates.items()]
+    return [
+        Note("augmentation", f"errors of rule-based rewriting on the axis {axis}: {rate}")
+        for axis, rate in rates.items()
+    ]
 
 
 def ledger_totals(values: dict[str, Any]) -> dict[str, Any]:
