@@ -213,7 +213,7 @@ def _notes_of_weights(equal: bool) -> list[Note]:
 
 
 def quieten() -> None:
-    """Silence warnings of Lightning and torch about deliberate choices of fairlab."""
+    """Silence warnings from Lightning and torch about choices that fairlab makes deliberately."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
     # Values are already reduced over the whole batch before they are logged.
@@ -238,7 +238,7 @@ def build_method(config: DictConfig, model: Any) -> Any:
 
 
 def refuse_incomplete(method: Any) -> None:
-    """Raise if a method lacks what a run reads of it.
+    """Raise an error if a method lacks a member that a run reads.
 
     Raises:
         FairlabError: a member is missing, or its class has no title.

@@ -196,6 +196,7 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
 def largest(entries: int, members: int) -> int:
     """Return the maximum number of rows if one mention per entry is expanded: 3 N (1 + |b|).
 
-    This number includes the entry and |b| copies, each with two variants.
+    N is the number of entries, and |b| is the number of biasers in the set b. The factor 3 counts each text (an entry
+    or one of its |b| copies) together with its two variants, an upshift and a downshift.
     """
     return 3 * entries * (1 + members)

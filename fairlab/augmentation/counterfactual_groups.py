@@ -108,7 +108,7 @@ class CounterfactualGroups(RowAugmentation):
         return [found.get(k) for k in range(len(rows))]
 
     def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
-        """Return the name and the objection of the first verifier that rejects each group, or None.
+        """Return, for each group, the name and objection of the first verifier that rejects it, or None if none does.
 
         A verifier sees only the groups that all previous verifiers accepted.
         """

@@ -32,11 +32,11 @@ class ZFiltered(Filter):
         seed: Seed for the order of rows.
 
     Raises:
-        FairlabError: ``top`` is below 1; in ``decide``, if a row has no label, or if all labels are the same.
+        FairlabError: ``top`` is below 1; or, in ``decide``, a row has no label or all labels are the same.
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
     section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code is
-    not public. The default size of a batch is chosen here. The authors also use the length of a hypothesis and its
+    not public. The default batch size is fairlab's choice. The authors also use the length of a hypothesis and its
     overlap with the premise as features.
     """
 

@@ -59,7 +59,7 @@ def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) ->
 
 
 def _last(encoder: Backbone, number: int) -> list[nn.Module]:
-    """Return the last layers of an encoder."""
+    """Return the modules of the last ``number`` layers of an encoder."""
     depth = int(encoder.transformer.config.num_hidden_layers)  # type: ignore[union-attr,arg-type]
     if not 1 <= number <= depth:
         raise FairlabError(f"method.last_layers must be from 1 to {depth}, the layers of this encoder, not {number}")

@@ -54,7 +54,7 @@ def base_named_by(folder: Path) -> str:
 
 
 def refuse_other_base(folder: Path, base: str) -> None:
-    """Raise if the adapters were trained on a hub model other than the base.
+    """Raise an error if the adapters were trained on a hub model other than the base.
 
     Paths are not compared, because they do not identify a model.
 
@@ -163,7 +163,8 @@ def _adapted_model(
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return the module whose submodules the adapters refer to (the model or its body), and the renamed tensors.
 
-    Adapters trained on a model with a head also fit its body alone, without the prefix in their names.
+    Adapters trained on a model with a head also fit its body alone, once the prefix of the body is removed from their
+    names.
 
     Raises:
         FairlabError: If neither the model nor its body has the adapted modules.

@@ -1,4 +1,4 @@
-"""Rewriting of the user's own prompts to every attribute of an axis."""
+"""Rewriting of the user's own prompts for every attribute of an axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairlab.types import FairlabError
 def turned_prompts(
     path: str, axis: str, field: str = "text", mode: Literal["syntax", "lexical"] = "syntax"
 ) -> tuple[dict[str, list[str]], str]:
-    """Rewrite the prompts in a file to each attribute of an axis.
+    """Rewrite the prompts in a file for each attribute of an axis.
 
     A prompt is left out if the rules find no person in it or cannot change that person to all attributes.
 

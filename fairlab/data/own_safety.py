@@ -102,7 +102,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> None:
-    """Check that some row has the column of subgroups, unless it is the default column.
+    """Check that at least one row has the subgroup column, unless that column is the default.
 
     Raises:
         FairlabError: The column is missing.
@@ -117,7 +117,7 @@ def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: Tabl
 
 
 def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:
-    """Return the column of each harm, by the harm's name.
+    """Return the column of each harm, keyed by the harm's name.
 
     Returns:
         Columns, or None if the rows have an object of labels instead.
@@ -146,7 +146,7 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
 
 
 def _named_once(harms: Mapping[str, str], place: str) -> dict[str, str]:
-    """Return the original name of each harm, by its normalized name.
+    """Return the original name of each harm, keyed by its normalized name.
 
     Raises:
         FairlabError: Two original names have the same normalized name.

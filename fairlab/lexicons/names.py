@@ -52,7 +52,7 @@ def find_name(word: str) -> Name | None:
 
 @cache
 def load_names() -> dict[str, Name]:
-    """Load the first names by folded form, most frequent first.
+    """Load the first names, keyed by folded form, most frequent first.
 
     The file is made by ``experiments/lexicons/build.py``.
     """
@@ -60,7 +60,7 @@ def load_names() -> dict[str, Name]:
 
 
 def read_names(path: Path) -> dict[str, Name]:
-    """Read first names from a file by folded form, in file order.
+    """Read first names from a file, keyed by folded form (lower case, without accents), in file order.
 
     A row may contain several names, separated by blanks.
 

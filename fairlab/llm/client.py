@@ -223,7 +223,7 @@ class LLM:
         return request if self.reply_tokens is None else replace(request, max_tokens=self.reply_tokens)
 
     def _look_up(self, requests: Sequence[Request]) -> tuple[dict[str, Reply], dict[str, Request]]:
-        """Return the recorded replies and the requests without one, both by ledger address."""
+        """Return the recorded replies, and the requests that have none, both keyed by ledger address."""
         found: dict[str, Reply] = {}
         missing: dict[str, Request] = {}
         for request in requests:

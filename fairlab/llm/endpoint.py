@@ -250,7 +250,7 @@ class Endpoint:
         return "" if one.startswith(other) or other.startswith(one) else self.clean(named)
 
     def refuse_other_model(self, body: Any) -> None:
-        """Raise if a response names another model than the requested one.
+        """Raise an error if a response names a model other than the requested one.
 
         Raises:
             FairlabError: If another model answered.

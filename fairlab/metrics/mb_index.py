@@ -36,10 +36,12 @@ def stereotype_score(
 
     .. math:: \frac{T_A}{T_A + T_B}
 
+    T_A is the number of stereotypical continuations, and T_B is the number of anti-stereotypical continuations.
+
     Args:
         stereotypical: 1 for each stereotypical continuation, else 0.
         anti_stereotypical: 1 for each anti-stereotypical continuation, else 0.
-        axis: Axis of the continuations, along which the share is taken.
+        axis: Array axis that runs over the continuations.
 
     Returns:
         Share within [0, 1], or NaN if no continuation is meaningful. The authors' ideal is 0, while the ideal of

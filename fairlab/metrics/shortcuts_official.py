@@ -85,9 +85,9 @@ class OfficialSpace(Space):
 
     @property
     def objective(self) -> float:
-        """Return the mean similarity of documents to the map of other labels.
+        """Return the mean similarity of documents to the mean map of the labels other than their own.
 
-        This objective is ours; the released code stops after one round.
+        The released code has no such objective, because it stops after one round. This one was added for fairlab.
         """
         return float(1.0 - self.gamma().mean())
 

@@ -187,7 +187,7 @@ class Draft:
 
 
 def clean(text: str) -> tuple[str, array[int], array[int]]:
-    """Return the cleaned text, and the start and end in the original of each of its characters.
+    """Return the cleaned text and, for each of its characters, the start and end position in the original.
 
     White space becomes one blank, or :data:`PARAGRAPH` between paragraphs. HTML tags, Markdown emphasis and links,
     markers of quoted mail and of lists, and invisible characters are removed. Entities, ligatures and similar

@@ -78,7 +78,7 @@ def _input(given: Any) -> str:
 
 
 def _values(scorer: str, value: Any) -> dict[str, float]:
-    """Return the numeric values of a score, by name.
+    """Return the numeric values of a score, keyed by name.
 
     A single value has the name of the scorer. If there are several values, each name consists of the scorer and the
     name of the value.
@@ -92,9 +92,9 @@ def _values(scorer: str, value: Any) -> dict[str, float]:
 
 
 def _number(value: Any) -> float | None:
-    """Convert a value like inspect's ``value_to_float``: letters, yes or no, true or false, and numbers as text.
+    """Convert a value to a number as inspect's ``value_to_float`` does.
 
-    Return None for any other value.
+    Letters, yes or no, true or false, and numbers as text are converted. The result is None for any other value.
     """
     if isinstance(value, str) and number(value) is None:
         word = value.strip().lower()

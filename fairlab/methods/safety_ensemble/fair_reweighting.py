@@ -46,7 +46,7 @@ class Reweighted:
     """Result of fair data reweighting.
 
     Attributes:
-        weights: Weight of each training example, (N,): 1, plus a lambda for each time it was sampled.
+        weights: Weight of each training example, (N,): 1, plus the lambda of its label for each time it was sampled.
         probabilities: Sampling probability of each slice, (2, K), safe first; all 0 if no example can be sampled.
         counts: Number of examples sampled from each slice, (2, K), safe first.
     """

@@ -18,9 +18,10 @@ TEMPERATURE = 0.7  # temperature of the additional answers
 def with_agreement(
     rewriter: LLMRewriter, made: Sequence[tuple[str, Versions]], samples: int, *, stage: str, **asked: Any
 ) -> list[Versions]:
-    """Sample additional answers and return the versions with the proportion of equal answers as their confidence.
+    """Sample additional answers, and return the versions with a confidence.
 
-    An unreadable answer counts as disagreement.
+    The confidence is the proportion of additional answers that are identical to the versions. An unreadable
+    answer counts as disagreement.
 
     Args:
         rewriter: Rewriter that made the versions.

@@ -107,7 +107,10 @@ class People:
         return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
 
     def _has_unknown_name_nearby(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
-        """Return whether a pronoun of the person may refer to an unchanged full name, as in *the Scott Parkin case*."""
+        """Return whether a pronoun attributed to the person may instead refer to a full name nearby.
+
+        Such a name is left unchanged, as in *the Scott Parkin case*.
+        """
         if not any(m.sense.pos == "pronoun" for m in own):
             return False
         sentences = {_sentence(m.token) for m in own if m.sense.pos == "pronoun"}

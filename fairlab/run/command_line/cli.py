@@ -369,7 +369,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
 
 
 def _parameters_of(node: DictConfig) -> Collection[str]:
-    """Return the names of the parameters of the class or function that a node names; empty if it names none."""
+    """Return the parameter names of the class or function that a node refers to; empty if it refers to none."""
     if "_target_" not in node:
         return ()
     try:

@@ -1,4 +1,6 @@
-"""Choices and values without a file: empty choices, classes of installed packages, and values that depend on the scale.
+"""Configuration choices and values that no file defines.
+
+They are empty choices, classes of installed packages, and values that depend on the scale.
 
 Another installed package can offer classes through entry points of the groups ``fairlab.benchmarks``,
 ``fairlab.methods`` and ``fairlab.sources``. The name of an entry is the name of the choice, and the entry points to a

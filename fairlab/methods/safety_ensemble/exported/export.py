@@ -54,7 +54,7 @@ class Ensemble:
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Return the minimum score of texts labelled unsafe, for each harm that has a threshold."""
+        """Return, for each harm that has a threshold, the score from which a text is labelled unsafe."""
         return {harm: entry["threshold"] for harm, entry in self.description["harms"].items() if "threshold" in entry}
 
     def score(self, sources: Sources, texts: list[str]) -> dict[str, Array]:

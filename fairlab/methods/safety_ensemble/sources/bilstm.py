@@ -133,7 +133,7 @@ def read_network(file: Path, names: Mapping[str, str]) -> Network:
 
 
 class _Stub:
-    """Stub for every class except dictionaries, which accepts state and runs no code."""
+    """Stub that replaces the tokenizer classes of the packages. It accepts state and runs no code."""
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__ = state if isinstance(state, dict) else {}

@@ -1,4 +1,4 @@
-"""Text classifiers in transformers format as sources, on a GPU if one is available."""
+"""Sources that are text classifiers in transformers format, run on a GPU if one is available."""
 
 from __future__ import annotations
 
