@@ -130,20 +130,26 @@ def files(folder: str, pattern: str) -> list[Path]:
 
 @cache
 def tests_of(file: str) -> list[str]:
-    """Return the test files of a module: the one of its name, then the nearest importers, the most specific first."""
+    """Return the test files of a module: the one of its name, then those that import it, the nearest first.
+
+    Of the files that import it, directly or through other modules, the ``FILES`` nearest count, and all in the folder
+    of its tests.
+    """
     path = Path(file).with_suffix("")
+    folder = ROOT / "tests" / path.parent.relative_to("fairlab")
     tests = [one for one in files("tests", "test_*.py") if "end_to_end" not in one.parts]  # whole runs take long
     found = [one for one in tests if (one.stem, one.parent.name) == (f"test_{path.name}", path.parent.name)]
     level, seen = {module_name(ROOT / file)}, {module_name(ROOT / file)}
-    while level and len(found) < FILES:
+    while level:
         near = [one for one in tests if imports(one) & level]
-        found = list(dict.fromkeys([*found, *sorted(near, key=lambda one: len(imports(one)))]))
+        found = list(dict.fromkeys([*found, *sorted(near, key=lambda one: (one.parent != folder, len(imports(one))))]))
         level = {module_name(one) for one in files("fairlab", "*.py") if imports(one) & level} - seen
         seen |= level
     if not found and path.parent.name != "fairlab":  # a module that its package finds by name
         return tests_of(str(path.parent / "__init__.py"))
     own = [file] if ">>>" in (ROOT / file).read_text(encoding="utf-8") else []
-    return [*own, *(str(one.relative_to(ROOT)) for one in found[:FILES])]
+    chosen = [one for k, one in enumerate(found) if k < FILES or one.parent == folder]
+    return [*own, *(str(one.relative_to(ROOT)) for one in chosen)]
 
 
 def module_name(path: Path) -> str:
