@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.casing import in_sentence_case, read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 
@@ -86,3 +86,14 @@ def test_headlines_keep_the_capitals_of_names():
 def test_a_text_in_small_letters_stays_in_small_letters(text):
     for axis, target in (("nationality", "german"), ("religion", "muslim")):
         assert RuleRewriter(load_lexicon(axis), mode="lexical")(text, target).islower()
+
+
+def test_names_of_things_get_their_capitals_back():
+    assert in_sentence_case("in baker street, he drank a bloody mary.") == "In Baker Street, he drank a Bloody Mary."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Then MARY left.", "Then MARCUS left."), ("The MAC left.", "The MAC left.")]
+)
+def test_a_name_in_capitals_is_no_acronym(text, expected):
+    assert RuleRewriter(GENDER)(text, "man") == expected

@@ -1,6 +1,7 @@
 import pytest
 
 from fairlab.rewriting.english.given_names import Neighbours, is_first_name
+from fairlab.rewriting.english.senses import name_may_stand
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,16 @@ from fairlab.rewriting.english.given_names import Neighbours, is_first_name
 def test_first_names(before, gap, after, other, known, expected):
     beside = Neighbours(before, gap, after, " ")
     assert is_first_name(beside, other_sense=other, before_is_first=known) is expected
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        (Neighbours("Russell", ' "', "Cartwright", '" '), False),  # Russell "Rusty" Cartwright
+        (Neighbours("told", ' "', "Cartwright", " "), True),  # told "Rusty Cartwright" to go
+        (Neighbours("told", ' "', "to", '" '), True),
+        (Neighbours("Eve", " & ", "", ""), False),
+    ],
+)
+def test_nicknames_in_quotes_and_firms_are_no_first_names(beside, expected):
+    assert name_may_stand("Rusty", beside) is expected

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.run.command_line import console
-from fairlab.run.command_line.cli import asks_for_plan
+from fairlab.run.command_line.cli import asks_for_plan, explain
 
 
 @pytest.mark.parametrize("command", ["score", "view", "compare", "drift"])
@@ -35,3 +35,11 @@ def test_scripts_of_an_earlier_installation_find_the_console():
 )
 def test_the_last_value_decides_whether_a_command_asks_for_its_plan(arguments, asks):
     assert asks_for_plan(arguments) is asks
+
+
+def test_a_group_that_a_command_lacks_is_told_from_one_that_is_given_wrongly():
+    error = ValueError("Could not override 'method'.")
+    assert explain(error, "evaluate", []) == (
+        "fairlab.evaluate has no setting method; run it with --help to see its settings"
+    )
+    assert explain(error, "train", []).startswith("method cannot be given like this; choose it as method=NAME with: ")
