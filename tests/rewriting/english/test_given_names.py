@@ -1,6 +1,8 @@
 import pytest
 
+from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.given_names import Neighbours, is_first_name
+from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.senses import name_may_stand
 
 
@@ -34,3 +36,9 @@ def test_first_names(before, gap, after, other, known, expected):
 )
 def test_nicknames_in_quotes_and_firms_are_no_first_names(beside, expected):
     assert name_may_stand("Rusty", beside) is expected
+
+
+def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
+    finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
+    found = finder.find_by_neighbours("Mr. King met a king. King met Mr. Bishop.")
+    assert [(mention.found, mention.start) for mention in found] == [("Mr", 0), ("king", 15), ("King", 21), ("Mr", 30)]
