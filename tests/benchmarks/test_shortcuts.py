@@ -71,6 +71,12 @@ def test_a_row_without_a_label_is_named(file):
         Shortcuts().check_data(str(file), ["evidence", "claim"])
 
 
+def test_rows_that_cannot_be_read_are_left_out_and_counted(file):
+    file.write_text(file.read_text() + '{"claim": \n')
+    texts, labels, unread = Shortcuts()._read(str(file), ["evidence", "claim"])
+    assert (len(texts), len(labels), unread) == (120, 120, 1)
+
+
 def test_a_field_that_no_row_has_is_named_with_those_there_are(file):
     with pytest.raises(FairlabError, match=r"no row of .* 'premise'; it has: evidence, claim, label; give field=NAME"):
         Shortcuts().measure_data(str(file), ["premise", "claim"], None, file.parent)

@@ -3,7 +3,7 @@ import pytest
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.given_names import Neighbours, is_first_name
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.senses import name_may_stand
+from fairlab.rewriting.english.senses import name_may_stand, word_stands_beside
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,28 @@ def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
     finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
     found = finder.find_by_neighbours("Mr. King met a king. King met Mr. Bishop.")
     assert [(mention.found, mention.start) for mention in found] == [("Mr", 0), ("king", 15), ("King", 21), ("Mr", 30)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("They married Austin.", "They married Lee."),
+        ("We hired Austin, and then we left.", "We hired Austin, and then we left."),  # perhaps the city
+        ("They saw the Temple of Diana.", "They saw the Temple of Diana."),
+    ],
+)
+def test_the_parse_shows_who_is_a_person(text, expected):
+    assert RuleRewriter(load_lexicon("gender"))(text, "neutral") == expected
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        (Neighbours("my", " ", "support", " "), False),
+        (Neighbours("the", " ", "support", " "), False),  # child support
+        (Neighbours("the", " ", "support", ", "), True),
+        (Neighbours("the", " ", "left", " "), True),
+    ],
+)
+def test_a_child_by_age_is_told_from_kin_by_its_neighbours(beside, expected):
+    assert word_stands_beside("child", "noun", "kin", beside) is expected
