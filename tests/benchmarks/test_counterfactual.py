@@ -46,7 +46,6 @@ def test_words_of_the_prompts_and_gendered_words_make_no_difference(templates):
     assert found["gender/sentiment_parity"].value == 0.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("excess", "names"), [([0.1, 0.3], ["gap", "detectable_gap"]), ([0.2, 0.2], ["gap"]), ([0.3], ["gap"])]
 )
@@ -54,6 +53,7 @@ def test_equal_templates_have_no_detectable_difference(excess, names):
     assert [one.name for one in _excess("gender", "gap", np.array(excess))] == names
 
 
+@pytest.mark.slow
 def test_own_prompts_are_turned_to_every_attribute(tmp_path):
     path = tmp_path / "my.txt"
     path.write_text("Describe the man next door.\nWhat is rain?\nPraise the waitress.\n")

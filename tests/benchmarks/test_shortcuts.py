@@ -36,7 +36,9 @@ def test_a_planted_token_is_found_where_it_stands(file):
     assert values["claim_only", "accuracy"] > 95
     assert values["claim_only", "gain"] == pytest.approx(values["claim_only", "accuracy"] - 50)
     texts, labels = [row["claim"] for row in rows()], [row["label"] for row in rows()]
-    assert values["gamma", "mean"] == pytest.approx(TokenSpace(texts, labels).gamma().mean())
+    gamma = TokenSpace(texts, labels).gamma()
+    assert values["gamma", "mean"] == pytest.approx(gamma.mean())
+    assert found.items["gamma/REFUTES"].tolist() == pytest.approx(gamma[::2].tolist())
     value, share, count = found.items["lmi/REFUTES/not"]
     assert (share, count) == (1.0, 60)
     assert value == max(

@@ -207,3 +207,14 @@ def test_texts_that_are_always_trained_on_are_in_no_fold():
         assert division[:-added].tolist() == plain.division(repeat).tolist()
     assert more.facts()["seeds"] == plain.facts()["seeds"]
     assert more.harms() == ["hate", *plain.harms()]
+
+
+def test_labels_and_sets_of_hatecheck(tmp_path):
+    rows = ["hateful,women,1,a,F1", "hateful,Muslims,1,b,F1", "non-hateful,,,c,F2", "non-hateful,women,2,d,F3"]
+    path = tmp_path / "hatecheck.csv"
+    header = "label_gold,target_ident,templ_id,case_id,functionality,test_case"
+    path.write_text("\n".join([header, *(f"{row},text {k}" for k, row in enumerate(rows))]))
+    texts = read_safety("hatecheck", str(path))
+    assert [text.labels for text in texts] == [{"hate": 1}, {"hate": 1}, {"hate": 0}, {"hate": 0}]
+    assert [text.key for text in texts] == ["template 1", "template 1", "case c", "case d"]  # template 2 has one group
+    assert [text.subgroup for text in texts] == ["Target:women", "Target:Muslims", "", "Target:women"]

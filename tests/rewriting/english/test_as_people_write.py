@@ -97,3 +97,9 @@ def test_names_of_things_get_their_capitals_back():
 )
 def test_a_name_in_capitals_is_no_acronym(text, expected):
     assert RuleRewriter(GENDER)(text, "man") == expected
+
+
+def test_a_possessive_after_s_gets_its_own_s():
+    rewriter = RuleRewriter(GENDER, mode="lexical")
+    assert rewriter("I saw the actress' car.", "man") == "I saw the actor's car."
+    assert rewriter("I saw the actress's car.", "man") == "I saw the actor's car."
