@@ -50,6 +50,7 @@ def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
         ("They married Austin.", "They married Lee."),
         ("We hired Austin, and then we left.", "We hired Austin, and then we left."),  # perhaps the city
         ("They saw the Temple of Diana.", "They saw the Temple of Diana."),
+        ("The car is Ann's", "The car is Morgan's"),
     ],
 )
 def test_the_parse_shows_who_is_a_person(text, expected):
