@@ -43,3 +43,19 @@ def test_every_mutant_of_a_module_is_other_code_in_the_same_place():
 
 def test_a_module_has_the_file_of_its_name_first_and_those_that_import_it():
     assert mutants.tests_of("fairlab/losses/ccd.py")[:2] == ["tests/losses/test_ccd.py", "tests/methods/test_ccd.py"]
+
+
+def test_a_module_that_its_package_finds_by_name_has_the_tests_of_its_package():
+    assert "tests/judge/test_formats.py" in mutants.tests_of("fairlab/judge/formats/helm.py")
+
+
+@pytest.mark.slow
+def test_a_fork_tells_failed_tests_from_passed_ones_and_from_those_that_do_not_end(tmp_path):
+    (tmp_path / "test_right.py").write_text("def test():\n    pass\n")
+    (tmp_path / "test_wrong.py").write_text("def test():\n    assert False\n")
+    (tmp_path / "test_endless.py").write_text("def test():\n    while True:\n        pass\n")
+    passed, outcome = mutants.run_tests(tmp_path, ["test_right.py"], 60, [])
+    assert (passed, outcome.failed) == (True, [])
+    passed, outcome = mutants.run_tests(tmp_path, ["test_right.py", "test_wrong.py"], 60, [])
+    assert (passed, outcome.failed) == (False, ["test_wrong.py::test"])
+    assert mutants.run_tests(tmp_path, ["test_endless.py"], 5, []) == (False, None)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from random import Random
 
+import numpy as np
 import pytest
 
 from fairlab.augmentation.balanced import Balanced
@@ -65,6 +66,17 @@ def test_rarer_labels_are_repeated_where_none_is_left_out():
     assert {row.number for row in rows if left_out[row.number].rows} < {
         row.number for row in rows if made[row.number].rows
     }
+
+
+def test_labels_are_balanced_among_texts_of_equal_probability_by_hand():
+    # Chance is 0.5: 0.7 is 0.4 of the way from chance to 1, in the first of two bins, and 0.8 is 0.6 of it.
+    probabilities = np.array([[p, 1 - p] for p in (0.7, 0.7, 0.7, 0.8, 0.8, 0.8)])
+    labels = ["a", "b", "b", "a", "a", "b"]
+    repeated = Balanced(bins=2, by="repeating")._times(probabilities, labels)
+    assert repeated == {0: 2, 1: 1, 2: 1, 3: 1, 4: 1, 5: 2}
+    left = Balanced(bins=2)._times(probabilities, labels)
+    assert left[0] == left[5] == 1
+    assert left[1] + left[2] == left[3] + left[4] == 1
 
 
 def test_probabilities_are_out_of_fold_and_transfer_is_learned():

@@ -36,7 +36,7 @@ def searched(act, folder, texts=TEXTS, **values):
         llm = LLM(Server(stub.url, "m"), "m", Ledger(folder / "ledger.sqlite"))
         rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, facts=False)
         search = PromptSearch(rewriter=rewriter, rounds=2, corrector="rules", **values)
-        rounds = search(texts, folder / "search")
+        rounds = search(texts, folder / "new" / "search")
     return rounds[0]["chosen"], stub.payloads
 
 
@@ -56,3 +56,10 @@ def test_the_group_to_correct_is_the_surest_by_tokens_else_by_samples(act, value
 def test_one_candidate_and_the_last_round_need_no_samples(tmp_path):
     _, payloads = searched(sure_of_all, tmp_path, texts=TEXTS[:1])
     assert not [payload for payload in payloads if payload["temperature"]]
+
+
+def test_a_search_resumes_from_its_folder(tmp_path):
+    first, asked = searched(sure_of_all, tmp_path)
+    again, asked_again = searched(sure_of_all, tmp_path)
+    assert asked
+    assert (again, asked_again) == (first, [])

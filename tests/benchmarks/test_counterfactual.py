@@ -8,7 +8,7 @@ import torch
 
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.writers import Written
-from fairlab.benchmarks.counterfactual import Counterfactual
+from fairlab.benchmarks.counterfactual import Counterfactual, _excess
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import Balance, values, writer
 
@@ -44,6 +44,13 @@ def test_words_of_the_prompts_and_gendered_words_make_no_difference(templates):
     found = values(Counterfactual(Balance(), path=templates).measure(model))
     assert found["gender/similarity"].value == 1.0
     assert found["gender/sentiment_parity"].value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("excess", "names"), [([0.1, 0.3], ["gap", "detectable_gap"]), ([0.2, 0.2], ["gap"]), ([0.3], ["gap"])]
+)
+def test_equal_templates_have_no_detectable_difference(excess, names):
+    assert [one.name for one in _excess("gender", "gap", np.array(excess))] == names
 
 
 @pytest.mark.slow

@@ -200,6 +200,15 @@ def test_the_order_of_the_pairs_does_not_matter(seed):
     assert repr(first) == repr(second)  # nan where a quantity is undefined
 
 
+def test_the_bias_types_are_one_family_of_tests():
+    # All 8 pairs of age and all 6 of gender go one way: p = 2 / 2^8 and 2 / 2^6; Holm doubles the smaller one.
+    pairs = [CrowsPair(str(k), "a", "b", True, "age" if k < 8 else "gender") for k in range(14)]
+    found = crows_pairs_quantities("meade", ["age", "gender"], pairs, np.tile([2.0, 1.0], (14, 1)))
+    p_values = {one.subset: (one.p, one.p_holm) for one in found if one.name == "metric_score"}
+    assert p_values["age"] == pytest.approx((1 / 128, 1 / 64))
+    assert p_values["gender"] == pytest.approx((1 / 32, 1 / 32))
+
+
 def test_options_names_and_notes(language_models, file):
     model = language_models["bert"]
     result = CrowSPairs(bias_types=["race-color", "gender"], items="regular", path=file).measure(model)

@@ -36,7 +36,9 @@ def test_a_planted_token_is_found_where_it_stands(file):
     assert values["claim_only", "accuracy"] > 95
     assert values["claim_only", "gain"] == pytest.approx(values["claim_only", "accuracy"] - 50)
     texts, labels = [row["claim"] for row in rows()], [row["label"] for row in rows()]
-    assert values["gamma", "mean"] == pytest.approx(TokenSpace(texts, labels).gamma().mean())
+    gamma = TokenSpace(texts, labels).gamma()
+    assert values["gamma", "mean"] == pytest.approx(gamma.mean())
+    assert found.items["gamma/REFUTES"].tolist() == pytest.approx(gamma[::2].tolist())
     value, share, count = found.items["lmi/REFUTES/not"]
     assert (share, count) == (1.0, 60)
     assert value == max(
@@ -69,6 +71,12 @@ def test_a_row_without_a_label_is_named(file):
         Shortcuts().measure_data(str(file), ["evidence", "claim"], None, file.parent)
     with pytest.raises(FairlabError, match=r"line 121 of .* has no 'label'"):
         Shortcuts().check_data(str(file), ["evidence", "claim"])
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_counted(file):
+    file.write_text(file.read_text() + '{"claim": \n')
+    texts, labels, unread = Shortcuts()._read(str(file), ["evidence", "claim"])
+    assert (len(texts), len(labels), unread) == (120, 120, 1)
 
 
 def test_a_field_that_no_row_has_is_named_with_those_there_are(file):

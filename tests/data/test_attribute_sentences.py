@@ -96,6 +96,9 @@ def test_lists_from_files(tmp_path, monkeypatch):
         listed_words({"man": "m.txt", "woman": "short.txt", "neutral": "n.txt"})
     with pytest.raises(FairlabError, match="needs 'neutral' and at least two attributes, not: man, woman"):
         listed_words({"man": "m.txt", "woman": "w.txt"})
+    for some in (["man", "woman", "other"], ["man", "neutral"]):
+        with pytest.raises(FairlabError, match="needs 'neutral' and at least two attributes, not: man, "):
+            listed_words(dict.fromkeys(some, "m.txt"))
     with pytest.raises(DataUnavailable, match=r"gone\.txt was not found"):
         listed_words({"man": "m.txt", "woman": "gone.txt", "neutral": "n.txt"})
 

@@ -10,7 +10,7 @@ import torch
 
 from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.backbones.masked_lm import with_masked_lm_head
-from fairlab.data.packed import PackedText
+from fairlab.data.packed import PackedText, rules_revision
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.files import sha256
 from fairlab.methods.mlm import MLM, MaskedBatch, attention_of
@@ -128,6 +128,10 @@ def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
     write_rows(tmp_path / "data-00001.jsonl", rows[21:])
     with pytest.raises(FairlabError, match=r"data-00001\.jsonl has changed since fairlab\.augment wrote it"):
         make(tiny, tmp_path)
+
+
+def test_the_revision_of_the_rules_covers_their_files():
+    assert rules_revision() != sha256()[:16]  # the hash of no file
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tiny, file, tmp_path):

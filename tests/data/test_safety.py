@@ -13,7 +13,7 @@ from experiments.ensemble.teach import copies_of
 from fairlab.augmentation.identity import Identity
 from fairlab.data.near_copies import near_copies, set_groups
 from fairlab.data.safety import SafetyData, made_of
-from fairlab.data.safety_readers import read_safety
+from fairlab.data.safety_readers import kept_for_benchmarks, read_safety
 from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import make_shards
@@ -207,3 +207,19 @@ def test_texts_that_are_always_trained_on_are_in_no_fold():
         assert division[:-added].tolist() == plain.division(repeat).tolist()
     assert more.facts()["seeds"] == plain.facts()["seeds"]
     assert more.harms() == ["hate", *plain.harms()]
+
+
+def test_labels_and_sets_of_hatecheck(tmp_path):
+    rows = ["hateful,women,1,a,F1", "hateful,Muslims,1,b,F1", "non-hateful,,,c,F2", "non-hateful,women,2,d,F3"]
+    path = tmp_path / "hatecheck.csv"
+    header = "label_gold,target_ident,templ_id,case_id,functionality,test_case"
+    path.write_text("\n".join([header, *(f"{row},text {k}" for k, row in enumerate(rows))]))
+    texts = read_safety("hatecheck", str(path))
+    assert [text.labels for text in texts] == [{"hate": 1}, {"hate": 1}, {"hate": 0}, {"hate": 0}]
+    assert [text.key for text in texts] == ["template 1", "template 1", "case c", "case d"]  # template 2 has one group
+    assert [text.subgroup for text in texts] == ["Target:women", "Target:Muslims", "", "Target:women"]
+
+
+def test_a_quarter_of_tweets_is_reserved_whatever_they_link_to():
+    # SHA-256 of "hello" begins with 2c f2, that of "abc" with ba 78; below 40 is reserved.
+    assert [kept_for_benchmarks(tweet) for tweet in ("hello", "@USER Hello URL", "abc")] == [True, True, False]

@@ -7,6 +7,7 @@ from scipy import stats
 from experiments.shared.nested_draws import nested_draws
 from fairlab.metrics.bootstrap import (
     bootstrap_draws,
+    expanded_interval,
     mean,
     percentile_interval,
     ratio_of_means,
@@ -89,6 +90,12 @@ def test_a_few_undefined_draws_are_left_out_and_many_are_not_borne():
     assert percentile_interval(draws) == pytest.approx(tuple(np.quantile(np.arange(96.0), [0.025, 0.975])))
     many = np.r_[np.full(6, np.nan), np.arange(94.0)]
     assert all(math.isnan(number) for number in (*percentile_interval(many), two_sided_p(many)))
+
+
+def test_two_items_are_enough_for_a_wide_interval_and_one_is_not():
+    # Student's t of one degree of freedom, 12.7062, by z, 1.959964, times the root of 2.
+    assert expanded_interval(1.0, 0.5, 2.0, 2) == pytest.approx((1 - 0.5 * 9.16818, 1 + 9.16818), rel=1e-5)
+    assert all(math.isnan(bound) for bound in expanded_interval(1.0, 0.5, 2.0, 1))
 
 
 def test_draws_by_weights_are_those_of_the_items():

@@ -32,6 +32,11 @@ def test_sampled_p_values_reach_both_ends():
     assert weat_p_value(np.ones(30), np.ones(30), rng()) == 1
 
 
+def test_as_many_splits_as_may_be_exact_are_exact(monkeypatch):
+    monkeypatch.setattr(permutation_test, "MOST_EXACT_SPLITS", 6)  # two of four
+    assert weat_p_value([2.0, 1.0], [0.0, -1.0], rng()) == 1 / 6
+
+
 @pytest.mark.parametrize("sizes", [(8, 8), (5, 9)])
 def test_sampling_is_near_the_exact_value(monkeypatch, sizes):
     x, y = rng(3).normal(0.4, size=sizes[0]), rng(4).normal(size=sizes[1])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import lightning
 import pytest
+import torch
 from transformers import AutoTokenizer
 
 from fairlab.backbones.loading import find_weights
@@ -14,7 +15,7 @@ from fairlab.run.checkpoints import Checkpoints, newest_intact, replace_last
 from fairlab.run.history import History
 from fairlab.run.launch.processes import run_in_processes
 from fairlab.run.launch.sharded import Sharded
-from fairlab.run.shards import CHECKSUMS, STATE
+from fairlab.run.shards import CHECKSUMS, STATE, _split
 from tests.conftest import MINILM
 from tests.run.launch import test_processes as processes
 from tests.test_faults import cut_short, flip_a_bit
@@ -133,3 +134,11 @@ def test_the_last_checkpoint_becomes_the_previous_one_whether_folder_or_file(tmp
     assert (last / "a").read_text() == "2"
     assert (previous / "a" if kinds[1] == "d" else previous).read_text() == "1"
     assert not new.exists()
+
+
+def test_tensors_are_told_from_single_numbers():
+    weights = {"a": torch.ones(2), "count": torch.tensor(5)}
+    states = [{"state": {"a": {"step": torch.tensor(3.0), "exp_avg": torch.zeros(2)}}}]
+    tensors, numbers = _split(weights, states)
+    assert set(tensors) == {"model.a", "optimizer.0.a.exp_avg"}
+    assert numbers == {"model.count": 5, "optimizer.0.a.step": 3}

@@ -7,7 +7,7 @@ import pytest
 from fairlab.augmentation.perturbation import CHOICE, Perturbation, text_sha256
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example
-from fairlab.data.stream.choices import perturb_examples, with_choices
+from fairlab.data.stream.choices import perturb_examples, read_perturbed, with_choices
 from fairlab.data.stream.rows import read_rows, task_rows
 from fairlab.types import DataUnavailable, FairlabError, Row
 
@@ -103,3 +103,11 @@ def test_rows_of_a_task():
     row = next(iter(task_rows("task:rte:dev")))
     assert row.names == ["sentence1", "sentence2"]
     assert row.extra == {"label": "not_entailment"}
+
+
+@pytest.mark.parametrize("row", ['{"text": "a"}', '{"sentence": "a"}', '{"text": "a", "perturbed": false}'])
+def test_an_output_of_other_fields_is_refused(tmp_path, monkeypatch, row):
+    (tmp_path / "rows.jsonl").write_text(row + "\n")
+    monkeypatch.setattr("fairlab.data.stream.choices.data_files", lambda folder: [folder / "rows.jsonl"])
+    with pytest.raises(FairlabError, match="is not a perturbation of these 1 examples"):
+        read_perturbed(tmp_path, [Example("a", None, 0)], ["sentence"])

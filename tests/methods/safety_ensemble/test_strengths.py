@@ -18,6 +18,11 @@ def test_the_lowest_acv_within_the_loss_is_chosen():
     assert choose([*SOME, Candidate("e", 4, 20)], 0).name == "e"
 
 
+def test_of_two_that_are_equal_in_one_measure_the_better_in_the_other_is_on_the_front():
+    assert pareto_front([Candidate("a", -1, -10), Candidate("b", -1, -20)]) == [Candidate("b", -1, -20)]
+    assert pareto_front([Candidate("a", -1, -10), Candidate("b", -2, -10)]) == [Candidate("a", -1, -10)]
+
+
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=1))
 def test_everything_off_the_front_is_beaten_by_something_on_it(points):
     candidates = [Candidate(str(k), *point) for k, point in enumerate(points)]

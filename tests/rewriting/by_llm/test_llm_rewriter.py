@@ -11,7 +11,7 @@ from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
+from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions, _lines_schema
 from fairlab.rewriting.by_llm.prompt import FOLDER, load_prompt
 from fairlab.types import FairlabError
 from tests.llm.stub import Stub, said
@@ -211,3 +211,8 @@ def test_an_answer_form_that_there_is_not(tmp_path):
     path.write_text("version: 1\ntask: x\nversion_line: y\nanswer: verse")
     with pytest.raises(FairlabError, match="must be texts, words, marked, not verse"):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path))
+
+
+def test_a_line_has_the_word_and_one_replacement_per_version():
+    line = _lines_schema(2)["items"]
+    assert (line["minItems"], line["maxItems"]) == (3, 3)

@@ -1,6 +1,8 @@
 import pytest
 
+from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age, written_like
+from fairlab.rewriting.english.vocabulary import Vocabulary
 from fairlab.text.pipeline import parse
 
 
@@ -44,3 +46,8 @@ def test_ages_are_written_as_they_were():
     assert written_like("13", 70) == "70"
     assert written_like("eleven", 18) == "eighteen"
     assert written_like("Eleven", 72) == "Seventy-two"
+
+
+def test_an_age_in_figures_has_every_attribute_with_ages():
+    forms = Vocabulary(load_lexicon("age"), seed=0).age.forms
+    assert forms == ("", "child", "young", "middle-aged", "senior", "")  # neither neutral nor *adult*

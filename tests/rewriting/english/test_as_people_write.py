@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.casing import in_sentence_case, read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 
@@ -104,3 +104,20 @@ def test_a_text_in_small_letters_stays_in_small_letters(text):
 )
 def test_an_adjective_that_is_a_noun_takes_the_form_of_a_noun(text, right):
     assert RuleRewriter(load_lexicon("religion"), mode="lexical")(text, "jewish") == right
+
+
+def test_names_of_things_get_their_capitals_back():
+    assert in_sentence_case("in baker street, he drank a bloody mary.") == "In Baker Street, he drank a Bloody Mary."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Then MARY left.", "Then MARCUS left."), ("The MAC left.", "The MAC left.")]
+)
+def test_a_name_in_capitals_is_no_acronym(text, expected):
+    assert RuleRewriter(GENDER)(text, "man") == expected
+
+
+def test_a_possessive_after_s_gets_its_own_s():
+    rewriter = RuleRewriter(GENDER, mode="lexical")
+    assert rewriter("I saw the actress' car.", "man") == "I saw the actor's car."
+    assert rewriter("I saw the actress's car.", "man") == "I saw the actor's car."

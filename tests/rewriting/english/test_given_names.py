@@ -1,6 +1,9 @@
 import pytest
 
+from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.given_names import Neighbours, is_first_name
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.senses import name_may_stand, word_stands_beside
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,48 @@ from fairlab.rewriting.english.given_names import Neighbours, is_first_name
 def test_first_names(before, gap, after, other, known, expected):
     beside = Neighbours(before, gap, after, " ")
     assert is_first_name(beside, other_sense=other, before_is_first=known) is expected
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        (Neighbours("Russell", ' "', "Cartwright", '" '), False),  # Russell "Rusty" Cartwright
+        (Neighbours("told", ' "', "Cartwright", " "), True),  # told "Rusty Cartwright" to go
+        (Neighbours("told", ' "', "to", '" '), True),
+        (Neighbours("Eve", " & ", "", ""), False),
+    ],
+)
+def test_nicknames_in_quotes_and_firms_are_no_first_names(beside, expected):
+    assert name_may_stand("Rusty", beside) is expected
+
+
+def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
+    finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
+    found = finder.find_by_neighbours("Mr. King met a king. King met Mr. Bishop.")
+    assert [(mention.found, mention.start) for mention in found] == [("Mr", 0), ("king", 15), ("King", 21), ("Mr", 30)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("They married Austin.", "They married Lee."),
+        ("We hired Austin, and then we left.", "We hired Austin, and then we left."),  # perhaps the city
+        ("They saw the Temple of Diana.", "They saw the Temple of Diana."),
+        ("The car is Ann's", "The car is Morgan's"),
+    ],
+)
+def test_the_parse_shows_who_is_a_person(text, expected):
+    assert RuleRewriter(load_lexicon("gender"))(text, "neutral") == expected
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        (Neighbours("my", " ", "support", " "), False),
+        (Neighbours("the", " ", "support", " "), False),  # child support
+        (Neighbours("the", " ", "support", ", "), True),
+        (Neighbours("the", " ", "left", " "), True),
+    ],
+)
+def test_a_child_by_age_is_told_from_kin_by_its_neighbours(beside, expected):
+    assert word_stands_beside("child", "noun", "kin", beside) is expected

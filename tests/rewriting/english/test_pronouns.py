@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from fairlab.rewriting.english.pronouns import case_by_neighbours, case_by_syntax
+from fairlab.rewriting.english.pronouns import _is_opened, case_by_neighbours, case_by_syntax
 from fairlab.text.pipeline import parse
 
 CASES = [
@@ -41,3 +41,8 @@ def test_syntax(text, pronoun, case):
     doc = next(parse([text]))
     token = next(token for token in doc if token.lower_ == pronoun)
     assert case_by_syntax(token) == case
+
+
+def test_a_bracket_opens_before_alternatives_alone():
+    docs = parse(["Ann left (with her) and took (his/her) bag.", "His/her bag is here."])
+    assert [_is_opened(token) for doc in docs for token in doc if token.text == "her"] == [False, True, False]

@@ -8,6 +8,7 @@ from fairlab.rewriting.english.protected import is_within_thing_name, protected_
     ("text", "expected"),
     [
         ("see https://x.org/his-page now", ["https://x.org/his-page"]),
+        ("see www.her.org today", ["www.her.org"]),
         ("run `he = 1` here", ["`he = 1`"]),
         ("mail her@home.org", ["her@home.org"]),
         ("@she said #MeToo", ["@she", "#MeToo"]),

@@ -4,7 +4,7 @@ import pytest
 from hydra.errors import HydraException
 
 from fairlab.run.command_line import cli, console
-from fairlab.run.command_line.cli import asks_for_plan
+from fairlab.run.command_line.cli import asks_for_plan, explain
 
 
 @pytest.mark.parametrize("command", ["score", "view", "compare", "drift"])
@@ -45,3 +45,11 @@ def test_a_group_that_needs_a_plus_is_explained():
     )
     error = HydraException("Could not override 'method'.")
     assert cli.explain(error, "evaluate", ["method=ccd"]).startswith("fairlab.evaluate has no setting method")
+
+
+def test_a_group_that_a_command_lacks_is_told_from_one_that_is_given_wrongly():
+    error = ValueError("Could not override 'method'.")
+    assert explain(error, "evaluate", []) == (
+        "fairlab.evaluate has no setting method; run it with --help to see its settings"
+    )
+    assert explain(error, "train", []).startswith("method cannot be given like this; choose it as method=NAME with: ")

@@ -130,6 +130,8 @@ def test_work_of_running_text(tmp_path):
 def test_work_of_data_that_is_not_at_hand(tmp_path):
     found = training_work(config_of(tmp_path, path="outputs/made/gemini", validation=1000))
     assert (found.items, found.steps) == (43_221, 2 * 1320)
+    published = training_work(config_of(tmp_path, path="hub", task="rte", validation=90))
+    assert (published.items, published.steps) == (2490, 2 * 75)  # 2,400 of 32
     unknown = training_work(config_of(tmp_path, path="nowhere.jsonl"))
     assert (unknown.items, unknown.steps, unknown.read) == (None, None, None)
 
