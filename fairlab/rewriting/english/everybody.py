@@ -41,10 +41,9 @@ class WholeText:
         if marked or self.target == NEUTRAL:
             joined = _join_alternatives(marked, text)
             return [(mention, self.target) for mention in joined if mention.sense.attribute != self.target]
-        returning = [mention for mention in mentions if mention.returns]
-        if syntax is None or any(syntax.plural_people_before(mention.token) for mention in returning[:1]):
+        if syntax is None or any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
             return []
-        return [(mention, self.target) for mention in returning]
+        return [(mention, self.target) for mention in mentions if mention.returns]
 
 
 @dataclass(frozen=True)
