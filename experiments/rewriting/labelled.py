@@ -217,4 +217,4 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":  # python -m experiments.rewriting.labelled NAME
-    write_whole(FOLDER / f"{sys.argv[1]}.json", json.dumps(measure(), indent=2) + "\n")
+    write_whole(FOLDER / f"{sys.argv[1]}.json", json.dumps(measure()) + "\n")

@@ -247,4 +247,4 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write_whole(RECORD, json.dumps(measure(), indent=2) + "\n")
+    write_whole(RECORD, json.dumps(measure()) + "\n")
