@@ -242,7 +242,6 @@ ALIKE = """alike:
   French people: [Frenchmen]
   Irish person: [Irishman, Irishwoman]
   Irish people: [Irishmen]
-  Australian: [Aussie]
   Australians: [Aussies]
   Korean: [South Korean, North Korean]
   Koreans: [South Koreans, North Koreans]
