@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.ensemble.tables import HARMS, SKILL, cell, over_seeds, records_of
-from experiments.rendering import markdown
-from fairlab.record import Reading
+from experiments.ensemble.tables import HARMS, RECORDS, SKILL, cell, over_seeds, records_of
+from experiments.rendering import interval, markdown
+from fairlab.record import Reading, Record
 
 SETS = {
     "test folds": "safety",
@@ -88,6 +88,21 @@ def by_functionality() -> str:
     return markdown(["functionality", "accuracy", "texts"], rows)
 
 
+def extra_sentences() -> str:
+    """Return a table of the performance of three sources without MiniLM, with and without the further sentences."""
+    rows = []
+    for harm in HARMS:
+        for label, folder in (("trained on", "with"), ("left out", "without")):
+            record = Record.load(RECORDS / "three_sources" / folder)
+            cells = []
+            for phase in ("before", "after"):
+                found = {one.quantity: one for one in record.readings if (one.phase, one.subset) == (phase, harm)}
+                cells += [interval(found[name], 2) for name in ("auc", "average_precision")]
+            rows.append([harm, label, *cells])
+    head = ["AUC, baseline", "AU-PRC, baseline", "AUC, debiased", "AU-PRC, debiased"]
+    return markdown(["harm", "further sentences", *head], rows)
+
+
 def baselines() -> Seeds:
     """Return the baseline's readings, as one mapping per seed."""
     return [
@@ -100,6 +115,7 @@ PAGES = {
     "experiments/ensemble/README.md": {
         "skill": skill,
         "models": models,
+        "three_sources": extra_sentences,
         "targets": by_target,
         "functionalities": by_functionality,
     },

@@ -15,6 +15,7 @@ WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separ
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
 UNITS_OF_AGE = frozenset("year years month months week weeks day days".split())
+_UNIT_OF_AGE = re.compile(rf"\b(?:{'|'.join(sorted(UNITS_OF_AGE))})[\s-]+$", re.IGNORECASE)
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
 
@@ -91,8 +92,8 @@ def in_compound(text: str, span: Span) -> bool:
 
 
 def is_part_of_age(word: str, before: str) -> bool:
-    """Return whether a word in any case is the *old* of an age, such as *9-year-old*, judged by the word before it."""
-    return word.casefold() == "old" and before.casefold() in UNITS_OF_AGE
+    """Return whether a word in any case is the *old* of an age, such as *9-year-old*, judged by the text before it."""
+    return word.casefold() == "old" and _UNIT_OF_AGE.search(before) is not None
 
 
 def match_case(original: str, replacement: str) -> str:

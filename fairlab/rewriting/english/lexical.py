@@ -39,7 +39,7 @@ from fairlab.rewriting.english.lexical_actions import (
     surfaces,
 )
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
-from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.rewriting.english.people import is_noun_by_neighbours, is_people, is_person
 from fairlab.rewriting.english.pieces import is_in_compound, piece_spans, split_words, with_gaps
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
 from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans, things_by_word
@@ -97,23 +97,13 @@ class LexicalRules:
         self.tables[target, source] = table = self.actions.table(goal)
         return table
 
-    def _is_idle(self, words: list[str], table: ActionTable) -> bool:
-        """Return whether no listed word changes, either alone or as the beginning of a longer term."""
-        if not table.changing.isdisjoint(words):
-            return False
-        if table.longer.isdisjoint(words):
-            return True
-        folded = set(map(fold, words))
-        found = table.longer.intersection(words)
-        return not any(folded.issuperset(term) for word in found for term, _ in self.longer[fold(word)])
-
     def _run(self, text: str, table: ActionTable, target: str, source: str | None = None) -> str:
         """Rewrite a text with an action table."""
         words, small = split_words(text), text.islower()
         if small or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = table.folded.isdisjoint(words if small else map(str.casefold, words))
         else:
-            idle = self._is_idle(words, table)
+            idle = table.is_idle(words, self.longer)
         if idle and not may_join_words(text):
             return text
         plain = is_plain(text)
@@ -200,7 +190,8 @@ class _Work:
         """Apply one change if the word is used in the relevant sense."""
         kind, pieces = action.kind, self.pieces
         if pieces[place] in self.rules.doubtful and (
-            is_within_thing_name(pieces, place) or (place and is_part_of_age(pieces[place], pieces[place - 2]))
+            is_within_thing_name(pieces, place)
+            or is_part_of_age(pieces[place], "".join(pieces[max(0, place - 2) : place]))
         ):
             return
         if action.longer and self._turn_longer(place):
@@ -228,7 +219,13 @@ class _Work:
             if action.new not in ("Dame", "Sir") or piece_neighbours(self.pieces, place).precedes_name:
                 pieces[place] = action.new
         elif self._has_sense(place, action.sense):
-            self._put(place, place, self._form_in_context(place, action))
+            is_noun = action.noun and self._means_one(place)
+            self._put(place, place, action.noun if is_noun else self._form_in_context(place, action))
+
+    def _means_one(self, place: int) -> bool:
+        """Return whether an adjective is used as a noun for one person: *this Christian prays*."""
+        beside = piece_neighbours(self.pieces, place)
+        return is_noun_by_neighbours(beside.before, beside.gap_after, beside.after, self._noun_after(place))
 
     def _shown_sense(self, place: int, attribute: str) -> Sense | None:
         """Return the sense of a coordinated noun or title, or of a title before a name, and None for other words."""

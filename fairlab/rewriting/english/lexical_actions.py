@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES, recase
@@ -25,6 +25,7 @@ class Action(NamedTuple):
     longer: bool = False  # whether it is also the first word of a longer term
     neutral: bool = False  # whether it is a neutral form that is converted back to an attribute
     other_sense: bool = False  # whether it is a first name that is more often another word
+    noun: str = ""  # the new form if an adjective is used as a noun: *a Muslim*
 
 
 class ActionTable(NamedTuple):
@@ -38,6 +39,21 @@ class ActionTable(NamedTuple):
     longer: frozenset[str]
     folded: frozenset[str]
     neutral: frozenset[str]
+
+    def is_idle(self, words: list[str], longer: Mapping[str, Iterable[tuple[tuple[str, ...], str]]]) -> bool:
+        """Return whether no listed word changes, either alone or as the beginning of a longer term.
+
+        Args:
+            words: Words of a text.
+            longer: Terms of several words by their first word, as returned by :func:`longer_terms`.
+        """
+        if not self.changing.isdisjoint(words):
+            return False
+        if self.longer.isdisjoint(words):
+            return True
+        folded = set(map(fold, words))
+        found = self.longer.intersection(words)
+        return not any(folded.issuperset(term) for word in found for term, _ in longer[fold(word)])
 
 
 class Actions:
@@ -79,7 +95,10 @@ class Actions:
                     known = self.vocabulary.names.get(term) if sense.pos == "name" else None
                     other = bool(known and known.other_sense)
                     action = action._replace(
-                        longer=term in self.longer, neutral=sense.attribute == NEUTRAL, other_sense=other
+                        longer=term in self.longer,
+                        neutral=sense.attribute == NEUTRAL,
+                        other_sense=other,
+                        noun=self._noun_form(surface, senses, target),
                     )
                     # Names share a few actions, so that the actions of frequent words stay in the processor's cache.
                     table[surface] = names.setdefault(action, action) if action.sense.entry is None else action
@@ -107,6 +126,13 @@ class Actions:
         if sense.pos == "title":
             return Action("title", new, sense) if surface[:1].isupper() else None
         return Action("word", new, sense)
+
+    def _noun_form(self, surface: str, senses: Sequence[Sense], target: str) -> str:
+        """Return the new form of an adjective that is used as a noun, or "" if it is not listed as both."""
+        first = senses[0]
+        nouns = _nouns(senses, first.attribute) if first.pos == "adjective" and first.attribute != target else []
+        action = self._action(surface, nouns[0], target) if nouns else None
+        return action.new if action is not None else ""
 
     def _pronoun_action(self, surface: str, sense: Sense, target: str) -> Action | None:
         if surface == "US":

@@ -113,6 +113,8 @@ ANIMALS_AND_THINGS = frozenset(
     insects career careers bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
     """.split()
 )
+_ONE = frozenset("a an this that another every each".split())
+_VERBS = frozenset("said says went came took gave told saw knew felt kept wrote lived died wept prayed".split())
 _GROUPS = frozenset("people men women children folks police parents couple members".split())
 
 
@@ -153,3 +155,20 @@ def is_people(word: str) -> bool:
     if word[-1:] != "s":
         return word in _GROUPS
     return word in _GROUPS or (word[-2:] not in ("ss", "s") and is_person(word))
+
+
+def is_noun_by_neighbours(before: str, gap: str, after: str, kind: str) -> bool:
+    """Return whether an adjective is used as a noun for one person, judged by its neighbours: *the Muslim said*.
+
+    Args:
+        before: Word before the adjective.
+        gap: Text between the adjective and the next word.
+        after: Word after the adjective.
+        kind: Kind of noun that the next word can be: ``person``, ``noun``, or "" for none.
+    """
+    before, after = before.lower(), after.lower()
+    joined = gap[:1] in ("-", "/") or (gap[:1] == "," and after not in ("who", "whose")) or after in ("and", "or")
+    if joined or (before not in _ONE and before != "the"):
+        return False
+    is_verb = before in _ONE and after[-1:] == "s" and after[-2:-1] not in ("s", "u", "i")  # this Christian prays
+    return not kind or after in _VERBS or (is_verb and kind == "noun")

@@ -207,10 +207,9 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     capitalised = word[:1].isupper() and word[1:].islower()
     if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):
         return False
-    if beside.before.casefold() in _BEFORE_AGES or (
-        token.i and token.nbor(-1).lower_ == "how"
-    ):  # an age, not an adjective
-        return False
+    joined = beside.gap_before.strip(" -") == ""  # not "all day. Man ..."
+    if joined and (beside.before.casefold() in _BEFORE_AGES or (token.i and token.nbor(-1).lower_ == "how")):
+        return False  # an age, not an adjective
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
         return False
     if capitalised and word.casefold() in RULERS and is_ruler_of(token):

@@ -6,7 +6,7 @@ from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
 from fairlab.rewriting.english.protected import protected_addresses
 from fairlab.text.view import Edit, read_view
-from fairlab.text.words import WORD, TermFinder, is_part_of_age, match_case
+from fairlab.text.words import TermFinder, is_part_of_age, match_case
 from fairlab.types import NEUTRAL, FairlabError
 
 
@@ -61,7 +61,7 @@ class WordSwap:
         for span in self.finder.find_read(view.text):
             if any(start <= span.start < end for start, end in protected):
                 continue
-            if is_part_of_age(span.term.partition(" ")[0], "".join(WORD.findall(view.text[: span.start][-8:])[-1:])):
+            if is_part_of_age(span.term.partition(" ")[0], view.text[max(0, span.start - 8) : span.start]):
                 continue
             source = self.marks[span.term]
             target = targets.get(source, source)

@@ -33,6 +33,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import hints_of, nearest_known, target_of
 from fairlab.files import NO_NAME, check_folder
+from fairlab.run.command_line.bare_words import explain_bare_word
 from fairlab.run.command_line.options import config_folder, with_quotes
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
@@ -117,6 +118,8 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     try:
         flags = get_args_parser()
         flags.error = refuse_flags  # type: ignore[method-assign]
+        if sentence := explain_bare_word(sys.argv[1:], Path(conf_dir()) / f"{config_name}.yaml"):
+            raise FairlabError(sentence)
         flags.parse_args()
         refuse_places_that_lead_out(sys.argv[1:])
         main()
@@ -348,6 +351,8 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
+            if key in OmegaConf.load(Path(conf_dir()) / f"{config_name}.yaml"):
+                return f"add the {key} with a plus: +{key}=NAME with: {', '.join(choices(key))}"
             return f"fairlab.{config_name} has no setting {key}; run it with --help to see its settings"
         return f"{key} cannot be given like this; choose it as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]

@@ -86,3 +86,21 @@ def test_headlines_keep_the_capitals_of_names():
 def test_a_text_in_small_letters_stays_in_small_letters(text):
     for axis, target in (("nationality", "german"), ("religion", "muslim")):
         assert RuleRewriter(load_lexicon(axis), mode="lexical")(text, target).islower()
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("A Muslim was here.", "A Jew was here."),
+        ("This Christian prays daily.", "This Jew prays daily."),
+        ("The Muslim, who wept, left.", "The Jew, who wept, left."),
+        ("The Christian's house.", "The Jew's house."),
+        ("A Christian woman prays.", "A Jewish woman prays."),
+        ("The Christian faith is old.", "The Jewish faith is old."),
+        ("The Christian and Hindu faiths are old.", "The Jewish and Jewish faiths are old."),
+        ("Her Christian beliefs are firm.", "Her Jewish beliefs are firm."),
+        ("He is Christian.", "He is Jewish."),
+    ],
+)
+def test_an_adjective_that_is_a_noun_takes_the_form_of_a_noun(text, right):
+    assert RuleRewriter(load_lexicon("religion"), mode="lexical")(text, "jewish") == right

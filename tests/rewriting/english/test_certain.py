@@ -6,6 +6,7 @@ import pytest
 
 from experiments.rewriting.natural import sentences
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.rules import RuleRewriter
@@ -64,7 +65,8 @@ def test_one_person_of_a_real_sentence_is_rewritten_as_if_it_were_parsed():
     chosen = [(text, [(one.start, one.target)]) for text, some in zip(texts, found, strict=True) for one in some]
     texts, selections = zip(*chosen, strict=True)
     made = REWRITERS["gender"].rewrite_entities(texts, selections)
-    assert made == REWRITERS["gender"].rewrite_entities(texts, selections, list(parse(texts, entities=True)))
+    parsed = list(parse((read_cased(text).text for text in texts), entities=True))
+    assert made == REWRITERS["gender"].rewrite_entities(texts, selections, parsed)
 
 
 @pytest.mark.parametrize(

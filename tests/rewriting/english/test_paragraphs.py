@@ -79,3 +79,23 @@ def test_dashes_after_another_sign_do_not_hide_a_word(rules):
 @pytest.mark.parametrize("case", [str.upper, str.lower])
 def test_names_in_a_text_of_one_case_are_found(rules, text, case):
     assert rules(case(text), "man").casefold() == rules(text, "man").casefold() != text.casefold()
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("It rained for days. Old men came.", "It rained for days. Adult men came."),
+        ("He left for years; old men came.", "He left for years; adult men came."),
+        ("It took all day.\n\nOld men came.", "It took all day.\n\nAdult men came."),
+        ("The bridge is thirty years old.", "The bridge is thirty years old."),
+    ],
+)
+def test_a_unit_of_time_in_another_sentence_makes_no_age(mode, text, right):
+    assert RuleRewriter(load_lexicon("age"), mode=mode)(text, "adult") == right
+
+
+def test_a_noun_after_a_unit_of_time_is_turned():
+    assert RuleRewriter(load_lexicon("gender"))("It rained all day. Man plays violin.", "woman").endswith(
+        "Woman plays violin."
+    )

@@ -1,8 +1,9 @@
 """Arguments of commands that no record could hold."""
 
 import pytest
+from hydra.errors import HydraException
 
-from fairlab.run.command_line import console
+from fairlab.run.command_line import cli, console
 from fairlab.run.command_line.cli import asks_for_plan
 
 
@@ -35,3 +36,12 @@ def test_scripts_of_an_earlier_installation_find_the_console():
 )
 def test_the_last_value_decides_whether_a_command_asks_for_its_plan(arguments, asks):
     assert asks_for_plan(arguments) is asks
+
+
+def test_a_group_that_needs_a_plus_is_explained():
+    error = HydraException("Could not override 'augmentation'.")
+    assert cli.explain(error, "augment", ["augmentation=cda"]).startswith(
+        "add the augmentation with a plus: +augmentation="
+    )
+    error = HydraException("Could not override 'method'.")
+    assert cli.explain(error, "evaluate", ["method=ccd"]).startswith("fairlab.evaluate has no setting method")
