@@ -17,7 +17,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORD = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[:9])}))?|{'|'.join(reversed(_SMALL))})"
 _NUMBER = rf"(?:1[0-1]\d|\d{{1,2}}|{_WORD})"
 _DECADES = {"teens": 15, **{tens.replace("y", "ies"): 10 * place + 25 for place, tens in enumerate(_TENS)}}
-# "13 years old", "a 29-year-old", "16 years of age"; "aged 30", "at the age of 30"; "Mary Jones, 40, said"; "in her 30s".
+# "13 years old", "a 29-year-old", "16 years of age"; "aged 30", "at the age of 30"; "Mary Jones, 40,"; "in her 30s".
 AGE = re.compile(
     rf"(?<![\w.,$£€-])({_NUMBER})(?=[- ]years?[- ]olds?\b|[- ]years? of age\b)"
     rf"|(?<=\baged )({_NUMBER})\b(?! months| weeks| days| hours)"
