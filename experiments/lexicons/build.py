@@ -233,6 +233,21 @@ def persons(demonym: str) -> tuple[str, str]:
     return demonym, f"{demonym}s"
 
 
+# Words that are recognised and replaced like a form of the list, but never written.
+ALIKE = """alike:
+  British: [English, Scottish, Scots, Welsh]
+  Briton: [Englishman, Englishwoman, Scot, Scotsman, Welshman]
+  Britons: [Englishmen, Scots, Scotsmen, Welshmen, Brits]
+  French person: [Frenchman, Frenchwoman]
+  French people: [Frenchmen]
+  Irish person: [Irishman, Irishwoman]
+  Irish people: [Irishmen]
+  Australians: [Aussies]
+  Korean: [South Korean, North Korean]
+  Koreans: [South Koreans, North Koreans]
+"""
+
+
 def nationalities() -> str:
     """Return the content of ``nationality.yaml``, whose attributes are the demonyms in lower case."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
@@ -262,7 +277,7 @@ def nationalities() -> str:
         "  countries:",
         *block("-", ["the country", *(country for country, _ in pairs)], "    "),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + ALIKE
 
 
 def block(key: str, values: list[str], indent: str) -> list[str]:

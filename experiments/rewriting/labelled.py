@@ -189,8 +189,8 @@ def _is_meant(row: Labelled, one: Selection) -> bool:
 
 def share(hits: int, number: int) -> dict[str, Any]:
     """Return the number of hits, the total, and the proportion with its 95 % Wilson interval."""
-    low, high = wilson_interval(hits, number)
-    return {"count": hits, "n": number, "share": hits / number, "low": low, "high": high}
+    values = zip(("share", "low", "high"), (hits / number, *wilson_interval(hits, number)), strict=True)
+    return {"count": hits, "n": number, **{name: round(value, 5) for name, value in values}}
 
 
 def scores(results: Sequence[str]) -> dict[str, Any]:
@@ -217,4 +217,4 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":  # python -m experiments.rewriting.labelled NAME
-    write_whole(FOLDER / f"{sys.argv[1]}.json", json.dumps(measure(), indent=2) + "\n")
+    write_whole(FOLDER / f"{sys.argv[1]}.json", json.dumps(measure()) + "\n")

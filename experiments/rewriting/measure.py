@@ -42,8 +42,8 @@ SEED, SHEET_SIZE = 0, 100
 
 def share(hits: Sequence[bool]) -> dict[str, Any]:
     """Return the number of hits, the total, and the proportion with its 95 % Wilson interval."""
-    low, high = wilson_interval(sum(hits), len(hits))
-    return {"count": sum(hits), "n": len(hits), "share": sum(hits) / len(hits), "low": low, "high": high}
+    values = zip(("share", "low", "high"), (sum(hits) / len(hits), *wilson_interval(sum(hits), len(hits))), strict=True)
+    return {"count": sum(hits), "n": len(hits), **{name: round(value, 5) for name, value in values}}
 
 
 def winogender_matches(rewriter: RuleRewriter, groups: Sequence[Group]) -> dict[str, Any]:
@@ -247,4 +247,4 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write_whole(RECORD, json.dumps(measure(), indent=2) + "\n")
+    write_whole(RECORD, json.dumps(measure()) + "\n")

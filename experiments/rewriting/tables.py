@@ -22,6 +22,7 @@ RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 FORMER_SCORES = Path(__file__).parent / "former_scores.json"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
+HALVES = MENTIONS.with_name("halves.json")
 TRAINING = MENTIONS.with_name("training.json")
 NEW_NAMES = Path(__file__).parent / "new_names.csv.gz"
 READERS = {"other model": "another model", "later": "later session", "same": "same session"}
@@ -148,6 +149,23 @@ def labelled_mentions() -> str:
     return markdown(["draw", "words", "decided by", "people rewritten", "other uses rewritten"], rows)
 
 
+def added_words() -> str:
+    """Return the proportions of labelled mentions that change, before words were added and now, by half of sources."""
+    record = json.loads(HALVES.read_text(encoding="utf-8"))
+    rows = [
+        [
+            half,
+            kind,
+            *(_share(share(*found[half][kind][part])) for part in ("people", "other") for found in record.values()),
+        ]
+        for half, kinds in record["now"].items()
+        for kind in kinds
+        if kind not in ("gender pronouns", "gender names")
+    ]
+    columns = ["people turned before", "now", "other uses turned before", "now"]
+    return markdown(["sources", "words", *columns], rows)
+
+
 def readers_agreement() -> str:
     """Return the agreement of two readings of the same mentions, by second reader and axis.
 
@@ -262,6 +280,7 @@ PAGES = {
         "labelled": labelled_scores,
         "natural": natural_verdicts,
         "mentions": labelled_mentions,
+        "added_words": added_words,
         "readers": readers_agreement,
         "trained_judge": trained_judge,
         "metamorphic": layout_shares,

@@ -41,6 +41,7 @@ class LexiconFile(LexiconNeeds, total=False):
 
     names: list[Row] | None
     further: Sections | None
+    alike: dict[str, list[str]] | None
     polysemous: dict[str, str] | None
     returning: list[str] | None
     alone: Text
@@ -99,9 +100,10 @@ class Lexicon:
             polarity counts use these rows.
         entries: Rows with all their details, and further rows that need syntax or context to be used safely, for the
             rule rewriter.
-        polysemous: Other common sense of each word that has such a sense: ``{"black": "colour"}``.
-        returning: Neutral forms that may be replaced by an attribute's form (``sibling``); other neutral forms are too
-            general.
+        alike: Entries of words that the rule rewriter replaces like another word of the lexicon (*Catholic* like
+            *Christian*) and never writes.
+        polysemous: Other common sense of each word that has one: ``{"black": "colour"}``.
+        returning: Neutral forms that may be replaced by an attribute's form (``sibling``); other ones are too general.
         alone: Replacement for an adjective with an empty neutral form when no noun follows (*of some background*).
         idioms: Set phrases in which words are not counted (*an old friend*).
         figures: Lowest and highest age in years of each attribute that an age implies; empty on other axes.
@@ -126,6 +128,7 @@ class Lexicon:
     wrong: tuple[int, int] | None = None
     people: frozenset[str] = frozenset()
     judged: tuple[str, ...] = field(default=(), repr=False)
+    alike: tuple[Entry, ...] = field(default=(), repr=False)
 
     @property
     def error_rate(self) -> str:
@@ -149,16 +152,18 @@ class Lexicon:
         def cut(forms: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(forms[column] for column in columns)
 
-        entries = tuple(replace(entry, forms=cut(entry.forms)) for entry in self.entries)
+        entries, alike = (
+            tuple(replace(entry, forms=cut(entry.forms)) for entry in some) for some in (self.entries, self.alike)
+        )
         figures = {name: ends for name, ends in self.figures.items() if name in attributes}
         rows = tuple(map(cut, self.rows))
-        return replace(self, attributes=tuple(attributes), rows=rows, entries=entries, figures=figures)
+        return replace(self, attributes=tuple(attributes), rows=rows, entries=entries, figures=figures, alike=alike)
 
     @cached_property
     def sha256(self) -> str:
         """Return a hash of the lexicon's whole content and of the list of first names."""
         plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
-        content = repr((plain, sorted(self.returning), sorted(self.people), *self.judged))
+        content = repr((plain, sorted(self.returning), sorted(self.people), *self.judged, *self.alike))
         return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
@@ -244,7 +249,8 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     swapped = list(_entries(sections, content, path))
     _check_names(content.get("names") or [], path)
     further = list(_entries(content.get("further") or {}, content, path))
-    for form in (form for entry in (*swapped, *further) for form in entry.forms):
+    alike = list(_entries_alike(content.get("alike") or {}, (*swapped, *further), path))
+    for form in (form for entry in (*swapped, *further, *alike) for form in entry.forms):
         if CONTROL.search(form):
             raise FairlabError(f"{path}: the word {form!a} has a character that is not text; remove it")
     if not swapped:
@@ -263,6 +269,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         _read_wrong(content, path),
         _read_people(content, path),
         tuple(content.get("judged") or ()),
+        tuple(alike),
     )
     if unknown_sections := set(lexicon.judged) - set(sections):
         raise FairlabError(f"{path}: 'judged' names {min(unknown_sections)}, which is not one of {', '.join(sections)}")
@@ -290,6 +297,26 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
             source = sources.get(section, content.get("source", "compiled for this lexicon"))
             licence = licences.get(section, content.get("licence", "unknown"))
             yield Entry(forms, section, part, source, licence, **before)
+
+
+def _entries_alike(alike: dict[str, list[str]], entries: Sequence[Entry], path: Path) -> Iterator[Entry]:
+    """Yield the entries of words that are replaced like a listed word.
+
+    A word gets a copy of the first entry of each part of speech that lists the other word, and takes its place there.
+    """
+    listed = {form.casefold() for entry in entries for form in entry.forms}
+    for known, words in alike.items():
+        if own := [one for one in words if one.casefold() in listed]:
+            raise FairlabError(f"{path}: '{own[0]}' is like '{known}' but also in a row; remove it from 'alike'")
+        found: dict[str, tuple[Entry, int]] = {}
+        for entry in entries:
+            forms = [form.casefold() for form in entry.forms]
+            if known.casefold() in forms:
+                found.setdefault(entry.pos, (entry, forms.index(known.casefold())))
+        if not found:
+            raise FairlabError(f"{path}: 'alike' lists words like '{known}', which is in no row; name a word of a row")
+        for entry, place in found.values():
+            yield from (replace(entry, forms=(*entry.forms[:place], one, *entry.forms[place + 1 :])) for one in words)
 
 
 def _check_names(rows: list[list[str]], path: Path) -> None:
@@ -346,9 +373,10 @@ def _read_ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
 
 def _check_marks(lexicon: Lexicon, path: Path) -> None:
     """Check that every form marks at most one attribute, and that no such form is another row's neutral form."""
-    neutral = {form.casefold() for entry in lexicon.entries for form in entry.neutral_forms}
+    entries = (*lexicon.entries, *lexicon.alike)
+    neutral = {form.casefold() for entry in entries for form in entry.neutral_forms}
     marks: dict[str, str] = {}
-    for entry in lexicon.entries:
+    for entry in entries:
         for attribute, form in zip(lexicon.attributes, entry.forms[1:], strict=True):
             folded = form.casefold()
             if folded in ("", entry.forms[0].casefold()):

@@ -65,6 +65,21 @@ def test_further_words_do_not_reach_swapping():
     assert any("airman" in entry.forms for entry in lexicon.entries)
 
 
+def test_a_word_like_another_takes_its_place_in_one_row_of_each_part_of_speech(tmp_path):
+    words = (
+        "words: {a: [['', feline, canine]], n: [[animal, feline, dog], [pet, feline, hound]]}\npos: {a: adjective}\n"
+    )
+    lexicon = load_lexicon(
+        write(tmp_path, f"axis: pets\nattributes: [cat, dog]\n{words}alike: {{feline: [tabby], animal: [beast]}}\n")
+    )
+    expected = [("", "tabby", "canine"), ("animal", "tabby", "dog"), ("beast", "feline", "dog")]
+    assert [entry.forms for entry in lexicon.alike] == expected
+    assert [entry.pos for entry in lexicon.alike] == ["adjective", "noun", "noun"]
+    assert not any("tabby" in entry.forms for entry in lexicon.entries)
+    plain = load_lexicon(write(tmp_path, f"axis: pets\nattributes: [cat, dog]\n{words}"))
+    assert plain.sha256 != lexicon.sha256
+
+
 def write(tmp_path, text):
     path = tmp_path / "own.yaml"
     path.write_text(text, encoding="utf-8")
@@ -95,6 +110,11 @@ def test_users_give_a_path(tmp_path):
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one]]}\n", "must hold 3 forms"),
         ("axis: x\nattributes: [a, b]\nwords: {}\nnames: [[n, Jo, Al], [n, JO, Ed]]\n", "'JO' is in two rows"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, one]]}\n", "'one' marks both a and b"),
+        (
+            "axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two]]}\nalike: {six: [uno]}\n",
+            "'six', which is in no",
+        ),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two]]}\nalike: {one: [Two]}\n", "'Two' is like 'one' but"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two], [two, three, four]]}\n", "contradicts itself: 'two'"),
     ],
 )

@@ -16,12 +16,14 @@ _SMALL = (
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORD = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[:9])}))?|{'|'.join(reversed(_SMALL))})"
 _NUMBER = rf"(?:1[0-1]\d|\d{{1,2}}|{_WORD})"
-# "13 years old", "a 29-year-old", "16 years of age"; "aged 30", "at the age of 30"; "Mary Jones, 40, said".
+_DECADES = {"teens": 15, **{tens.replace("y", "ies"): 10 * place + 25 for place, tens in enumerate(_TENS)}}
+# "13 years old", "a 29-year-old", "16 years of age"; "aged 30", "at the age of 30"; "Mary Jones, 40,"; "in her 30s".
 AGE = re.compile(
     rf"(?<![\w.,$£€-])({_NUMBER})(?=[- ]years?[- ]olds?\b|[- ]years? of age\b)"
     rf"|(?<=\baged )({_NUMBER})\b(?! months| weeks| days| hours)"
     rf"|(?:(?<=\bage of )|(?<=\bat age )|(?<=\bby age ))({_NUMBER})\b"
-    rf"|(?<=[a-z], )(\d\d)(?=[,.])",
+    rf"|(?<=[a-z], )(\d\d)(?=[,.])"
+    rf"|\bin (?:his|her|their|my|your) (?:(?:early|mid|late)[- ])?({'|'.join(_DECADES)}|[2-9]0s)\b",
     re.IGNORECASE,
 )
 _ENDING = re.compile(r"\byears?[- ]old $", re.IGNORECASE)
@@ -31,19 +33,21 @@ _PERSONAL = frozenset("i you he she we they who someone everyone anyone him her 
 
 def find_ages(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of every number that may be the age of a person or a thing."""
-    if not any(sign in text for sign in ("year", "age", "Age", "AGE", "YEAR", "Year", ", ")):
+    if not any(sign in text for sign in ("year", "age", "Age", "AGE", "YEAR", "Year", ", ", "ties", "0s", "teens")):
         return
     for match in AGE.finditer(text):
         yield match.span(match.lastindex or 0)
 
 
 def age_in_years(found: str) -> int:
-    """Convert an age in figures or words to a number of years.
+    """Convert an age in figures or words to a number of years. A decade counts as its middle.
 
     Example:
-        >>> [age_in_years(found) for found in ("13", "eleven", "Forty-seven")]
-        [13, 11, 47]
+        >>> [age_in_years(found) for found in ("13", "eleven", "Forty-seven", "sixties", "30s")]
+        [13, 11, 47, 65, 35]
     """
+    if found.endswith("s"):
+        return _DECADES[found.lower()] if found[0].isalpha() else int(found[:2]) + 5
     if found.isdigit():
         return int(found)
     tens, _, rest = found.lower().replace(" ", "-").partition("-")
@@ -61,9 +65,14 @@ def written_like(found: str, age: int) -> str:
     """Write an age below 100 in figures or words, in the style of another written age.
 
     Example:
-        >>> written_like("13", 70), written_like("eleven", 18), written_like("Eleven", 72)
-        ('70', 'eighteen', 'Seventy-two')
+        >>> written_like("13", 70), written_like("eleven", 18), written_like("Eleven", 72), written_like("60s", 44)
+        ('70', 'eighteen', 'Seventy-two', '30s')
     """
+    if found.endswith("s"):  # the last decade whose middle is not above the age
+        tens = min(max(2, (age - 5) // 10), 9)
+        if age < 18:
+            return "teens"
+        return f"{tens}0s" if found[0].isdigit() else _TENS[tens - 2].replace("y", "ies")
     if found.isdigit():
         return str(age)
     word = _SMALL[age - 1] if age < 20 else _TENS[age // 10 - 2] + (f"-{_SMALL[age % 10 - 1]}" if age % 10 else "")

@@ -41,7 +41,7 @@ class WholeText:
         if marked or self.target == NEUTRAL:
             joined = _join_alternatives(marked, text)
             return [(mention, self.target) for mention in joined if mention.sense.attribute != self.target]
-        if syntax is None or any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
+        if syntax is None or any(syntax.plural_people_before(syntax.at(mention.start)) for mention in mentions[:1]):
             return []
         return [(mention, self.target) for mention in mentions if mention.returns]
 

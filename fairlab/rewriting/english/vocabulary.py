@@ -97,19 +97,24 @@ class Vocabulary:
         return marked if marked in self.lexicon.attributes else ""
 
     def _list_forms(self) -> None:
-        for entry in self.lexicon.entries:
-            for column, form in zip(self.columns, entry.forms, strict=True):
-                neutral = column == NEUTRAL
-                if not form or (not neutral and form.casefold() == entry.forms[0].casefold()):
-                    continue
-                if neutral and entry.pos == "name":
-                    continue
-                self.senses.setdefault(form.casefold(), []).append(Sense(column, entry))
+        self._list_entries(self.lexicon.entries, frozenset())
+        self._list_entries(self.lexicon.alike, frozenset(self.senses))
         if self.pronouns:
             self.senses.setdefault(PLURAL_REFLEXIVE, []).append(Sense(NEUTRAL, self.pronouns["reflexive"]))
         for form, name in self.names.items():
             if not any(sense.attribute != NEUTRAL for sense in self.senses.get(form, [])):
                 self.senses.setdefault(form, []).append(Sense(self._attribute(name), None))
+
+    def _list_entries(self, entries: Iterable[Entry], known: Container[str]) -> None:
+        """List the senses of the entries' forms, except the forms that are already known."""
+        for entry in entries:
+            for column, form in zip(self.columns, entry.forms, strict=True):
+                neutral, folded = column == NEUTRAL, form.casefold()
+                if not form or folded in known or (not neutral and folded == entry.forms[0].casefold()):
+                    continue
+                if neutral and entry.pos == "name":
+                    continue
+                self.senses.setdefault(folded, []).append(Sense(column, entry))
 
     def age_sense(self, years: int) -> Sense | None:
         """Return the sense of an age, or None if no attribute includes it."""

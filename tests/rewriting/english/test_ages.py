@@ -16,6 +16,7 @@ from fairlab.text.pipeline import parse
         ("I would be eleven years old in March.", ["eleven"]),
         ("It cost $13 and took 13 years.", []),
         ("Aged 24 months, it costs 1,200 years of work.", []),
+        ("A man in his late thirties and a woman in her 60s met in the sixties.", ["thirties", "60s"]),
     ],
 )
 def test_ages_are_found(text, expected):
