@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
+import lzma
 from collections import Counter
 from pathlib import Path
 from statistics import mean
@@ -171,7 +171,7 @@ def readers_agreement() -> str:
 
     Kappa is given for all mentions, and for those that neither reading labels as doubtful.
     """
-    with gzip.open(MENTIONS.with_name("labels.csv.gz"), "rt", encoding="utf-8", newline="") as file:
+    with lzma.open(MENTIONS.with_name("labels.csv.xz"), "rt", encoding="utf-8", newline="") as file:
         read = list(csv.DictReader(file))
     rows = []
     for reader, name in READERS.items():

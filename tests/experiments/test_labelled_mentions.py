@@ -1,7 +1,7 @@
 """Draws of mentions to be labelled, and the labels that are kept."""
 
 import csv
-import gzip
+import lzma
 import re
 from collections import Counter
 
@@ -17,7 +17,7 @@ SIXTEEN = "One two three four five six seven eight nine ten eleven twelve thirte
 
 @pytest.fixture(scope="module")
 def rows():
-    with gzip.open(FILE, "rt", encoding="utf-8", newline="") as file:
+    with lzma.open(FILE, "rt", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -4,7 +4,7 @@
 
 Sentences of five words or more come from 32 published sources. Each source contributes its first sixty sentences with a
 word of ``candidates.yaml``, in random order. One mention is sampled from a sentence, and up to four from a passage
-(``--passages``). Mentions are then taken from the sources in turn, at most a few of the same word. ``labels.csv.gz``
+(``--passages``). Mentions are then taken from the sources in turn, at most a few of the same word. ``labels.csv.xz``
 contains the locations of mentions, not their text.
 """
 
@@ -15,6 +15,7 @@ import csv
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import random
 import re
@@ -244,7 +245,7 @@ def digest(sentence: str) -> str:
 
 def drawn_before() -> frozenset[tuple[str, int]]:
     """Return the text hash and the start of every labelled mention."""
-    with gzip.open(FOLDER / "labels.csv.gz", "rt", encoding="utf-8", newline="") as file:
+    with lzma.open(FOLDER / "labels.csv.xz", "rt", encoding="utf-8", newline="") as file:
         return frozenset((row["sha256"], int(row["start"])) for row in csv.DictReader(file))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import lzma
 from pathlib import Path
 from typing import NamedTuple
 
 from experiments.rewriting.mentions.draw import SOURCES, digest, passages, sentences
 from fairlab.types import FairlabError
 
-FILE = Path(__file__).parent / "labels.csv.gz"
+FILE = Path(__file__).parent / "labels.csv.xz"
 PERSON, NOT, DOUBT = "person", "not", "doubt"
 PASSAGES = 5801  # seed of the sample of passages
 TEST_SEEDS = (5702, PASSAGES)  # samples on which no choice was based
@@ -48,7 +48,7 @@ def read_labels() -> list[Labelled]:
         for record, text in texts(source)
     }
     found = []
-    with gzip.open(FILE, "rt", encoding="utf-8", newline="") as file:
+    with lzma.open(FILE, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             source = SOURCES[int(row["source"])]
             sentence = held.get((source, int(row["record"]), row["sha256"]))
