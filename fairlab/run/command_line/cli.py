@@ -118,7 +118,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     try:
         flags = get_args_parser()
         flags.error = refuse_flags  # type: ignore[method-assign]
-        if sentence := explain_bare_word(sys.argv[1:], Path(conf_dir()) / f"{config_name}.yaml"):
+        if sentence := explain_bare_word(sys.argv[1:], flags, Path(conf_dir()) / f"{config_name}.yaml"):
             raise FairlabError(sentence)
         flags.parse_args()
         refuse_places_that_lead_out(sys.argv[1:])

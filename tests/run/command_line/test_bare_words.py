@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from hydra._internal.utils import get_args_parser
 
 from fairlab.run.command_line.bare_words import explain_bare_word
 from fairlab.run.command_line.cli import conf_dir
@@ -26,7 +27,7 @@ from fairlab.run.command_line.cli import conf_dir
     ],
 )
 def test_a_word_that_is_no_setting(entry, arguments, remedy):
-    sentence = explain_bare_word(arguments, Path(conf_dir()) / f"{entry}.yaml")
+    sentence = explain_bare_word(arguments, get_args_parser(), Path(conf_dir()) / f"{entry}.yaml")
     assert sentence.endswith(remedy)
 
 
@@ -41,4 +42,4 @@ def test_a_word_that_is_no_setting(entry, arguments, remedy):
     ],
 )
 def test_settings_and_flags_are_left_to_hydra(arguments):
-    assert explain_bare_word(arguments, Path(conf_dir()) / "train.yaml") is None
+    assert explain_bare_word(arguments, get_args_parser(), Path(conf_dir()) / "train.yaml") is None
