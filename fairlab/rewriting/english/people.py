@@ -113,7 +113,8 @@ ANIMALS_AND_THINGS = frozenset(
     insects career careers bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
     """.split()
 )
-_ONE = frozenset("a an this that another every each".split())
+ONE_OF_MANY = frozenset("a an another this each every".split())  # determiners of one person or thing
+_ONE = ONE_OF_MANY | {"that"}
 _VERBS = frozenset("said says went came took gave told saw knew felt kept wrote lived died wept prayed".split())
 _GROUPS = frozenset("people men women children folks police parents couple members".split())
 

@@ -7,7 +7,7 @@ from typing import Any
 from fairlab.lexicons.names import Name
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PARTICLES, Neighbours, is_first_name
-from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
+from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, ONE_OF_MANY, is_person, is_private_person
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 from fairlab.rewriting.english.things import (
     is_in_name_of_thing,
@@ -225,11 +225,8 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     return _adjective_stands(word, other, beside, token, syntax)
 
 
-_ONE_OF_MANY = frozenset("a an another this each every".split())
-
-
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    one = beside.before.casefold() in _ONE_OF_MANY
+    one = beside.before.casefold() in ONE_OF_MANY
     if other == "language" and (one or beside.after == "who"):  # a German, this German, the German who
         misread = token.head.lower_ == "left" or (one and token.head.tag_ == "NNS")  # this German prefers
         return misread or not syntax.modifies_later(token)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
-from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.rewriting.english.people import ONE_OF_MANY, is_people, is_person
 from fairlab.text.folding import unaccented
 from fairlab.text.pipeline import name_entities, parse, parse_parted
 from fairlab.text.view import View
 
 # An adjective between one of these words and a verb means a person: *this German prefers beer*.
-ONE = frozenset("a an this that another every each one some no".split())
+ONE = ONE_OF_MANY | {"that", "one", "some", "no"}
 _FINITE = ("VBZ", "VBD", "MD", "WP")
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
