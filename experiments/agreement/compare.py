@@ -90,7 +90,7 @@ def main() -> None:
     record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"model": given.name, "kinds": {}}
     for kind in given.kinds:
         record["kinds"][kind] = compared(kind, given)
-        write_whole(file, json.dumps(record, indent=1) + "\n")
+        write_whole(file, json.dumps(record, separators=(",", ":")) + "\n")
         pairs = record["kinds"][kind]["values"].values()
         print(f"{kind}: {len(pairs)} values, largest difference {max(abs(a - b) for a, b in pairs):.2g}", flush=True)
 

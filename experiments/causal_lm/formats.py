@@ -96,7 +96,7 @@ def main() -> None:
     found = environment()
     kept = {key: found[key] for key in ("revision", "versions", "hardware")}
     result = {"benchmark": "crows_pairs", "pairs": arguments.pairs, "seed": SEED, "ways": ways, **kept}
-    write_whole(arguments.out, json.dumps(result, indent=1) + "\n")
+    write_whole(arguments.out, json.dumps(result, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

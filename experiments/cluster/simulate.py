@@ -207,7 +207,7 @@ def main() -> None:
     if arguments.write:
         committed = json.loads(RECORD.read_text(encoding="utf-8"))["outcomes"]
         content = {"machine": environment(), "outcomes": beside(committed, found)}
-        write_whole(RECORD, json.dumps(content, indent=1) + "\n")
+        write_whole(RECORD, json.dumps(content, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

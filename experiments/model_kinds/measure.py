@@ -359,7 +359,7 @@ def main(argv: list[str]) -> None:
         file.write_text(json.dumps(try_kind(kind, weights, arguments, known)), encoding="utf-8")
         print(f"{name}: tried", file=sys.stderr)
     found = {name: json.loads(file.read_text()) for name in KINDS if (file := kept / f"{name}.json").is_file()}
-    RECORD.write_text(json.dumps(summary(found), indent=1) + "\n", encoding="utf-8")
+    RECORD.write_text(json.dumps(summary(found), separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def is_there(module: str) -> bool:

@@ -272,7 +272,7 @@ def names_signals(found: dict[str, Any]) -> bool:
 
 def note(name: str, done: dict[str, Any]) -> None:
     """Write the results of an entry point to ``soak.json``."""
-    write_whole(RESULT, json.dumps(figures() | {name: done}, indent=1) + "\n")
+    write_whole(RESULT, json.dumps(figures() | {name: done}, separators=(",", ":")) + "\n")
 
 
 def fill_folder(command: list[str], folder: Path) -> list[str]:
