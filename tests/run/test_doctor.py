@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError
 
+import pytest
 import torch
 
 from fairlab.data.published.download import FILES
@@ -64,6 +65,12 @@ def test_a_gpu_is_named_with_its_memory(monkeypatch):
     assert doctor.devices_here()[1] == "GPU 0: Card, 80 GiB; use it with trainer=gpu"
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     assert doctor.devices_here()[1].startswith("no GPU")
+
+
+@pytest.mark.parametrize("amx", [True, False])
+def test_a_processor_that_multiplies_bfloat16_is_told_the_setting(monkeypatch, amx):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": amx}, raising=False)
+    assert ("training=mixed" in doctor.devices_here()[0]) == amx
 
 
 def test_everything_is_examined_without_an_error():
