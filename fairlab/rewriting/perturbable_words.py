@@ -32,8 +32,9 @@ class PerturbableWords:
 
     The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
     its gender. It also marks its race, unless that race is white: most names with a known race are listed as white,
-    whatever the race of the person. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
-    gendered word; *they* never counts, because it usually refers to several people or things.
+    whatever the race of the person. A neutral noun that may be converted back to an attribute, such as *parent*,
+    counts in a text without a gendered word. *They* never counts, because it usually refers to several people or
+    things.
 
     Args:
         lexicons: Lexicons of the axes, one per axis.
