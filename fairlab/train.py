@@ -42,7 +42,7 @@ from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, slow_precisi
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
-QUESTION = "What mends it, and at what cost?"
+QUESTION = "What reduces the bias, and at what cost?"
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")

@@ -74,7 +74,7 @@ GROUPS = {
     "false_positive_rate": _percent("false-positive rate", "rows without the label that get it", ideal=0.0),
     "false_negative_rate": _percent("false-negative rate", "rows with the label that do not get it", ideal=0.0),
     "selection_rate": _percent("selection rate", "rows of the group that get the label"),
-    "calibration": _points("calibration", "mean probability of the label less its share (0 is calibrated)", ideal=0.0),
+    "calibration": _points("calibration", "mean probability of the label minus its share (0 is calibrated)", ideal=0.0),
     "subgroup_auc": _percent("subgroup AUC", "AUC within the group (100 separates the labels)", ideal=100.0),
     "bpsn_auc": _percent("BPSN AUC", "AUC of others with the label and the group without it", ideal=100.0),
     "bnsp_auc": _percent("BNSP AUC", "AUC of others without the label and the group with it", ideal=100.0),
