@@ -316,9 +316,7 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
             f"left out of {pair}: {_count_text(pairing.conflicts, 'item')} with equal identifiers but different inputs"
         )
     if pairing.by == "text":
-        warned.append(
-            f"items of {pair} were matched by their input, because equal identifiers mean different items"
-        )
+        warned.append(f"items of {pair} were matched by their input, because equal identifiers mean different items")
     if verdict.found.units < FEWEST:
         warned.append(f"{pair}: {_count_text(verdict.found.units, 'independent item')} shared, too few for an interval")
     return warned
