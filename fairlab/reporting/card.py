@@ -59,7 +59,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         *(f"**{text[0].upper()}{text[1:]}.**\n" for texts in failed_models(record).values() for text in texts),
         *(f"About the training: {text}.\n" for text in said_of_training(record)),
-        "| what was measured | model | value | 95 % interval | ideal | unit | n |",
+        "| reading | model | value | 95 % interval | ideal | unit | n |",
         "|---|---|---|---|---|---|---|",
         *rows,
         "",

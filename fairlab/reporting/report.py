@@ -183,7 +183,7 @@ def _readings(record: Record) -> Section:
     note = (
         "95 % intervals in brackets, widened for few items (Student's t) and corrected if absolute values are "
         "averaged. p: the benchmark's own test of the value; in parentheses, adjusted for its other "
-        "tests of this kind (Holm). Point to a name to see what it means."
+        "tests of this kind (Holm). Point to a name to see its meaning."
     )
     found: list[Block] = [
         *blocks,

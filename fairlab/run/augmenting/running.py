@@ -158,7 +158,7 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
         raise FairlabError(f"{what}; give augmentation=NAME with: {', '.join(known)}")
     if not values["rewriter"] and target_of(values["augmentation"]).needs_rewriter:
         raise FairlabError(
-            f"rewriter=none works only with perturbation, where it chooses words; choose another rewriter for {name}"
+            f"rewriter=none only selects words, which works only with perturbation; choose another rewriter for {name}"
         )
 
 
