@@ -177,7 +177,7 @@ def _repeat_first_layer(model):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_shuffle_rows, "its word embeddings carry no meaning"),
+        (_shuffle_rows, "its word embeddings hold no meaning"),
         (_hide_places, "the order of words makes no difference"),
         (_flatten_output, "its embeddings are nearly constant"),
         (_draw_one_layer, "the weights of layer 3 are random numbers"),

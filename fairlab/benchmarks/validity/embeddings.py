@@ -65,11 +65,11 @@ def check_embeddings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
 
 
 def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator[Finding]:
-    for pairs, what in ((ORDERS, "the order of words"), (ONE_WORD, "a changed word")):
+    for pairs, what in ((ORDERS, "the order of words makes no difference"), (ONE_WORD, "another word makes none")):
         changes = _distances(backbone, pairs)
         if max(changes) < LEAST_CHANGE * typical:
             said = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
-            yield failed(f"{what} makes no difference to its embeddings: {said} have the same embedding")
+            yield failed(f"to its embeddings {what}: {said} have the same embedding")
     shortest, longest = min(SENTENCES, key=len), max(SENTENCES, key=len)
     apart, padded = (_embed_padded(backbone, texts) for texts in ([shortest], [shortest, longest]))
     if float((apart - padded).norm()) > MOST_BY_PADDING * typical:
@@ -111,7 +111,7 @@ def check_words(backbone: Backbone) -> Iterator[Finding]:
         twins.append(paraphrase_share(_means(rows, [[other[token] for token in ids] for ids in token_ids])))
     if share <= max(*twins, CHANCE):
         yield failed(
-            "its word embeddings carry no meaning: paraphrases are no nearer by them than by shuffled ones "
+            "its word embeddings hold no meaning: paraphrases are no nearer by them than by shuffled ones "
             f"({share:.0%} by order, 50% by chance), as with a tokenizer of another model or with random weights"
         )
 
