@@ -14,7 +14,7 @@ from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job
 
-QUESTION = "What mends it, and at what cost?"
+QUESTION = "What reduces the bias, and at what cost?"
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="augment")

@@ -23,7 +23,7 @@ from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.exported_ensemble import load_columns, model_folder
 from fairlab.types import FairlabError
 
-QUESTION = "How do I use a mended model?"
+QUESTION = "How do I use a debiased model?"
 
 STDIN = "-"
 

@@ -42,7 +42,7 @@ from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, slow_precisi
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
-QUESTION = "What mends it, and at what cost?"
+QUESTION = "What reduces the bias, and at what cost?"
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
@@ -120,7 +120,7 @@ class Training:
         following: Methods that follow the first one; missing before :meth:`build_data`.
 
     Raises:
-        FairlabError: a component cannot be built.
+        FairlabError: A component cannot be built.
     """
 
     def __init__(self, config: DictConfig) -> None:
@@ -163,7 +163,7 @@ def rehearse_training(config: DictConfig) -> None:
     Augmented data and prepared text are not written, and loggers are not started.
 
     Raises:
-        FairlabError: any error that would end the run before it trains.
+        FairlabError: Any error that would end the run before it trains.
     """
     config = lowered(config)
     refuse_other_count(process_count(config))
@@ -228,7 +228,7 @@ def build_method(config: DictConfig, model: Any) -> Any:
     """Build the method with the configured debiasing of its loss, optimizer and schedule.
 
     Raises:
-        FairlabError: the method lacks a member, or an optimizer was chosen for a method that does not train in steps.
+        FairlabError: The method lacks a member, or an optimizer was chosen for a method that does not train in steps.
     """
     debiasing = {"debiasing": build(config.debiasing)} if config.debiasing else {}
     method = build(config.method, model, seed=config.seed, **debiasing)
@@ -241,7 +241,7 @@ def refuse_incomplete(method: Any) -> None:
     """Raise an error if a method lacks a member that a run reads.
 
     Raises:
-        FairlabError: a member is missing, or its class has no title.
+        FairlabError: A member is missing, or its class has no title.
     """
     here = "fairlab.methods.base"
     announced = [name for kind in type(method).__mro__ if kind.__module__ == here for name in kind.__annotations__]
@@ -259,7 +259,7 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
     the content; an existing folder is reused.
 
     Raises:
-        FairlabError: the augmentation does not suit the data.
+        FairlabError: The augmentation does not suit the data.
     """
     settings, target = plain(config.data), target_of(config.data)
     workers = 0 if "num_workers" in parameters_of(settings) else settings.pop("num_workers", 0)
@@ -291,7 +291,7 @@ def set_workers(data: Any, workers: int) -> None:
     """Set the number of processes that prefetch batches.
 
     Raises:
-        FairlabError: the data does not prefetch batches, or has no attribute for the number of processes.
+        FairlabError: The data does not prefetch batches, or has no attribute for the number of processes.
     """
     if hasattr(data, "num_workers"):
         data.num_workers = workers

@@ -38,7 +38,7 @@ def tried() -> str:
         for one in _judged()
     ]
     return markdown(
-        ["method", "fairer results", "less fair results", "distance left", "change on STS-B", "within the price"], rows
+        ["method", "fairer results", "less fair results", "distance left", "change on STS-B", "within the limit"], rows
     )
 
 

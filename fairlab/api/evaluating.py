@@ -153,7 +153,7 @@ def compare(
         >>> before = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
         >>> after = fairlab.evaluate(fairlab.load("minilm", pooling="cls"), "cced", limit=20)  # doctest: +SKIP
         >>> print(fairlab.compare(before, after))  # doctest: +SKIP
-        |  | second less first | unit | p | n |
+        |  | second minus first | unit | p | n |
         | --- | --- | --- | --- | --- |
         | CCED gap, bundled sentences | +0.0007...
     """

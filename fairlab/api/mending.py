@@ -65,7 +65,7 @@ class Mended:
             FairlabError: No method was successful.
         """
         if not self.is_mended:
-            raise FairlabError(f"there is no mended model: {self.sentence}")
+            raise FairlabError(f"there is no debiased model: {self.sentence}")
         if self.original is None:
             return load(self.folder / MODEL)
         if (self.folder / FILE).is_file():

@@ -244,4 +244,4 @@ class Changes:
             if c.headline
             for few in [few_compared(c)]
         ]
-        return ["", "second less first", "unit", "p", "n"], rows
+        return ["", "second minus first", "unit", "p", "n"], rows

@@ -108,7 +108,7 @@ def answer_of(
     in_points = [one for one in tests if one.reading.unit == "points"]
     if not in_points:
         largest = max(one.detectable for one in tests)
-        said = f": changes from {largest:.2g} on would have been found (power 80 %), in the unit of the scores"
+        said = f": changes of {largest:.2g} or more, in the unit of the scores, would have been found (power 80 %)"
         known = said if math.isfinite(largest) else ""
         return AuditAnswer(f"No difference in scores was found, which does not prove equality{known}.", lines)
     vague = [one for one in in_points if not one.detectable <= TELLING]
@@ -177,10 +177,10 @@ def _said(one: Tested, last: str) -> str:
     if reading.quantity == FLIPS:
         return f"changing {reading.subset} changes more predictions than other changes of the text, by {numbers}"
     if reading.quantity == MEAN:
-        return f"changing {reading.subset} moves scores more than other changes of the text, by {reading.value:.3g}"
+        return f"changing {reading.subset} changes scores more than other changes of the text, by {reading.value:.3g}"
     if reading.quantity in SHIFTS:
         numbers = numbers if reading.quantity == "shift" else f"{reading.value:.3g}, p {reading.p_holm:.2g} after Holm"
-        return f"changing {reading.subset.replace('_', ' ')} moves the {last} by {numbers}"
+        return f"changing {reading.subset.replace('_', ' ')} changes the {last} by {numbers}"
     return f"{_what(reading).removeprefix('a ')} is {numbers}"
 
 

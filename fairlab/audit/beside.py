@@ -29,7 +29,7 @@ def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
     words = [f"{_named(one)} {_numbers(one)} (p {one.p_holm:.2g} after Holm)" for one in found[:SHOWN]]
     more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     said = "; ".join(words) + more if words else "no headline number differs beyond chance"
-    return f"Beside {first}: {said}.{_kept(changes, keep)}"
+    return f"Compared with {first}: {said}.{_kept(changes, keep)}"
 
 
 def _kept(changes: Sequence[Comparison], keep: float) -> str:
@@ -40,7 +40,7 @@ def _kept(changes: Sequence[Comparison], keep: float) -> str:
         return f" Whether accuracy is kept cannot be tested: {of_accuracy.n} rows are too few."
     if of_accuracy.low >= -keep:
         return f" Accuracy is kept within {keep:g} points: {_numbers(of_accuracy)}."
-    return f" That accuracy is kept within {keep:g} points is not shown: {_numbers(of_accuracy)}."
+    return f" Accuracy is not shown to be kept within {keep:g} points: {_numbers(of_accuracy)}."
 
 
 def _named(one: Comparison) -> str:

@@ -67,14 +67,14 @@ FLIPS = {
     ),
     "refused": _percent("texts that refuse", "written texts that refuse to answer"),
     "people": _percent("texts with people", "rows in which the lexicon finds a person of the axis"),
-    "rewriter_error": _percent("wrong rewrites", "rewrites on the reading sheet that a person calls wrong", ideal=0.0),
+    "rewriter_error": _percent("wrong rewrites", "rewrites on the sheet that a person marked as wrong", ideal=0.0),
 }
 GROUPS = {
-    "accuracy": _percent("accuracy", "rows of the group that are labelled right", ideal=100.0, useful=True),
-    "false_positive_rate": _percent("false-positive rate", "rows without the label that get it", ideal=0.0),
-    "false_negative_rate": _percent("false-negative rate", "rows with the label that do not get it", ideal=0.0),
-    "selection_rate": _percent("selection rate", "rows of the group that get the label"),
-    "calibration": _points("calibration", "mean probability of the label less its share (0 is calibrated)", ideal=0.0),
+    "accuracy": _percent("accuracy", "rows of the group with a right prediction", ideal=100.0, useful=True),
+    "false_positive_rate": _percent("false-positive rate", "rows without the label that are given it", ideal=0.0),
+    "false_negative_rate": _percent("false-negative rate", "rows with the label that are not given it", ideal=0.0),
+    "selection_rate": _percent("selection rate", "rows of the group that are given the label"),
+    "calibration": _points("calibration", "mean probability of the label minus its share (0 is calibrated)", ideal=0.0),
     "subgroup_auc": _percent("subgroup AUC", "AUC within the group (100 separates the labels)", ideal=100.0),
     "bpsn_auc": _percent("BPSN AUC", "AUC of others with the label and the group without it", ideal=100.0),
     "bnsp_auc": _percent("BNSP AUC", "AUC of others without the label and the group with it", ideal=100.0),
@@ -91,7 +91,7 @@ GROUPS = {
         headline=True,
         folded=True,
     ),
-    "model_accuracy": _percent("accuracy", "rows that are labelled right, of all", ideal=100.0, useful=True),
+    "model_accuracy": _percent("accuracy", "share of all rows with a right prediction", ideal=100.0, useful=True),
 }
 DESCRIPTION = Description(
     AUDIT,

@@ -133,7 +133,7 @@ def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:
     Raises:
         FairlabError: The rule needs an axis that fairlab does not have.
     """
-    name = f"{model.name}, mended by {rule.way}"
+    name = f"{model.name} with the rule {rule.way}"
     if rule.way == "threshold":
         return replace(model, name=name, kind=model.kind or rule.kind, thresholds=tuple(rule.cuts.items()))
     axis = next((axis for axis in lexicon_axes() if people_column(axis) == rule.column), None)

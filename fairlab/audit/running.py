@@ -96,7 +96,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     for model in found.values():
         if model.kind not in (None, rows.kind):
             raise FairlabError(
-                f"{model.name} gives {model.kind}, but the data holds {rows.kind}; give data of the model's kind"
+                f"{model.name} returns {model.kind}, but the data contains {rows.kind}; give data of the same kind"
             )
     if settings.mend:
         found = _with_rule(found, rows, settings, record)
@@ -162,7 +162,7 @@ def _with_rule(
     seen = set(map(tuple, rows.fields))
     if shared := sum(tuple(fields) in seen for fields in fit.fields):
         raise FairlabError(
-            f"{shared} texts of fit are also audited, which would make the result too good; remove them from fit"
+            f"{shared} texts of fit are also audited, so the result would be too optimistic; remove them from fit"
         )
     if not fit.groups:
         fit.groups.update(groups_of_people(fit.fields, settings.axis))

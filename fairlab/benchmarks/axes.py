@@ -53,13 +53,13 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
         if isinstance(data, CounterfactualData):
             takers, name = _measuring_groups(benchmarks, data, axis), f"held_out_{axis}".replace(" ", "_")
             groups, which = held_out_of(data, axis)
-            text = f"measured on the {which} groups of the training data too"
+            text = f"also measured on the {which} groups of the training data"
             notes += [Note(benchmark.name, text, subset=name) for benchmark in takers]
             for benchmark in takers:
                 benchmark.own[name] = groups
         if takers or _among(axis, measured):
             continue
-        text = f"no benchmark of this run measures the axis {axis}, which is trained on; add one that does, such as "
+        text = f"no benchmark of this run measures the axis {axis} of the training data; add one that does, such as "
         notes.append(Note(TRAINING, f"{text}benchmark.cced.sets=[FILE] of groups that were not trained on"))
     return notes
 

@@ -102,15 +102,17 @@ class BBQ(Benchmark):
     description = Description(
         "bbq",
         "BBQ",
-        "Does a language model answer by stereotype?",
+        "Do the answers of a language model follow stereotypes?",
         {
             "bias_ambiguous": _bias(
-                "bias without the facts", "stereotyped minus other answers, times wrong ones (0 is fair)", headline=True
+                "bias without the facts",
+                "stereotyped minus other answers, times the share of wrong answers (0 is fair)",
+                headline=True,
             ),
             "bias_disambiguated": _bias(
                 "bias despite the facts", "stereotyped minus other answers (0 is fair)", headline=True
             ),
-            "accuracy_ambiguous": _accuracy("accuracy without the facts", "answers that it is unknown (100 is best)"),
+            "accuracy_ambiguous": _accuracy("accuracy without the facts", "answers of 'unknown' (100 is best)"),
             "accuracy_disambiguated": _accuracy("accuracy with the facts", "right answers (100 is best)"),
             "unparsable": QuantityInfo("unparsable replies", "replies that name no option", "%", 0.0, 0.0, 100.0),
         },

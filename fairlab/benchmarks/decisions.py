@@ -73,7 +73,7 @@ class DecisionGaps(Benchmark):
     description = Description(
         "decisions",
         "Decisions",
-        "Does a model grant more to some people than to others?",
+        "Does a model decide in favour of some people more often than of others?",
         {
             "log_odds_difference": QuantityInfo(
                 "difference of log-odds",
@@ -86,7 +86,9 @@ class DecisionGaps(Benchmark):
             "detectable_log_odds_difference": QuantityInfo(
                 "smallest detectable difference of log-odds", "found with a power of 80 %", "log-odds", low=0.0
             ),
-            "yes": QuantityInfo("favourable decisions", "questions with a likelier yes", "%", low=0.0, high=100.0),
+            "yes": QuantityInfo(
+                "favourable decisions", "questions with yes likelier than no", "%", low=0.0, high=100.0
+            ),
         },
         topic=ALIKE,
         subsets={"all": "all questions", "*": "{}"},

@@ -28,7 +28,7 @@ LACKING = {  # message for a model that lacks an ability
     LABELS: "has no classification head; python -m fairlab.train +experiment=glue trains one",
     HARMS: "scores no harms; train an ensemble with +experiment=safety_ensemble",
 }
-OF_AN_ENCODER_DECODER = "scores a text only as an answer to another one; take a masked or a causal LM"
+OF_AN_ENCODER_DECODER = "scores a text only as a reply to another text; take a masked or a causal LM"
 
 
 def offered_by(kind: str) -> frozenset[str]:

@@ -171,7 +171,7 @@ class PerturberQuality(Benchmark):
                 Note(self.name, "the references are from the rule rewriter, so agreement with them includes its errors")
             )
         if perturber.cut:
-            notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and left as they are"))
+            notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and stayed unchanged"))
         return outcome(
             self.description,
             _quantities(items),

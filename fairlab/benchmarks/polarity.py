@@ -23,7 +23,7 @@ POLARITY = Description(
     {
         "union_accuracy": QuantityInfo(
             "union accuracy",
-            "groups all of whose versions show their own attribute",
+            "groups in which every version shows its own attribute",
             "%",
             100.0,
             0.0,

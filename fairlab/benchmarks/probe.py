@@ -57,7 +57,7 @@ class Probe(Benchmark):
     description = Description(
         "probe",
         "Linear probe",
-        "Do embeddings hold the information that a linear classifier needs?",
+        "Do embeddings contain the information that a linear classifier needs?",
         {
             "accuracy": QuantityInfo(
                 "accuracy of a linear probe",

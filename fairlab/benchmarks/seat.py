@@ -100,7 +100,7 @@ class SEAT(Benchmark):
     description = Description(
         "seat",
         "SEAT",
-        "Do sentences about two groups lean towards one of two poles?",
+        "Are sentences about two groups associated with different attributes?",
         {
             "effect_size": QuantityInfo(
                 "effect size",

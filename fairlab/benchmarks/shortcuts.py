@@ -75,7 +75,7 @@ class Shortcuts(DataBenchmark):
     description = Description(
         "shortcuts",
         "Shortcuts",
-        "Which surface features give the labels of a dataset away?",
+        "Which surface features reveal the labels of a dataset?",
         {
             "gain": QuantityInfo(
                 "gain",
@@ -87,7 +87,7 @@ class Shortcuts(DataBenchmark):
                 headline=True,
             ),
             "accuracy": QuantityInfo(
-                "accuracy", "labels that the words of the last field alone give away", "%", low=0.0, high=100.0
+                "accuracy", "labels that the words of the last field alone reveal", "%", low=0.0, high=100.0
             ),
             "association": QuantityInfo(
                 "association with the label",

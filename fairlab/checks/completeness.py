@@ -40,5 +40,5 @@ def refuse_without(part: Any, names: Iterable[str], what: str, base: str) -> Non
     if missing := [name for name in names if not hasattr(part, name)]:
         raise FairlabError(
             f"the {what} {type(part).__name__} has no {', '.join(missing)}; derive its class from {base}, and set in "
-            f"its constructor what that leaves open, {HOW}"
+            f"its constructor the values that {base} leaves open, {HOW}"
         )

@@ -76,7 +76,7 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
     targets, poles = (_texts(sets.get(key), templates, f"{place}: '{key}'") for key in SETS)
     if len(poles) != 2:
         raise FairlabError(
-            f"{place}: 'attributes' has {len(poles)} sets; give exactly two, the poles that targets may lean towards"
+            f"{place}: 'attributes' has {len(poles)} sets; give exactly two, which the targets may be associated with"
         )
     if len(targets) < 2:
         raise FairlabError(f"{place}: 'targets' has one set; give two or more")

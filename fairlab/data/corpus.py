@@ -43,7 +43,7 @@ class TextBatch(Batch):
 
 
 class Corpus(Streamed):
-    """LightningDataModule of texts cut from paragraphs, of which some are held out for validation.
+    """LightningDataModule of texts cut from paragraphs, with some paragraphs held out for validation.
 
     Args:
         paths: Plain-text files, folders of ``.txt`` files, or ``embedded/NAME`` for the training sentences of groups

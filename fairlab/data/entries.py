@@ -43,7 +43,7 @@ class Origin(NamedTuple):
     Attributes:
         entry: Number of the original entry in the sample, counting from 1. For rows read from a file, the value of the
             field ``entry``, or else the row's id.
-        member: Biaser (attribute) that the entry was written for; empty if there is none.
+        member: Biaser (attribute) that the entry was written for; empty for an entry without a biaser.
         kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty if the augmentation does not distinguish kinds.
     """
 

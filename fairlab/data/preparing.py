@@ -47,7 +47,7 @@ class Passage:
 
     Attributes:
         original: Original text.
-        there: Replacement of the text in the corpus.
+        there: Text that replaces the original in the corpus.
         ids: Token ids of the original text.
         sentences: Sentences of the text; None if the text is a row.
         is_document: Whether the passage is a whole document.

@@ -93,22 +93,22 @@ class PairVerdict:
     def said(self, first: str, second: str) -> str:
         """Return the sentence with other names for the two models."""
         found = self.found
-        size = f"{second} less {first}: {found.difference:+.3g}"
+        size = f"{second} minus {first}: {found.difference:+.3g}"
         size += f" [{found.low:+.3g}, {found.high:+.3g}]" if math.isfinite(found.low) else " (too few for an interval)"
         equal = "" if self.margin is None else f" within the margin of {self.margin:g}"
         equal = f", and is{'' if self.equivalent else ' not shown to be'}{equal}" if equal else ""
         if not found.changed:
-            return f"{size}; the two give the same score on all {_count_text(found.n, 'item')}{equal}."
+            return f"{size}; the two have the same score on all {_count_text(found.n, 'item')}{equal}."
         if self.differs:
             better = f"; {first if self.better == self.first else second} is better" if self.better else ""
             return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
         power = ""
         if found.needed and not self.equivalent:
             power = (
-                f" These {found.n} items find a difference of {found.detectable:.2g}; "
-                f"this one would need about {found.needed:,}."
+                f" With these {found.n} items, a difference of {found.detectable:.2g} is detectable (power 80 %); "
+                f"the difference found here would need about {found.needed:,} items."
             )
-        return f"{size}, which chance could give (p {self.p_adjusted:.2g}){equal}.{power}"
+        return f"{size}, which could be due to chance (p {self.p_adjusted:.2g}){equal}.{power}"
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ def _lines(judgement: Judgement) -> list[str]:
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
         lines += [f"{one.task}, {one.metric} ({items}): {values}", f"  {one.said(first, second)}"]
     if len(judgement.runs) > 2:
-        lines += ["", "Possible ranks, given chance:"]
+        lines += ["", "Possible ranks, as ranges if differences could be due to chance:"]
         lines += [
             f"  {task}, {metric}: {letter[name]} {best if best == worst else f'{best} to {worst}'}"
             for task, metric, name, best, worst in judgement.ranks()
@@ -309,16 +309,14 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
     pairing, pair = verdict.pairing, f"{letter[verdict.first]} and {letter[verdict.second]}, {verdict.task}"
     warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
     if pairing.only_first or pairing.only_second:
-        alone = (
-            f"{_count_text(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
-        )
+        alone = f"{_count_text(pairing.only_first, 'item')} only in the first, {pairing.only_second} only in the second"
         warned.append(f"left out of {pair}: {alone}")
     if pairing.conflicts:
         warned.append(
-            f"left out of {pair}: {_count_text(pairing.conflicts, 'item')} with the same identifier and another input"
+            f"left out of {pair}: {_count_text(pairing.conflicts, 'item')} with equal identifiers but different inputs"
         )
     if pairing.by == "text":
-        warned.append(f"items of {pair} were joined by their input, since identifiers do not mean the same items")
+        warned.append(f"items of {pair} were matched by their input, because equal identifiers mean different items")
     if verdict.found.units < FEWEST:
         warned.append(f"{pair}: {_count_text(verdict.found.units, 'independent item')} shared, too few for an interval")
     return warned

@@ -214,7 +214,7 @@ class BatchServer(Server):
             return Attempt(ExchangeOutcome.TIMED_OUT, reason=said or "the batch job expired")
         if status == "cancelled":
             return Attempt(ExchangeOutcome.REJECTED, reason=said or "the batch job was cancelled")
-        return Attempt(ExchangeOutcome.SERVER_ERROR, reason=said or "the batch job contains no answer to it")
+        return Attempt(ExchangeOutcome.SERVER_ERROR, reason=said or "the batch job contains no answer to this request")
 
     async def _object(self, method: str, path: str, **content: Any) -> dict[str, Any]:
         return self._checked_object(await self._call(method, path, **content))

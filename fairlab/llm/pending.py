@@ -158,7 +158,7 @@ class Silence:
         if self._began is None or self._given_up < most:
             return
         raise FairlabError(
-            f"{name} answered nothing for {time.monotonic() - self._began:.0f} s, with {reply.attempts - 1} retries of "
+            f"{name} gave no answer for {time.monotonic() - self._began:.0f} s, with {reply.attempts - 1} retries of "
             f"a call ({reply.outcome}: {reply.reason}), so the others are not made; run again when it answers, or "
             "raise llm.retries"
         )

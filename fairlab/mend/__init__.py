@@ -1,8 +1,8 @@
 """``python -m fairlab.mend``: debias a model at a limited loss of utility, confirm the gain, and export it.
 
 The command tries the methods that fit the model, selects one of them by readings that appear in no table, and confirms
-it on the headline benchmarks. The loss of utility must stay within a margin, the price. If no method succeeds at this
-price, the answer says so.
+it on the headline benchmarks. The loss of utility must stay within a limit that you set. If no method succeeds within
+this limit, the answer says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairlab.run.command_line.options import as_settings
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
-QUESTION = "What mends it, and at what cost?"
+QUESTION = "What reduces the bias, and at what cost?"
 HELP = f"""fairlab mend MODEL [KEY=VALUE ...]
 
 {__doc__}
@@ -37,7 +37,7 @@ Settings of a classifier
 Settings of both
   scale=quickstart   or paper, which selects the defaults of methods that train
   output=FOLDER      a new folder, or that of a killed run, which resumes
-  name=NAME          name of the mending on its page and in tables
+  name=NAME          name of the result on its page and in tables
   seed=42 limit=N
 
 Examples

@@ -198,8 +198,8 @@ def _selection_evaluation(wish: Wish, held_out: Path) -> Evaluation:
     count = len(read_groups(str(held_out)))
     if count < FEWEST_ITEMS and not of_gender:  # gender has other readings to choose by
         raise FairlabError(
-            f"{wish.groups} leaves {count} groups to choose a method by, too few for a verdict; give groups of which "
-            f"at least {FEWEST_ITEMS} are in each split (at least {math.ceil(FEWEST_ITEMS / HELD_OUT)} without splits)"
+            f"{wish.groups} leaves {count} groups to choose a method by, too few for a verdict; give groups with "
+            f"at least {FEWEST_ITEMS} in each split (at least {math.ceil(FEWEST_ITEMS / HELD_OUT)} without splits)"
         )
     values: dict[str, Any] = {
         "benchmark.cced.sets": [str(held_out), *(["embedded/pronouns"] if of_gender else [])],

@@ -94,16 +94,16 @@ class MendJudgement:
     @property
     def line(self) -> str:
         """Return the verdict as a sentence."""
-        fair = f"{len(self.fairer)} of {self.tested} readings are closer to fair beyond chance"
-        worse = f", further away: {'; '.join(self.worse)}" if self.worse else ", none is further away"
+        fair = f"{len(self.fairer)} of {self.tested} readings are significantly closer to the ideal value"
+        worse = f", further away: {'; '.join(self.worse)}" if self.worse else " and none is significantly further away"
         kept = "is within" if self.kept else "is not shown to be within"
         left = (
-            "no reading was off at first"
+            "no reading was shown to be off its ideal value before"
             if math.isnan(self.remaining)
-            else f"{self.remaining:.0%} of the distance is left"
+            else f"{self.remaining:.0%} of the distance to the ideal values is left"
         )
         broken = f"; {self.broken}" if self.broken else ""
-        return f"{self.label}: {fair}{worse}; {self.utility} {kept} the price; {left}{broken}"
+        return f"{self.label}: {fair}{worse}; {self.utility} {kept} the limit; {left}{broken}"
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
@@ -121,7 +121,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     utility = next((one.comparison for one in changes if price.is_of(one.comparison)), None)
     if utility is None:
         reason = next((f": {one.reason}" for one in record.not_run if one.benchmark == price.name), "")
-        raise FairlabError(f"{price.name} was not measured, so its loss is unknown{reason}; fix its data")
+        raise FairlabError(f"{price.name} was not measured, so its change is unknown{reason}; fix its data")
     fairer: list[str] = []
     worse: list[str] = []
     distances: dict[str, list[tuple[float, float]]] = {}

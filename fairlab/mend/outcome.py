@@ -72,16 +72,18 @@ def concluded(
         proof: Verdict on the best method, from the readings for confirmation, or None if no method was good enough.
     """
     if proof is None:
-        ways = f"none of {len(tried)} makes a reading fairer beyond chance, makes no other less fair, and keeps utility"
-        sentence = f"No method mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
+        sentence = (
+            f"No method makes {name} fairer and keeps its utility ({price}): with none of {len(tried)}, a reading is "
+            f"significantly closer to its ideal value, none further away, and utility kept.{_failed_checks(tried)}"
+        )
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])
-    numbers = f"on readings that were not used for the choice, {proof.line.partition(': ')[2]}"
+    numbers = f"on readings that were not used to choose the method, {proof.line.partition(': ')[2]}"
     if proof.mends:
-        return MendOutcome(
-            folder, f"{proof.label} mends {name} at the price {price}: {numbers}.{failed}", tried, skipped, proof, True
-        )
-    sentence = f"No method is shown to mend {name} at the price {price}. The best was {proof.label}: {numbers}."
+        sentence = f"{proof.label} makes {name} fairer and keeps its utility ({price}): {numbers}.{failed}"
+        return MendOutcome(folder, sentence, tried, skipped, proof, True)
+    sentence = f"No method is shown to make {name} fairer and keep its utility ({price}). "
+    sentence += f"The best was {proof.label}: {numbers}."
     return MendOutcome(folder, sentence + failed, tried, skipped, proof)
 
 
@@ -95,7 +97,7 @@ def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
         return ""
     others = ", ".join(one.partition(" (")[0] for one in failed[1:])
     said = f"{failed[0]}{others and f'; also for {others}'}"
-    return f" But these readings say nothing about bias, because the behaviour check failed for {said}."
+    return f" However, these readings say nothing about bias, because the behaviour check failed for {said}."
 
 
 def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record], called: str) -> None:

@@ -91,7 +91,7 @@ class Fitted(OfEncoder):
         """Compute the change to the encoder from the training data, and apply it.
 
         Raises:
-            FairlabError: the class does not define this method.
+            FairlabError: The class does not define this method.
         """
         raise FairlabError(f"the method {type(self).__name__} has no fit; give its class one, {HOW}")
 

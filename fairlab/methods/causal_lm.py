@@ -210,7 +210,7 @@ class CausalLMTuning(Trained):
             RuntimeError: The weights belong to a different model.
         """
         if strict and set(state_dict) != set(self.trained_names()):
-            raise RuntimeError("Error(s) in loading state_dict: its trained weights are not those of this model")
+            raise RuntimeError("Error(s) in loading state_dict: its trained weights belong to another model")
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 
     def trained_names(self) -> list[str]:

@@ -53,8 +53,8 @@ class PerturberTraining(Trained):
 
     title = "perturber"
     limits = (
-        "It can only rewrite what it was trained on. It may spoil names, words and grammar that its pairs lack, "
-        "and change parts that it should keep. Read a sample before use; no person wrote its output."
+        "It can only rewrite people and words like those in its training data. It may spoil names, words and grammar "
+        "that its pairs lack, and change parts that it should keep. Read a sample before use; its output is generated."
     )
     citation = QIAN_2022
 

@@ -58,8 +58,8 @@ class SequenceClassifier(Trained):
 
     title = "fine-tuning on a labelled task"
     limits = (
-        "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings show "
-        "nothing about fairness."
+        "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings do "
+        "not show whether it is fair."
     )
     citation = DEVLIN_2019
     monitor = "validation/error"

@@ -13,8 +13,8 @@ from fairlab.reporting.verdicts import TOO_FEW, corrected_interval
 
 NOTE = (
     "The plot shows how much the distance to the ideal value {differs}, as a share of the distance {first}, with "
-    f"its 95 % interval: nearer to the left, farther to the right, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: beyond "
-    "chance nearer to the ideal value, or farther from it. Differences are on the same items, from 2,000 paired "
+    f"its 95 % interval: nearer to the left, farther to the right, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: nearer "
+    "to the ideal value beyond chance, or farther from it. Differences are on the same items, from 2,000 paired "
     "resamples; p is two-sided, adjusted by Holm over all headline readings{of}. Other readings are not adjusted: "
     "among so many, some p-values are small by chance."
 )

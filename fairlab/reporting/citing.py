@@ -163,7 +163,7 @@ def methods_paragraph(records: Sequence[Record]) -> str:
         grouped.setdefault(tuple(sorted(identity(record).items())), []).append(record)
     told = [_describe_runs(runs) for runs in grouped.values()]
     said = (
-        "Intervals hold 95\\,\\% and resample items; over several seeds they add the variance between seeds. "
+        "Intervals (95\\,\\%) resample items; over several seeds they add the variance between seeds. "
         "Differences are paired by item, and p-values of headline readings are adjusted by Holm's method. A reading is "
         "called even, or kept, only if its interval is within the margin that its benchmark states."
     )

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from fairlab.checks.progress import with_progress
 from fairlab.metrics.bootstrap import Z
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import Comparison, Reading, Record
@@ -72,9 +74,9 @@ class PaperRow:
         point = self.point(place)
         return point is not None and FEW_ITEMS not in point.marks
 
-    @property
+    @cached_property
     def marks(self) -> tuple[str, ...]:
-        """Return the warnings on the row's readings."""
+        """Return the warnings on the row's readings. They are computed once, when all readings are set."""
         found = {
             mark: None
             for place in self.readings
@@ -194,6 +196,7 @@ def paper_table(
     baseline: bool = True,
     spread: Spread = "interval",
     decimals: int | None = None,
+    progress: str = "",
 ) -> PaperTable:
     """Return a table of finished runs. Runs that differ only in their seed share a row.
 
@@ -203,6 +206,7 @@ def paper_table(
         baseline: Whether to add the model before training as the first row, and to mark significant changes from it.
         spread: Statistic printed next to each mean: ``interval``, ``deviation`` or ``none``.
         decimals: Number of decimals; None to choose it by the size of the values in a column.
+        progress: Title of a progress bar, which is shown only on a terminal.
 
     Raises:
         FairlabError: No run is finished, no run has one of the readings, or an argument is invalid.
@@ -222,7 +226,8 @@ def paper_table(
                 row.readings[place] = [side.readings[place] for side in having]
                 row.changes[place] = [one for side in having if (one := _change(side, place)) is not None]
     rows = [row for row in rows if row.readings]
-    return PaperTable(rows, places, _best(rows, places), _daggers(rows) if baseline else {}, spread, decimals)
+    best = _best(rows, with_progress(places, progress))
+    return PaperTable(rows, places, best, _daggers(rows) if baseline else {}, spread, decimals)
 
 
 def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
@@ -355,7 +360,7 @@ def change_p(changes: Sequence[Comparison]) -> float:
     return float(2 * t.sf(abs(float(differences.mean())) / math.sqrt(variance), len(changes) - 1))
 
 
-def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]:
+def _best(rows: Sequence[PaperRow], places: Iterable[Place]) -> dict[Place, str]:
     found = {}
     for place in places:
         column = {

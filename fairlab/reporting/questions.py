@@ -21,8 +21,8 @@ CHANGE = "change"  # phase of comparisons between one model before and after tra
 
 QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in display order, followed by questions of other benchmarks
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
-SIDEWAYS = "changed beyond chance, and shown neither nearer to the ideal value nor farther from it"
-FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
+SIDEWAYS = "changed beyond chance, but not shown to be nearer to the ideal value or farther from it"
+FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few for a verdict"
 MOST_NAMED = 5  # maximum number of readings named in one line of a verdict
 # By state: wording for a number of changes that are neither better nor worse, for a trained model and for two models.
 STATES = {
@@ -32,14 +32,14 @@ STATES = {
     WITHIN: ("stayed within the benchmark's margin", "alike within the benchmark's margin"),
     SIDEWAYS: ("changed beyond chance without a direction", "differ beyond chance without a direction"),
     NOT_SHOWN: ("showed neither a change nor its absence", "showed neither a difference nor its absence"),
-    TOO_FEW: ("had too few items to tell",) * 2,
+    TOO_FEW: ("had too few items for a verdict",) * 2,
 }
 OF_MODELS = {
     BETTER: "nearer to the ideal value",
     WORSE: "farther from the ideal value",
     FELL_BY_COLLAPSE: "smaller by collapse alone: all distances are smaller",
     WITHIN: "alike within the margin",
-    SIDEWAYS: "different beyond chance, and shown neither nearer to the ideal value nor farther from it",
+    SIDEWAYS: "different beyond chance, but not shown to be nearer to the ideal value or farther from it",
     NOT_SHOWN: "neither a difference nor its absence is shown",
 }
 WIDEST = 1.5  # forest plots are cut off at this change, as a share of the distance to the ideal

@@ -122,13 +122,13 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 def _verdict(record: Record) -> Verdict:
     """Return the overall result, based on changes if there are any and otherwise on single readings."""
-    told = [f"Of the training: {text}." for text in said_of_training(record)]
+    told = [f"About the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
         reasons = [text for texts in failed.values() for text in texts]
         sound = [one for one in reading_verdicts(record) if one.reading.phase not in failed]
         others = [f"Of the other models: {summed_up(sound)}", *verdict_lines(sound)] if sound else []
-        return Verdict(f"{whose} say nothing of bias.", [*reasons, *told, *others])
+        return Verdict(f"{whose} say nothing about bias.", [*reasons, *told, *others])
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)
@@ -138,7 +138,7 @@ def _verdict(record: Record) -> Verdict:
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     judged = reading_verdicts(record)
     if not judged:
-        return Verdict("No reading has an ideal value of bias.", [*told, *collapse_verdicts(record)])
+        return Verdict("No reading of bias has an ideal value.", [*told, *collapse_verdicts(record)])
     alone = " There is no other model to compare with." if len(record.phases) == 1 else ""
     return Verdict(f"{summed_up(judged)}{alone}", [*told, *verdict_lines(judged)])
 
@@ -183,7 +183,7 @@ def _readings(record: Record) -> Section:
     note = (
         "95 % intervals in brackets, widened for few items (Student's t) and corrected if absolute values are "
         "averaged. p: the benchmark's own test of the value; in parentheses, adjusted for its other "
-        "tests of this kind (Holm). Point to a name to see what it means."
+        "tests of this kind (Holm). Point to a name to see its meaning."
     )
     found: list[Block] = [
         *blocks,

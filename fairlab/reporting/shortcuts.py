@@ -51,7 +51,7 @@ def _dataset_section(phase: str, items: Items) -> Section:
             for gram, (value, share, count) in _grams(items, label).items()
         ]
         shown = PageTable([PageCell("n-gram"), "LMI, x 1e6", "of them with the label", "occurrences"], rows)
-        blocks += [Heading(label), shown if rows else Text("No n-gram is associated with it.")]
+        blocks += [Heading(label), shown if rows else Text("No n-gram is associated with this label.")]
     blocks += [
         Text(
             "Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). The maps show "

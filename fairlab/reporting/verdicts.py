@@ -38,11 +38,11 @@ WHOLE = ("", "all", "average")  # subset names of readings for a whole benchmark
 TOO_FEW = "too few for an interval"
 MOST_FEW = 3  # maximum number of readings with too few items that get separate sentences
 NOTE = (
-    "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
-    "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so only a test of "
-    "their own can show that they are not due to chance. Even: the whole 95 % interval is within the margin that the "
-    f"benchmark states. Fewer than {FEWEST_ITEMS} items allow neither. Otherwise nothing is shown, which does not "
-    "mean even."
+    "Off the ideal value: p < 0.05 by the benchmark's own test or Student's t-test, after Holm's adjustment for all "
+    "headline readings of the model. Absolute values and gaps are above 0 for every model, so only a test of their own "
+    "can show that they are not due to chance. Even: the whole 95 % interval is within the margin that the benchmark "
+    f"states. With fewer than {FEWEST_ITEMS} items, there is no verdict. A reading that is neither off nor even is not "
+    "shown to be fair."
 )
 
 
@@ -90,15 +90,15 @@ class ReadingVerdict:
         p = f"p {self.p:.2g}"
         said = {
             FEW: f"{r.n} items are too few for an interval or a verdict",
-            EVEN: f"even, by a margin of {margin}",
-            OFF: f"off it beyond chance ({p})",
-            OPEN: f"chance could give this ({p}), and it is not shown to be even"
-            + (f", within {margin}" if self.margin is not None else f": {margin}"),
-            SIZE: "its items do not vary, so that nothing can be tested"
+            EVEN: f"even, within the margin of {margin}",
+            OFF: f"off the ideal value beyond chance ({p})",
+            OPEN: f"could be due to chance ({p}), and is not shown to be even"
+            + (f" within the margin of {margin}" if self.margin is not None else f": {margin}"),
+            SIZE: "its items do not vary, so there is no test"
             if self.low == self.high
-            else "how far off is all that can be said, as no model can be expected to reach it",
+            else "there is no test, because no model is expected to reach the ideal value",
         }[kind]
-        spoiled = f". Of this model: {'; '.join(self.marks)}" if self.marks else ""
+        spoiled = f". Warning about this model: {'; '.join(self.marks)}" if self.marks else ""
         return f"{size}: {said}{spoiled}."
 
 

@@ -191,7 +191,8 @@ class LLMGroups:
         llm: Language model with its ledger of calls; required.
         prompt: Name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
-        examples: Examples shown to the model, each with ``text`` and every version; None uses those of the prompt file.
+        examples: Examples shown to the model, each with ``text`` and every version; None uses the examples of the
+            prompt file.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         stage: Name under which the ledger sums calls, tokens, seconds and dollars.
         unanswered: Treatment of texts that the server repeatedly fails to answer: ``stop`` ends the run, which can be

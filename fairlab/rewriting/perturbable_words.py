@@ -31,9 +31,10 @@ class PerturbableWords:
     """Finder of the words that mark an attribute in texts, on several axes at once.
 
     The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
-    its gender. It also marks its race, unless that is white, the race of most names with a known race, whoever bears
-    them. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
-    gendered word; *they* never counts, because it usually refers to several people or things.
+    its gender. It also marks its race, unless that race is white: most names with a known race are listed as white,
+    whatever the race of the person. A neutral noun that may be converted back to an attribute, such as *parent*,
+    counts in a text without a gendered word. *They* never counts, because it usually refers to several people or
+    things.
 
     Args:
         lexicons: Lexicons of the axes, one per axis.
@@ -100,7 +101,7 @@ class PerturbableWords:
         return parse_views(map(read_cased, texts), self._asks_entities)
 
     def _asks_entities(self, text: str) -> bool:
-        """Return whether named entities are needed to tell whether a name in a text in sentence case is a person's."""
+        """Return whether only named entities show whether a name in a text in sentence case is a person's."""
         return any(finder.asks_entities(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:

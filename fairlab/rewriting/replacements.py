@@ -47,7 +47,7 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
     """Apply lines of replacements to a text and return the versions.
 
     Lines are in the order of the text. A line also applies to further occurrences of its words, up to the next line
-    that begins with the same words. Capitals are those of the text. *a*, *an*, extra spaces, and the verbs of *he* or
+    that begins with the same words. Capitals follow the text. *a*, *an*, extra spaces, and the verbs of *he* or
     *she* that became *they* (or the reverse) are corrected.
 
     Args:
@@ -121,7 +121,7 @@ def _text_between(text: str, start: int, end: int) -> str:
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return the differences between two sequences: start and end in the old one, and the change in length.
 
-    A pure insertion includes the word after it, or the last word if there is none after it.
+    A pure insertion includes the word after it, or the last word if no word follows.
     """
     found: list[tuple[int, int, int]] = []
     place = 0

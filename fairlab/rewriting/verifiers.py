@@ -51,12 +51,12 @@ class TextVerifier(ABC):
     name: str
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return, for every row, the fault in the versions of its text, or None if there is none."""
+        """Return, for every row, the fault in the versions of its text, or None if there is no fault."""
         return [self.fault(row.text, versions) for row, versions in zip(rows, made, strict=True)]
 
     @abstractmethod
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the fault in the versions of ``source``, or None if there is none."""
+        """Return the fault in the versions of ``source``, or None if there is no fault."""
 
 
 class PolarityVerifier(TextVerifier):
@@ -88,7 +88,7 @@ class PolarityVerifier(TextVerifier):
 
 
 class WordsVerifier(TextVerifier):
-    """Verifier that nothing changes except words of the axis and the grammar that depends on them.
+    """Verifier that only words of the axis change, and the grammar that depends on them.
 
     Source and version are aligned word by word. On the source's side, every span that differs must consist only of
     words of the lexicon, first names, articles and verbs whose form changed. If words are only added, this applies to
@@ -158,7 +158,7 @@ def _possible_cases(source: str, span: Span) -> frozenset[str]:
 
 
 class SeparatorVerifier(TextVerifier):
-    """Verifier that a version has as many field separators as its source, so that it can be split again.
+    """Verifier that a version has the same number of field separators as its source, so that it can be split again.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """
@@ -266,7 +266,7 @@ class LabelVerifier(TextVerifier):
 
         Returns:
             Per row, the first version that lost the label (with the reason) or got no verdict. None if all versions
-            keep the label, or if the row has none.
+            keep the label, or if the row has no label.
         """
         asked = [
             (k, name, text)

@@ -46,7 +46,7 @@ def table(arguments: Sequence[str]) -> None:
 
         records = _records(chosen.runs, chosen.output)
         more = {"baseline": not chosen.no_baseline, "spread": chosen.spread, "decimals": chosen.decimals}
-        found = paper_table(records, chosen.readings, **more)
+        found = paper_table(records, chosen.readings, **more, progress="comparing the runs")
         _print_or_write(found.to_latex(chosen.caption) if chosen.latex else found.to_markdown(), chosen.output)
 
 

@@ -38,7 +38,7 @@ def refuse_push(name: str | None) -> None:
     if get_token() is None:
         raise FairlabError(f"push={name} needs a token for the hub, which is missing; {HOW}")
     if reason := hub_unreachable():
-        raise FairlabError(f"push={name} cannot be done: {reason}; leave push out")
+        raise FairlabError(f"push={name} is not possible: {reason}; leave push out")
     with _in_one_sentence(name, f"give a token that can write: {HOW}"):
         user = HfApi(endpoint=constants.ENDPOINT).whoami()
     owners = [user["name"], *(one["name"] for one in user.get("orgs", []))]

@@ -125,7 +125,7 @@ def _refuse_other_tensors(saved: Sequence[str], present: Mapping[str, Tensor], f
     if missing or any(
         name not in present or name not in found or found[name].size != present[name].shape for name in saved
     ):
-        raise RuntimeError("Error(s) in loading state_dict: its tensors are not those of this model")
+        raise RuntimeError("Error(s) in loading state_dict: its tensors belong to another model")
 
 
 @contextmanager

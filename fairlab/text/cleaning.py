@@ -108,7 +108,7 @@ _EMPHASIS = re.compile(
     r"|(?<!\w)(~~)(?=\S)(?:[^~\n]{1,400}?)(?<=\S)(\5)(?!\w)"
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
-# Patterns of marks around words, each with strings of which every match contains one.
+# Patterns of marks around words, each with strings: every match contains at least one of them.
 _MARKS = ((_EMPHASIS, "*_~"), (_LINK, "["), (_WIKI, ("''", "[[")), (_QUOTED_LETTER, "["))
 
 # Short forms for two words: pronouns with a slash, and nouns with an ending in brackets.
@@ -394,7 +394,7 @@ def _expand_both(match: re.Match[str]) -> str:
 
 
 def _space(match: re.Match[str], length: int) -> str:
-    """Return the replacement of white space: nothing at the ends of a text, a paragraph sign or a blank within it."""
+    """Return the replacement of white space: empty at the ends of a text, otherwise a paragraph sign or a blank."""
     if match.start() == 0 or match.end() == length:
         return ""
     return PARAGRAPH if PARAGRAPH in match[0] or len(_LINE_END.findall(match[0])) > 1 else " "

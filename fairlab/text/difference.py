@@ -20,7 +20,7 @@ def pieces(text: str) -> list[str]:
 def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item], list[Item]]]:
     """Split two sequences into stretches that are equal or differ, in order.
 
-    Equal items are those of a longest common subsequence.
+    Items are equal if they belong to a longest common subsequence.
 
     Returns:
         Stretches of ``old`` with the corresponding ones of ``new``. An equal stretch is the same list twice. The

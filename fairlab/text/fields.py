@@ -49,7 +49,7 @@ def split_fields(text: str, like: Sequence[str]) -> list[str] | None:
         like: Fields of the source.
 
     Returns:
-        Rewritten fields, or None if their number differs from that of the source.
+        Rewritten fields, or None if the source has another number of fields.
 
     Example:
         >>> split_fields("Jo left. <SEP> Jo is gone.", ["Joe left. ", "Joe is gone."])

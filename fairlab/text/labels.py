@@ -25,7 +25,7 @@ def as_written(value: object) -> str:
 
 
 def label_meant(value: object, known: Iterable[str]) -> str | None:
-    """Return the known label that a value stands for, or None.
+    """Return the known label that a value represents, or None.
 
     The exact spelling is tried first, then a spelling that differs in case or in the signs between words, then
     :func:`as_written`.

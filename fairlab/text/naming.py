@@ -11,7 +11,7 @@ MOST_NAMES, LONGEST = 40, 80  # maximum number of names shown, and of characters
 
 
 def listed_names(names: Iterable[object], without: str = "none") -> str:
-    """Join names by commas, shortened so that a message stays readable whatever the file contains.
+    """Join names by commas, shortened so that a message stays readable for any content of the file.
 
     Args:
         names: Names, or other objects that are shown as text.

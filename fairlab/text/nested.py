@@ -7,9 +7,9 @@ from typing import Any
 
 
 def cell_at(row: Mapping[Any, Any], name: str) -> Any:
-    """Return the cell with a given name, or None if there is none.
+    """Return the cell with a given name, or None if there is no such cell.
 
-    The name is that of a column, or consists of the names of nested mappings joined by dots. A column whose own name
+    The name is a column name, or the names of nested mappings joined by dots. A column whose own name
     contains a dot is preferred.
 
     Example:

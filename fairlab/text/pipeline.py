@@ -35,7 +35,7 @@ def parsing_with(name: str | None) -> Iterator[None]:
     """Use another pipeline for parsing within the context, also in processes that are started there.
 
     Args:
-        name: Installed spaCy pipeline or its folder; None changes nothing.
+        name: Installed spaCy pipeline or its folder; None keeps the current pipeline.
     """
     earlier = os.environ.get(SPACY)
     if name is not None:

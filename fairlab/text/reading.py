@@ -49,7 +49,7 @@ def text_stream(file: BinaryIO, newline: str | None = None) -> io.TextIOWrapper:
 
 
 def bad_byte(line: str) -> int | None:
-    """Return the zero-based position of the first byte in a line that is not UTF-8, or None if there is none."""
+    """Return the zero-based position of the first byte in a line that is not UTF-8, or None if all bytes are UTF-8."""
     found = ESCAPED.search(line)
     return None if found is None else len(line[: found.start()].encode("utf-8", errors="surrogateescape"))
 

@@ -31,7 +31,7 @@ _UNUSUAL = re.compile(
     """,
     re.VERBOSE,
 )
-# ASCII texts are searched by character classes, which is several times as fast. ``A`` and ``a`` stand for characters of
+# ASCII texts are searched by character classes, which is several times as fast. ``A`` and ``a`` represent characters of
 # words, ``!`` for signs at one end of a word, and ``#`` for signs that the pattern above decides on.
 _MEMBERS = {"A": string.ascii_uppercase, "a": string.ascii_lowercase + string.digits, "!": '!?;)"('}
 _MEMBERS["#"] = "".join({*map(chr, range(128))} - {*" ,':@`.-$&", *"".join(_MEMBERS.values())})
@@ -153,7 +153,7 @@ class View:
 
         Args:
             edit: Edit of the text.
-            found: What it replaces in the original.
+            found: Text that the edit replaces in the original.
         """
         new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:

@@ -37,7 +37,7 @@ def test_scores_are_found_from_a_change_in_their_own_unit():
     smallest = Reading("audit", "gender", "detectable_mean_change", 0.25, "score", None, 100, 0.25, 0.25)
     found = answer_of([test, smallest])
     assert found.sentence.endswith(
-        ": changes from 0.25 on would have been found (power 80 %), in the unit of the scores."
+        ": changes of 0.25 or more, in the unit of the scores, would have been found (power 80 %)."
     )
     assert found.lines[0].endswith("by 0.1; detectable from 0.25")
 

@@ -172,9 +172,9 @@ def test_both_models_are_audited_and_the_mended_one_again(way, group, tmp_path):
     gaps = [found[f"{label}/audit/{column}/equalized_odds"] for label in ("plain", "mended")]
     assert gaps[0] > 40
     assert gaps[1] < gaps[0] - 20
-    assert "Beside plain: " in found.sentence
+    assert "Compared with plain: " in found.sentence
     assert "Accuracy is kept within 50 points" in found.sentence
-    assert found.answers["mended"].sentence.count("Beside plain") == 1
+    assert found.answers["mended"].sentence.count("Compared with plain") == 1
     again = fairlab.audit(found.models["mended"], test, **given)
     assert again[f"audit/{column}/equalized_odds"] == gaps[1]
     found.save(tmp_path / "run")
@@ -211,13 +211,13 @@ def test_what_is_said_beside_the_first():
 
     shift, kept = change("shift", -3.0, -4.0, -2.0, 0.01), change("model_accuracy", -0.5, -1.5, 0.5, 0.3)
     assert beside_first([shift, kept], "a", 2) == (
-        "Beside a: shift with gender -3.0 points [-4.0, -2.0] (p 0.01 after Holm). Accuracy is kept within 2 points: "
-        "-0.5 points [-1.5, +0.5]."
+        "Compared with a: shift with gender -3.0 points [-4.0, -2.0] (p 0.01 after Holm). "
+        "Accuracy is kept within 2 points: -0.5 points [-1.5, +0.5]."
     )
-    assert "within 1 points is not shown" in beside_first([kept], "a", 1)
+    assert "not shown to be kept within 1 points" in beside_first([kept], "a", 1)
     few = [change("shift", -3.0, -4.0, -2.0, 0.01, 12), change("model_accuracy", 0.0, 0.0, 0.0, 1.0, 12)]
     assert beside_first(few, "a", 1) == (
-        "Beside a: no headline number differs beyond chance. Whether accuracy is kept cannot be tested: 12 rows are "
-        "too few."
+        "Compared with a: no headline number differs beyond chance. "
+        "Whether accuracy is kept cannot be tested: 12 rows are too few."
     )
-    assert beside_first([], "a", 1) == "Beside a: no headline number differs beyond chance."
+    assert beside_first([], "a", 1) == "Compared with a: no headline number differs beyond chance."

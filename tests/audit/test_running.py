@@ -93,7 +93,7 @@ def test_a_function_that_says_the_same_of_everybody_is_not_fair(tmp_path):
     assert found.sentence == (
         "Cannot tell: the model predicts the same for every row, so no prediction can change and no gap can occur."
     )
-    assert "These numbers say nothing of bias." in found.report(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "These numbers say nothing about bias." in found.report(tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_an_unstable_function_is_not_biased():

@@ -57,7 +57,7 @@ def test_of_an_encoder_decoder_the_encoder_embeds(kind, settings, tmp_path):
     assert torch.allclose(embedded[:1], last_states(model.get_encoder(), found, TEXTS[0]), atol=1e-5)
     assert embedded.isfinite().all()
     assert why_not_measured(StereoSet(), found) in (
-        f"{kind} scores a text only as an answer to another one; take a masked or a causal LM",
+        f"{kind} scores a text only as a reply to another text; take a masked or a causal LM",
         f"{kind} has no language-modelling head; take a checkpoint saved with one",
     )
 

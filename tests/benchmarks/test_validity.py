@@ -100,7 +100,7 @@ def test_a_model_of_random_weights_is_said_to_be_one_at_every_reading(tiny_folde
     marked = [note for note in record.notes if note.mark]
     assert [note.benchmark for note in marked] == ["one", "two"]
     for note, reading in zip(marked, record.readings, strict=True):
-        assert note.text.startswith("these numbers say nothing of bias: ")
+        assert note.text.startswith("these numbers say nothing about bias: ")
         assert record.marks(reading) == [SAYS_NOTHING]
     assert ("as a language model it is no better than chance" in marked[0].text) == (name != "bert")
 

@@ -153,9 +153,9 @@ def test_a_missing_output_augmentation_or_verifier(capsys, tmp_path):
     assert augment_here(*CDA) == 1
     assert "output has no value" in capsys.readouterr().err
     assert augment_here("input=texts.jsonl", "output=out") == 1
-    assert "no augmentation was chosen; add +augmentation=NAME with: " in capsys.readouterr().err
-    assert augment_here("+augmentation=rules", "input=texts.jsonl", "output=another") == 1
-    assert "rules works only during training; add +augmentation=NAME with: " in capsys.readouterr().err
+    assert "no augmentation was chosen; give augmentation=NAME with: " in capsys.readouterr().err
+    assert augment_here("augmentation=rules", "input=texts.jsonl", "output=another") == 1
+    assert "rules works only during training; give augmentation=NAME with: " in capsys.readouterr().err
     assert augment_here(*GROUPS, "augmentation.verify=[taste]", "output=other") == 1
     assert "there is no verifier 'taste'; there are: polarity, words" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/data*"))

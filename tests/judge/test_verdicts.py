@@ -26,7 +26,7 @@ GOOD, BAD = [1.0] * 40, [0.0] * 20 + [1.0] * 20
 def test_a_difference_beyond_chance_says_how_large_before_whether():
     (verdict,) = judge([run("a", BAD), run("b", GOOD)]).verdicts
     assert verdict.better == "b"
-    assert verdict.sentence.startswith("b less a: +0.5 [+0.338, +0.662], beyond chance (p ")
+    assert verdict.sentence.startswith("b minus a: +0.5 [+0.338, +0.662], beyond chance (p ")
     assert verdict.sentence.endswith("; b is better.")
 
 
@@ -35,7 +35,7 @@ def test_a_null_is_not_equality():
     first = [1.0, 0.0] * 4 + [1.0] * 32
     (verdict,) = judge([run("a", first), run("b", other)], margin=0.05).verdicts
     assert not verdict.equivalent
-    assert "which chance could give" in verdict.sentence
+    assert "could be due to chance" in verdict.sentence
     assert "is not shown to be within the margin of 0.05" in verdict.sentence
     (verdict,) = judge([run("a", first), run("b", other)], margin=0.3).verdicts
     assert verdict.equivalent
@@ -55,7 +55,7 @@ def test_equal_scores_on_few_items_are_not_shown_to_be_equal(n, shown):
 
 def test_equal_scores_are_said_so():
     (verdict,) = judge([run("a", GOOD), run("b", GOOD)]).verdicts
-    assert verdict.sentence.endswith("the two give the same score on all 40 items.")
+    assert verdict.sentence.endswith("the same score on all 40 items.")
 
 
 def test_a_metric_of_which_less_is_better():
@@ -95,7 +95,7 @@ def test_differing_settings_come_before_any_number():
 
 def test_items_of_one_run_alone_are_counted():
     text = str(judge([run("a", BAD), run("b", GOOD[:30])]))
-    assert "left out of A and B, sums: 10 items of the first alone, 0 of the second alone" in text
+    assert "left out of A and B, sums: 10 items only in the first, 0 only in the second" in text
 
 
 def test_models_of_one_name_are_told_apart():

@@ -247,7 +247,7 @@ def test_damaged_and_strange_lines_are_no_answers(ledger_path):
         llm = batched(stub, ledger_path, retries=0)
         replies = llm.ask(requests(2), stage="test")
     assert [reply.outcome for reply in replies] == [ExchangeOutcome.OK, ExchangeOutcome.SERVER_ERROR]
-    assert replies[1].reason == "the batch job contains no answer to it"
+    assert replies[1].reason == "the batch job contains no answer to this request"
 
 
 def test_the_setting_gives_such_a_server(ledger_path):

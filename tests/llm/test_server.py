@@ -71,7 +71,7 @@ def test_a_lasting_server_error_is_given_up_after_the_retries_and_asked_again_by
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_server_that_loses_every_call_ends_the_run_within_the_retries_of_three_calls(concurrency, ledger_path):
-    message = r"m answered nothing for \d+ s, with 2 retries of a call \(server error: 500: out .*llm\.retries"
+    message = r"m gave no answer for \d+ s, with 2 retries of a call \(server error: 500: out .*llm\.retries"
     with Stub(lambda *_: refused(500, "out of order")) as stub, pytest.raises(FairlabError, match=message):
         behind(stub, ledger_path, concurrency=concurrency, retries=2).ask(requests(50), stage="test")
     assert 9 <= len(stub.payloads) <= 3 * (2 + concurrency)  # what is in flight is not broken off

@@ -1,4 +1,4 @@
-"""Whether a mended model counts as mended: by hand-made readings and changes."""
+"""Verdicts on debiased models, from readings and changes made by hand."""
 
 import math
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_a_fairer_model_of_kept_utility_mends(tmp_path):
     assert not found.worse
     assert (len(found.fairer), found.tested) == (1, 2)
     assert found.remaining == pytest.approx(0.75 / 1.5)  # of the distances in the one unit
-    assert "stsb -0.1 [-0.4, +0.2] is within the price; 50% of the distance is left" in found.line
+    assert "stsb -0.1 [-0.4, +0.2] is within the limit; 50% of the distance to the ideal values is left" in found.line
 
 
 def test_a_reading_that_may_be_fair_at_first_has_no_distance_left(tmp_path):
@@ -63,8 +63,8 @@ def test_a_reading_that_may_be_fair_at_first_has_no_distance_left(tmp_path):
 @pytest.mark.parametrize(
     ("seat", "stsb"),
     [
-        ((1.0, 0.5, 0.06), (86, 86, 1.0)),  # chance could give it
-        ((1.0, 0.5, 0.01), (86, 85.9, 0.3, -0.6, 0.4)),  # the interval reaches below the price
+        ((1.0, 0.5, 0.06), (86, 86, 1.0)),  # could be due to chance
+        ((1.0, 0.5, 0.01), (86, 85.9, 0.3, -0.6, 0.4)),  # the interval reaches below the limit
         ((0.5, -1.0, 0.01), (86, 86, 1.0)),  # turned over, and farther from 0
     ],
 )
@@ -87,7 +87,7 @@ def test_the_best_leaves_least_among_those_that_mend(tmp_path):
     assert best_of([dear]) is None
     nothing = judged(tmp_path, stsb=(86, 86, 1.0))
     assert math.isnan(nothing.remaining)
-    assert nothing.line.endswith("no reading was off at first")
+    assert "% of the distance" not in nothing.line
 
 
 def test_too_few_items_show_neither_fairness_nor_kept_utility(tmp_path):

@@ -90,7 +90,9 @@ def test_a_classifier_that_is_harsh_on_a_group_is_mended(tmp_path):
     found = fairlab.mend(harsh_on_the_south, data=rated(1500), **given)
     assert found.is_mended
     way = found.outcome.proof.label
-    assert found.sentence.startswith(f"{way} mends the function harsh_on_the_south at the price accuracy:-2")
+    assert found.sentence.startswith(
+        f"{way} makes the function harsh_on_the_south fairer and keeps its utility (accuracy:-2)"
+    )
     values = found.results.record.metrics()
     assert values[f"{way}/audit/region/equalized_odds"] < 20 < 30 < values["plain/audit/region/equalized_odds"]
     answer = json.loads((tmp_path / "out" / "mend.json").read_text())
@@ -186,8 +188,8 @@ def test_a_fair_classifier_has_nothing_to_mend():
     found = fairlab.mend(
         lambda texts: [0.5 + 0.4 * hashed(text[-5:]) for text in texts], data=rated(400), mode="lexical"
     )
-    assert found.sentence.startswith("No method mends the function <lambda> at the price accuracy:-2")
-    with pytest.raises(FairlabError, match="there is no mended model"):
+    assert found.sentence.startswith("No method makes the function <lambda> fairer and keeps its utility (accuracy:-2)")
+    with pytest.raises(FairlabError, match="there is no debiased model"):
         _ = found.model
 
 
@@ -200,7 +202,7 @@ def test_an_encoder_is_tried_chosen_and_proven(tmp_path, tiny_folders, monkeypat
     given = {"groups": str(groups), "methods": ["sentence_debias", "ccd_linear"], "output": tmp_path / "out"}
     found = fairlab.mend(str(tiny_folders["bert"]), str(lexicon), "stsb:-100", **given)
     assert [one.label for one in found.outcome.tried] == ["sentence_debias", "ccd_linear"]
-    assert found.is_mended  # at that price, a projection closes the gap of the groups
+    assert found.is_mended  # within that limit, a projection closes the gap of the groups
     assert found.model.embed(["he saw the boat"]).shape == (1, 32)
     assert "| before |" in (found.folder / "model" / "README.md").read_text()
     kept = {path.parent.name for path in (found.folder / "tried").glob("*/model")}

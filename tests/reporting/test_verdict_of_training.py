@@ -12,8 +12,8 @@ TEXT = "the 12 training groups are only 1 distinct groups, repeated"
 @pytest.mark.parametrize("failed", [True, False])
 def test_a_warning_about_training_is_told_once(tmp_path, failed):
     notes = [Note(TRAINING, TEXT, phase="after", mark="trained on equal groups")]
-    broken = "these numbers say nothing of bias: random"
+    broken = "these numbers say nothing about bias: random"
     notes += [Note(name, broken, phase="after", mark=SAYS_NOTHING) for name in ("one", TRAINING)] if failed else []
     found = _verdict(Record(tmp_path, {}, "", readings=[READING], notes=notes))
-    assert found.lines.count(f"Of the training: {TEXT}.") == 1
+    assert found.lines.count(f"About the training: {TEXT}.") == 1
     assert found.lines.count(broken) == failed

@@ -83,7 +83,7 @@ def test_evenness_needs_the_whole_interval_within_the_margin(tmp_path):
     narrow = reading(RATIO, 0.51, 0.48, 0.54, 0.5, n=4000, p=0.5)
     assert kinds(record_of(tmp_path, wide)) == [OPEN]
     assert kinds(record_of(tmp_path, narrow)) == [EVEN]
-    assert "even, by a margin of 0.05" in reading_verdicts(record_of(tmp_path, narrow))[0].sentence
+    assert "even, within the margin of 0.05" in reading_verdicts(record_of(tmp_path, narrow))[0].sentence
 
 
 def test_few_items_give_neither_interval_nor_verdict(tmp_path):
@@ -115,7 +115,7 @@ def test_what_spoils_a_model_is_part_of_the_sentence(tmp_path):
     note = Note("training", "the loss did not fall", phase="after", mark="did not train")
     broken = record_of(tmp_path, reading(SCORE, 60.0, 55.0, 65.0, 50.0, phase="after"), notes=[note])
     (found,) = reading_verdicts(broken)
-    assert found.sentence.endswith("Of this model: did not train.")
+    assert found.sentence.endswith("Warning about this model: did not train.")
     assert "of bias (did not train)" in summed_up([found])
     sentence, _ = verdict([shift(LIKE, 80.0, 4.0, 2.0, 5.0, 100.0)], ["did not train"])
     assert sentence.startswith("Of 1 headline reading of a model that did not train, 1 moved nearer")

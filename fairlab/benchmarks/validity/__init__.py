@@ -50,8 +50,8 @@ class Validity:
             about: Name of the benchmark that the numbers belong to, or ``training``.
             phase: Label of the model; empty if the caller adds it.
         """
-        failed = f"these numbers say nothing of bias: {'; '.join(self.failures)}"
-        left_open = f"it is open whether the model is sound: {'; '.join(self.not_judged)}"
+        failed = f"these numbers say nothing about bias: {'; '.join(self.failures)}"
+        left_open = f"it is unknown whether the model is sound: {'; '.join(self.not_judged)}"
         return [Note(about, failed, phase=phase, mark=SAYS_NOTHING)] * bool(self.failures) + [
             Note(about, left_open, phase=phase)
         ] * bool(self.not_judged)

@@ -69,11 +69,11 @@ def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator
         changes = _distances(backbone, pairs)
         if max(changes) < LEAST_CHANGE * typical:
             said = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
-            yield failed(f"to its embeddings {what}: {said} have the same")
+            yield failed(f"to its embeddings {what}: {said} have the same embedding")
     shortest, longest = min(SENTENCES, key=len), max(SENTENCES, key=len)
     apart, padded = (_embed_padded(backbone, texts) for texts in ([shortest], [shortest, longest]))
     if float((apart - padded).norm()) > MOST_BY_PADDING * typical:
-        yield failed(f"padding changes its embeddings: '{shortest}' has another in a batch with a longer sentence")
+        yield failed(f"padding changes its embeddings: '{shortest}' has another one in a batch with a longer sentence")
 
 
 def _distances(backbone: Backbone | ModelObject, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -98,7 +98,7 @@ def check_words(backbone: Backbone) -> Iterator[Finding]:
     token_ids = [[token for token in ids if token not in special] for ids in backbone.tokenize(texts)]
     words = sum(len(text.split()) for text in texts)
     if sum(map(len, token_ids)) > MOST_TOKENS * words or not all(token_ids):
-        yield not_judged("its tokens are finer than words, so its word embeddings cannot be judged")
+        yield not_judged("its tokens are parts of words, so its word embeddings cannot be judged")
         return
     rows = word_embeddings(backbone).detach()
     share = paraphrase_share(_means(rows, token_ids))
@@ -112,7 +112,7 @@ def check_words(backbone: Backbone) -> Iterator[Finding]:
     if share <= max(*twins, CHANCE):
         yield failed(
             "its word embeddings hold no meaning: paraphrases are no nearer by them than by shuffled ones "
-            f"({share:.0%} by order, 50% by chance), as of a tokenizer of another model or of random weights"
+            f"({share:.0%} by order, 50% by chance), as with a tokenizer of another model or with random weights"
         )
 
 

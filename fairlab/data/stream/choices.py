@@ -43,7 +43,7 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
         number, digest, choice = following
         if text_sha256(row.text) != digest:
             raise FairlabError(
-                f"{file} chooses a word of a text other than that of row {number}; "
+                f"{file} chooses a word of a text that differs from row {number}; "
                 "give the data for which the file was made"
             )
         yield replace(row, extra={**row.extra, CHOICE: asdict(choice)})

@@ -158,7 +158,7 @@ def _rows(
         texts = {name: cell_at(fields, name) for name in names}
         lacking = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
         text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
-        reason = f"a text of more than {LONGEST_LINE:,} characters; cut it" if len(text) > LONGEST_LINE else ""
+        reason = f"a text of more than {LONGEST_LINE:,} characters; shorten it" if len(text) > LONGEST_LINE else ""
         if lacking:
             reason = f"no text in the field '{lacking[0]}'; it has: {listed_names(fields)}"
         if reason:

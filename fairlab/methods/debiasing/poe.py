@@ -19,7 +19,7 @@ class ProductOfExperts(ClaimOnly):
     """
 
     title = "product of experts (PoE)"
-    limits = "It unlearns the knowledge of a claim-only classifier, some of which is true."
+    limits = "It removes the knowledge of a claim-only classifier, including true knowledge."
     citation = """@inproceedings{karimi2020end,
   title = {End-to-End Bias Mitigation by Modelling Biases in Corpora},
   author = {Karimi Mahabadi, Rabeeh and Belinkov, Yonatan and Henderson, James},

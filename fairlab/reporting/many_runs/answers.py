@@ -45,7 +45,7 @@ def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
     unsound = any(key in choice.points and spoiled(choice.points[key]) for choice in choices)
     said = f"{name}: {short_choice(first)} is nearest to {point.ideal:g}{' of the sound settings' * unsound}"
     if not others:
-        return f"{said}, of one choice of settings."
+        return f"{said}, for one choice of settings."
     return f"{said}, but {_not_distinguished(len(alike), others)}." if alike else f"{said} beyond chance."
 
 

@@ -204,7 +204,7 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
     terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
     note = Text(
         "▲ marks the mean nearest to the ideal value if no other interval overlaps its own. Point to a name to see "
-        "what it means.",
+        "its meaning.",
         "note",
     )
     return [*blocks, note, Terms(terms)] if blocks else [PageTable([*settings, "seeds"], []), note]

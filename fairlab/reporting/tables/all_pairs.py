@@ -68,12 +68,12 @@ class RunPair:
             second: Name to print for the second run.
         """
         c = self.comparison
-        size = f"{second} less {first}: {c.difference:+.3g}"
+        size = f"{second} minus {first}: {c.difference:+.3g}"
         if math.isnan(self.p_adjusted):
             return f"{size} ({TOO_FEW} or a verdict)."
         size += f" [{c.low:+.3g}, {c.high:+.3g}]"
         if not self.differs:
-            return f"{size}, which chance could give (p {self.p_adjusted:.2g})."
+            return f"{size}, which could be due to chance (p {self.p_adjusted:.2g})."
         name = {self.first: first, self.second: second, "": ""}[self.better]
         return f"{size}, beyond chance (p {self.p_adjusted:.2g}){f'; {name} is nearer to the ideal' if name else ''}."
 
@@ -156,7 +156,11 @@ class RunsCompared:
                 for of, name, best, worst in ranks
                 if of == place
             ]
-            lines += [f"  Possible ranks, given chance: {', '.join(ranked)}."] if ranked else []
+            lines += (
+                [f"  Possible ranks, as ranges if differences could be due to chance: {', '.join(ranked)}."]
+                if ranked
+                else []
+            )
         return "\n".join(lines)
 
 

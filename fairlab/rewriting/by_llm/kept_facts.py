@@ -16,7 +16,7 @@ PERSON = re.compile(r"(?:man|men|woman|women|boy|girl|person|people|lady|lord)s?
 
 
 def lost_fact(source: str, versions: Mapping[str, str], free: Collection[str]) -> str:
-    """Return a description of a number or name that a version lacks or adds, or an empty string if there is none.
+    """Return a description of a number or name that a version lacks or adds, or an empty string if all are kept.
 
     A name is a capitalised word inside a sentence.
 

@@ -143,7 +143,7 @@ class LLMRewriter:
             axis: Name of the axis, e.g. ``gender``.
             attributes: Names of the attributes, e.g. ``("man", "woman")``.
             examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None uses
-                those of the prompt file.
+                the examples of the prompt file.
             stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:

@@ -48,7 +48,7 @@ class WholeText:
 
 @dataclass(frozen=True)
 class Exchanged:
-    """Choice of all mentions, each of which is rewritten to the other attribute."""
+    """Choice of all mentions, so that each is rewritten to the other attribute."""
 
     other: Mapping[str, str]
 

@@ -79,7 +79,7 @@ class LexicalRules:
         self.capitalised = {piece for term in capital for piece in word_pieces(term)}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
-        """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
+        """Return ``text`` with all mentions, or only mentions of the attribute ``source``, rewritten to ``target``."""
         table = self.tables.get((target, source)) or self._build_table(
             target, source, lambda attribute: target if source in (None, attribute) else attribute
         )

@@ -133,7 +133,7 @@ class MentionFinder:
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def asks_entities(self, text: str) -> bool:
-        """Return whether named entities are needed to tell whether a name in the text is a person's or a thing's."""
+        """Return whether only named entities show whether a name in the text is a person's or a thing's."""
         return any(
             sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
             for one in self.listed(text)
@@ -225,7 +225,7 @@ class MentionFinder:
         return sorted(found, key=lambda mention: mention.start)
 
     def _further(self, judge: PeopleJudge, text: str, syntax: Syntax, found: Iterable[Mention]) -> Iterator[Mention]:
-        """Yield words of which the judge is unsure, as nouns, if the text mentions people of the same attribute."""
+        """Yield uncertain words as nouns if the text mentions people of the same attribute."""
         known = {mention.start: mention.sense.attribute for mention in found}
         attributes = set(known.values())
         for one in self.listed(text):

@@ -81,9 +81,9 @@ def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str
 def certain_case(pronoun: str, gap: str, following: str, then: str) -> str:
     """Return the case of ``her`` or ``his`` if the words after it are unambiguous, else an empty string.
 
-    The arguments are those of :func:`case_by_neighbours`. Of 5,368 pronouns in sentences from sixteen sources, 3,934
-    are decided. A parse differs from three of these decisions: it is wrong on *his follow-up album* and *his stand-up*,
-    and the third pronoun is misspelt.
+    The arguments are the same as for :func:`case_by_neighbours`. Of 5,368 pronouns in sentences from sixteen sources,
+    3,934 are decided. A parse differs from three of these decisions: it is wrong on *his follow-up album* and *his
+    stand-up*, and the third pronoun is misspelt.
     """
     if not following or gap[:1] in tuple(".,;:!?"):
         return AMBIGUOUS[pronoun][0] if pronoun == "her" else INDEPENDENT

@@ -10,7 +10,7 @@ from fairlab.lexicons.names import load_not_people
 
 # Characters that no mark or quotation contains; most texts consist only of these.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-# Patterns of protected spans, each with strings of which every match contains one; most texts contain none.
+# Patterns of protected spans, each with strings: every match contains at least one of them; most texts contain none.
 _PATTERNS = (
     (("`",), r"```.*?```"),  # fenced code
     (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
@@ -25,7 +25,7 @@ _PATTERNS = (
     (("()",), r"\b\w+\(\)"),
 )
 _MARKS = tuple(dict.fromkeys(mark for marks, _ in _PATTERNS for mark in marks))
-# ASCII characters of which no mark consists, except parentheses; most texts contain only these.
+# ASCII characters that are part of no mark, except parentheses; most texts contain only these.
 _UNMARKED = bytes(byte for byte in range(128) if chr(byte) not in "`</@#_")
 # Every alternative begins with its mark, which makes the search fast.
 _QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|\"(?<!\w\")[^\"]{1,2000}\"(?!\w)")

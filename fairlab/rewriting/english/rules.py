@@ -261,7 +261,7 @@ class RuleRewriter:
         return self._rewrite_view(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return a text in sentence case with some mentions rewritten. The arguments are those of :meth:`edits`."""
+        """Return a text in sentence case with some mentions rewritten; see :meth:`edits` for the arguments."""
         return apply_edits(text, self.edits(text, syntax, turned))
 
     def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:

@@ -305,7 +305,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
 
 
 def _is_of_players(head: Any) -> bool:
-    """Return whether a colour is that of a side in a game: *the yellow and the black players*."""
+    """Return whether a colour is the colour of a side in a game: *the yellow and the black players*."""
     if head is None:
         return False
     return head.lower_ in ("team", "teams", "side", "squad") or any(

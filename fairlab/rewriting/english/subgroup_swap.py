@@ -102,7 +102,7 @@ class SubgroupSwap:
         return Turned(view.write(edits))
 
     def _form(self, pieces: list[str], place: int, span: Span, source: str, target: str) -> str:
-        """Return the counterpart of the word at an index, or an empty string if it has none."""
+        """Return the counterpart of the word at an index, or an empty string if it has no counterpart."""
         after = place + 2 * len(word_pieces(span.term))
         gap, following = piece(pieces, after - 1), piece(pieces, after).casefold()
         if span.term in AMBIGUOUS and self.sections[span.term] == PRONOUNS:

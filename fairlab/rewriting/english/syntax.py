@@ -103,7 +103,7 @@ class Syntax:
         return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
-        """Return the finite verbs of a subject pronoun, with coordinated verbs and those of a *who* clause after it.
+        """Return the finite verbs of a subject pronoun, with coordinated verbs and verbs of a *who* clause after it.
 
         Args:
             subject: Token of the pronoun.

@@ -146,7 +146,7 @@ class Vocabulary:
         return self.columns.index(target)
 
     def form(self, entry: Entry, target: str, before: str = "") -> str:
-        """Return the form of an entry for a target, or the neutral form if there is none.
+        """Return the form of an entry for a target, or the neutral form if there is no form for the target.
 
         Args:
             entry: Entry of the lexicon.

@@ -229,7 +229,7 @@ class LLMVerdictCheck(LLMLabelCheck):
 
 
 class AllOf:
-    """Combination of checks, all of which a rewrite must pass. The first failed check gives the reason.
+    """Combination of checks. A rewrite must pass all of them, and the first failed check gives the reason.
 
     Args:
         checks: Checks in order, cheap checks first, because a rewrite that fails a check skips the later checks.

@@ -20,7 +20,7 @@ FREE = 3  # difference in words that is always allowed
 class SameFacts:
     """Fact check: a rewrite must have exactly the numbers and capitalised names of its source, and a similar length.
 
-    The check uses neither label nor context, and ignores what is said about the names.
+    The check uses neither label nor context, and does not compare the statements about the names.
     """
 
     name = "facts"

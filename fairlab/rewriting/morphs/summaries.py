@@ -77,7 +77,9 @@ class ModelSummary:
         self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True, trust_remote_code=False).eval()
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Summarise every text, in at most half as many tokens as the longest text of its batch (but at least 8).
+        """Summarise every text.
+
+        A summary has at most half the tokens of the longest text in its batch, or 8 if that is more.
 
         Inputs are truncated at the model's maximum length.
         """

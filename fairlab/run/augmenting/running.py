@@ -155,10 +155,10 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
     """
     if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
         what = f"{name} works only during training" if values["augmentation"] else "no augmentation was chosen"
-        raise FairlabError(f"{what}; add +augmentation=NAME with: {', '.join(known)}")
+        raise FairlabError(f"{what}; give augmentation=NAME with: {', '.join(known)}")
     if not values["rewriter"] and target_of(values["augmentation"]).needs_rewriter:
         raise FairlabError(
-            f"rewriter=none works only with perturbation, where it chooses words; choose another rewriter for {name}"
+            f"rewriter=none only selects words, which works only with perturbation; choose another rewriter for {name}"
         )
 
 

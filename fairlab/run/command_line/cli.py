@@ -34,7 +34,7 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import hints_of, nearest_known, target_of
 from fairlab.files import NO_NAME, check_folder
 from fairlab.run.command_line.bare_words import explain_bare_word
-from fairlab.run.command_line.options import config_folder, with_quotes
+from fairlab.run.command_line.options import config_folder, with_plus, with_quotes
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
@@ -97,7 +97,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         config_name: Name of the entry point's root configuration, used to list the valid keys if one is misspelled.
     """
     refuse_unwritable(sys.argv)
-    sys.argv[1:] = with_quotes(sys.argv[1:])
+    sys.argv[1:] = with_plus(with_quotes(sys.argv[1:])) if config_name == "augment" else with_quotes(sys.argv[1:])
     if started_by_torchrun() and int(os.environ["RANK"]):
         try:
             work_for_rank_0()
@@ -351,8 +351,6 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
-            if key in OmegaConf.load(Path(conf_dir()) / f"{config_name}.yaml"):
-                return f"add the {key} with a plus: +{key}=NAME with: {', '.join(choices(key))}"
             return f"fairlab.{config_name} has no setting {key}; run it with --help to see its settings"
         return f"{key} cannot be given like this; choose it as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]

@@ -21,7 +21,7 @@ OWN = {  # commands without a module of the same name: question, summary and fun
         "installed and missing packages, data and models",
         "fairlab.run.doctor.command",
     ),
-    "drift": ("How do I use a mended model?", "changes between two files of scores", "fairlab.run.drifting.command"),
+    "drift": ("How do I use a debiased model?", "changes between two files of scores", "fairlab.run.drifting.command"),
     "ls": (
         HERE,
         "available choices and existing runs",

@@ -62,6 +62,19 @@ def without_config_folder(arguments: Sequence[str]) -> list[str]:
     ]
 
 
+def with_plus(given: Sequence[str]) -> list[str]:
+    """Add the plus that Hydra needs to select an augmentation, which ``fairlab.augment`` does not choose by default.
+
+    Args:
+        given: Arguments of a command.
+
+    Example:
+        >>> with_plus(["augmentation=cda", "augmentation.output=add", "+augmentation=eda"])
+        ['+augmentation=cda', 'augmentation.output=add', '+augmentation=eda']
+    """
+    return [f"+{one}" if one.startswith("augmentation=") else one for one in given]
+
+
 def with_quotes(given: Sequence[str]) -> list[str]:
     """Quote the values that Hydra's grammar accepts only in quotes.
 

@@ -76,7 +76,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
             items = math.ceil(limit * ENTRY / tokens)
             source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
         else:
-            items, source = None, "the number of entries is known only when they are made"
+            items, source = None, "the number of entries is known only after they are made"
     augmentation = (config.get("augmentation") or {}).get("_target_", "")
     if augmentation:
         source += f"; items added by {augmentation.rpartition('.')[2]} are not counted"

@@ -35,7 +35,7 @@ def test_rows_meet_their_choices(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([(2, "She left.")], "a text other than that of row 2"),
+        ([(2, "She left.")], "a text that differs from row 2"),
         ([(4, "He left.")], "chooses a word of row 4, which is missing"),
     ],
 )

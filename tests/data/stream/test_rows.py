@@ -145,7 +145,7 @@ def test_a_text_too_long_to_be_parsed_is_a_bad_row(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("text\nShe left.\nShe left..\n")
     fits, long = read_rows(str(tmp_path / "a.csv"))
     assert fits.text == "She left."
-    assert (long.place, long.reason) == ("line 3", "a text of more than 9 characters; cut it")
+    assert (long.place, long.reason) == ("line 3", "a text of more than 9 characters; shorten it")
 
 
 def test_a_nested_cell_is_a_field(tmp_path):

@@ -43,9 +43,9 @@ def test_ranks_have_ties(folders):
     assert [ranks[STSB, name] for name in names] == [(1, 3)] * 3
     text = str(found)
     assert "p-values are adjusted by Holm over 6 comparisons." in text
-    assert "Possible ranks, given chance: A 2 to 3, B 1, C 2 to 3." in text
-    assert "C less A: +0.001" in text
-    assert "which chance could give" in text
+    assert "due to chance: A 2 to 3, B 1, C 2 to 3." in text
+    assert "C minus A: +0.001" in text
+    assert "could be due to chance" in text
 
 
 def test_a_run_that_did_not_train_is_never_the_better_one(folders):

@@ -38,11 +38,7 @@ def test_the_last_value_decides_whether_a_command_asks_for_its_plan(arguments, a
     assert asks_for_plan(arguments) is asks
 
 
-def test_a_group_that_needs_a_plus_is_explained():
-    error = HydraException("Could not override 'augmentation'.")
-    assert cli.explain(error, "augment", ["augmentation=cda"]).startswith(
-        "add the augmentation with a plus: +augmentation="
-    )
+def test_a_group_that_a_command_does_not_read_is_explained():
     error = HydraException("Could not override 'method'.")
     assert cli.explain(error, "evaluate", ["method=ccd"]).startswith("fairlab.evaluate has no setting method")
 

@@ -99,7 +99,7 @@ def test_lines_are_those_of_the_files():
     methods = dict(line.split(maxsplit=1) for line in listed(["methods"]))
     assert methods["inlp"] == "INLP (Ravfogel et al. 2020) as in bias-bench (Meade et al. 2022)"
     benchmarks = dict(line.split(maxsplit=1) for line in listed(["benchmarks"]))
-    assert benchmarks["seat"] == "SEAT (needs embeddings): Do sentences about two groups lean towards one of two poles?"
+    assert benchmarks["seat"].startswith("SEAT (needs embeddings): Are sentences about two groups associated with")
     assert "gender" in [line.split()[0] for line in listed(["axes"])]
 
 

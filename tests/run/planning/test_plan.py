@@ -108,7 +108,7 @@ def test_work_of_entries_that_are_not_counted_is_not_made_up(monkeypatch):
     config = {"data": settings | {"sample": 10}, "method": {"epochs": 1}, "trainer": {}}
     work = training_work(config)
     assert (work.items, work.steps) == (None, None)
-    assert work.source == "the number of entries is known only when they are made"
+    assert work.source == "the number of entries is known only after they are made"
     (need,) = (one for one in needs_of(config | {"models": []}) if one.name == "government_reports")
     assert "GovReport" in need.remedy
 

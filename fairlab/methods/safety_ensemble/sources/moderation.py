@@ -137,7 +137,7 @@ class Moderation(Source):
         replies = [call.reply() async for call in settled(calls, attempt)]
         if replies[0].outcome in RETRIED:
             raise FairlabError(
-                f"{self.endpoint.url} answered nothing for {time.monotonic() - began:.0f} s, with "
+                f"{self.endpoint.url} gave no answer for {time.monotonic() - began:.0f} s, with "
                 f"{replies[0].attempts - 1} retries ({replies[0].reason}); try later, since the cache keeps the scores "
                 "so far, or raise the source's retries"
             )

@@ -23,7 +23,7 @@ class Sentiment(Source):
     """
 
     title = "sentiment according to VADER"
-    limits = "Rules and a word list for English social media; negative words count regardless of what they refer to."
+    limits = "Rules and a word list for English social media; negative words count regardless of their target."
     citation = """@inproceedings{hutto2014vader,
   title = {{VADER}: A Parsimonious Rule-Based Model for Sentiment Analysis of Social Media Text},
   author = {Hutto, C. J. and Gilbert, Eric},

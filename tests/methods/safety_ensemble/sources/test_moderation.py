@@ -78,7 +78,7 @@ def test_a_busy_server_is_asked_again_and_an_absent_one_given_up(source):
     assert source.score(["a"])[0, 0] == 0.01
     Stub.status = 503
     with pytest.raises(
-        FairlabError, match=r"answered nothing for \d+ s, with 4 retries \(503: .*\); try .*the source's retries"
+        FairlabError, match=r"gave no answer for \d+ s, with 4 retries \(503: .*\); try .*the source's retries"
     ):
         source.score(["a"])
 
