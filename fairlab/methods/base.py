@@ -7,7 +7,6 @@ training steps. Both derive from :class:`OfEncoder` and implement :class:`fairla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +113,7 @@ class Trained(OfEncoder, lightning.LightningModule):
     lr: float
     clip: float | None = None
     optimizer: Callable[..., Optimizer] = torch.optim.AdamW
-    schedule: Callable[..., LRScheduler] | None = partial(linear)
+    schedule: Callable[..., LRScheduler] | None = staticmethod(linear)
     decayed: Decayed = "all"
     items_are = "items"
 

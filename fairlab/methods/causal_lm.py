@@ -81,7 +81,7 @@ class CausalLMTuning(Trained):
 
     title = "causal-language-model tuning"
     clip = 1.0
-    schedule = partial(linear, from_zero=True)
+    schedule = staticmethod(partial(linear, from_zero=True))
     limits = (
         "Tuned on few texts of one kind: its output reflects their time and subjects, and may repeat their stereotypes."
     )

@@ -64,7 +64,7 @@ class SequenceClassifier(Trained):
     citation = DEVLIN_2019
     monitor = "validation/error"
     clip = 1.0
-    schedule = partial(linear, from_zero=True)
+    schedule = staticmethod(partial(linear, from_zero=True))
     decayed = "matrices"
     task: Task
 

@@ -51,7 +51,8 @@ def devices_here() -> list[str]:
     import torch
 
     found = [f"CPU cores: {os.cpu_count()}; threads of torch: {torch.get_num_threads()}"]
-    if getattr(torch.cpu, "get_capabilities", dict)().get("amx_bf16"):  # torch 2.9 cannot say
+    instructions: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()  # torch 2.9 cannot say
+    if instructions.get("amx_bf16"):
         found[0] += "; AMX multiplies bfloat16, so training=mixed is faster than float32"
     for number in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(number)
