@@ -261,6 +261,7 @@ def nationalities() -> str:
         "axis: nationality",
         "source: UnQover subject list (Li et al. 2020), misprints mended; nouns for persons by rule",
         "licence: Apache-2.0",
+        "wrong: [14, 100] # natural sentences, see experiments/rewriting",
         "alone: of some nationality",
         "pos: {adjectives: adjective}",
         "judged: [adjectives, people]",
