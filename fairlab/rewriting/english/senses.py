@@ -25,6 +25,9 @@ RULERS = ROYAL - {"saint", "st"} | frozenset(
 )
 _ARGUMENTS = frozenset((*SUBJECTS, "dobj", "pobj"))
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+# Parts of people, and groups of other things: *her black head*, *a white band*; and what clothes are made of.
+_PARTS = frozenset("head heads face faces body bodies band bands".split())
+_MATERIALS = frozenset("marble stone silk satin velvet lace linen cotton wool leather muslin".split())
 _OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
 _NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "small", "stage"))
@@ -70,6 +73,8 @@ _FOR_THE_YOUNG = frozenset(
 def name_may_stand(word: str, beside: Neighbours) -> bool:
     """Return whether a word that is listed as a first name may be used as one, judged from its neighbours."""
     if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if word[-1:].isupper() and not word.isupper():  # IgE
         return False
     if beside.follows_title and not beside.precedes_name:
         return False
@@ -292,6 +297,9 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
     if other == "colour" and (
         any(one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_))
         or _is_of_players(head)
+        or (head is not None and head.lower_ in _PARTS)
+        or beside.after.casefold() in _MATERIALS
+        or (token.i and token.nbor(-1).lower_ == beside.after.casefold() == "as")  # as white as snow
     ):
         return False
     if other == "nation" and beside.before.casefold() in ("north", "south"):
@@ -345,6 +353,8 @@ def _is_kin(token: Any) -> bool:
     head = token.head
     if token.dep_ in ("dobj", "attr") and head.lower_ in _HAVING:
         return True
+    if token.dep_ == "pobj" and any(child.dep_ == "nummod" for child in token.children):  # one of ten children
+        return head.lower_ == "of" and head.head.lower_ in ("one", "eldest", "oldest", "youngest")
     if any(
         child.lower_ == "of" and any(one.tag_ in ("NNP", "PRP") for one in child.children) for child in token.children
     ):
@@ -380,7 +390,7 @@ def word_stands_beside(
         return not kin and not (beside.gap_after == " " and following in _COMPOUNDS)
     if other == "nation" and pos == "noun":
         return word.endswith("s") and not before_person
-    if other == "thing" and following in _OLD_BUT_NOT_OF_AGE:
+    if (other == "thing" and following in _OLD_BUT_NOT_OF_AGE) or (other == "colour" and following in _PARTS):
         return False
     return before_person and (other != "nation" or is_private_person(following))
 
