@@ -25,12 +25,7 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
         ("disability", "deaf", "Economic paralysis grips many countries.", None),
         ("disability", "deaf", "The judges are blind to her faults.", None),
         ("disability", "deaf", "The blind man sang.", "The deaf man sang."),
-        (
-            "nationality",
-            "french",
-            "Some African Americans met two Germans.",
-            "Some African Americans met two French people.",
-        ),
+        ("nationality", "swedish", "Some African Americans met two Germans.", "Some African Americans met two Swedes."),
     ],
 )
 def test_things_idioms_and_parts_of_people_are_left(axis, target, text, wanted):
