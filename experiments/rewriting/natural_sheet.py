@@ -30,7 +30,8 @@ from fairlab.types import FairlabError
 
 SHEET = Path(__file__).parent / "natural_sheet.csv.xz"
 AXES = ("race", "age", "gender", "religion", "nationality", "disability")
-SEEDS = {"sentences": 6101, "passages": 6102}  # seeds of the stored rows
+SEEDS = {"sentences": 6101, "passages": 6102}  # seeds of the rows that were drawn before the last corrections
+CORRECTED, CORRECTED_SEED = "sentences, corrected rules", 6103  # rows that were drawn after them
 PER_SOURCE, BATCH = 3000, 8  # maximum number of texts searched per source, and number of texts rewritten together
 ALL = {"disability"}  # axes with so few words that every text is searched
 WRONG, DOUBT = "wrong", "doubt"
@@ -101,10 +102,10 @@ def read_before() -> frozenset[str]:
 def read_natural() -> list[dict[str, str]]:
     """Return the rows of the sheet.
 
-    ``unit`` is a key of :data:`SEEDS`. ``verdict`` is *right*, *doubt* or *wrong*, and ``kind`` the kind of error.
-    ``words`` is *new* if the rules left the text unchanged before words were added to the lexicons. ``former`` is
-    *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and otherwise the verdict on
-    their rewrite.
+    ``unit`` is a key of :data:`SEEDS`, or :data:`CORRECTED`. ``verdict`` is *right*, *doubt* or *wrong*, and ``kind``
+    the kind of error. ``words`` is *new* if the rules left the text unchanged before words were added to the lexicons.
+    ``former`` is *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and otherwise
+    the verdict on their rewrite; it is empty for rows of :data:`CORRECTED`.
     """
     with lzma.open(SHEET, "rt", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -114,11 +115,11 @@ def count(unit: str, axis: str) -> dict[str, Counter[str]]:
     """Return the number of rows by verdict: of all rows, of rows changed by new words, and with the former rules.
 
     Args:
-        unit: ``sentences`` or ``passages``.
+        unit: Key of :data:`SEEDS`, or :data:`CORRECTED`.
         axis: Axis of the rows.
     """
     rows = [row for row in read_natural() if row["unit"] == unit and row["axis"] == axis]
-    former = [row["verdict"] if row["former"] == SAME else row["former"] for row in rows]
+    former = [row["verdict"] if row["former"] == SAME else row["former"] for row in rows if row["former"]]
     return {
         "now": Counter(row["verdict"] for row in rows),
         "new words": Counter(row["verdict"] for row in rows if row["words"] == "new"),

@@ -16,7 +16,7 @@ from experiments.rewriting.labelled import share
 from experiments.rewriting.mentions.draw import SOURCES
 from experiments.rewriting.natural import SOURCES as NATURAL
 from experiments.rewriting.natural import read_sheet
-from experiments.rewriting.natural_sheet import AXES, DOUBT, SEEDS, WRONG, count, read_natural
+from experiments.rewriting.natural_sheet import AXES, CORRECTED, DOUBT, SEEDS, WRONG, count, read_natural
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
@@ -135,20 +135,22 @@ def labelled_rates() -> str:
 def natural_verdicts() -> str:
     """Return the results of the sheet of natural texts, by unit and axis, with those of the former rules."""
     rows = []
-    for unit in SEEDS:
+    for unit in (*SEEDS, CORRECTED):
         for axis in AXES:
             found = count(unit, axis)
-            new, former = found["new words"], found["former"]
-            cells = [_wrong(unit, axis), str(found["now"][DOUBT]), f"{new[WRONG]}/{new.total()}"]
-            rows.append([unit, axis, *cells, f"{former[WRONG]}/{former.total()}" if former else "no lexicon"])
+            if not found["now"]:
+                continue
+            others = [f"{of[WRONG]}/{of.total()}" if of else "" for of in (found["new words"], found["former"])]
+            rows.append([unit, axis, _wrong(unit, axis), str(found["now"][DOUBT]), *others])
     columns = ["texts", "axis", "wrong rewrites", "doubtful", "wrong because of added words", "wrong with former rules"]
     return markdown(columns, rows)
 
 
 def natural_errors() -> str:
     """Return the number of wrong rewrites of natural texts by axis and kind of error."""
-    found = Counter((row["axis"], row["kind"]) for row in read_natural() if row["verdict"] == WRONG)
-    kinds = [kind for kind, _ in Counter(row["kind"] for row in read_natural() if row["kind"]).most_common()]
+    rows = [row for row in read_natural() if row["verdict"] == WRONG and row["unit"] != CORRECTED]
+    found = Counter((row["axis"], row["kind"]) for row in rows)
+    kinds = [kind for kind, _ in Counter(row["kind"] for row in rows).most_common()]
     return markdown(["axis", *kinds], [[axis, *(str(found[axis, kind]) for kind in kinds)] for axis in AXES])
 
 

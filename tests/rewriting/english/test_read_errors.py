@@ -22,6 +22,7 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
         ("age", "senior", "One of the children sang.", "One of the seniors sang."),
         ("gender", "woman", "He is the best man for a wedding.", "She is the best man for a wedding."),
         ("religion", "jewish", "A Muslim wept.", "A Jew wept."),
+        ("religion", "jewish", "Christian Neefe met a Christian.", "Christian Neefe met a Jew."),
         ("disability", "deaf", "Economic paralysis grips many countries.", None),
         ("disability", "deaf", "The judges are blind to her faults.", None),
         ("disability", "deaf", "The blind man sang.", "The deaf man sang."),
