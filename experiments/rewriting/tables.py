@@ -20,7 +20,7 @@ from experiments.rewriting.natural_sheet import AXES, CORRECTED, DOUBT, SEEDS, W
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
-METAMORPHIC = Path(__file__).parent / "metamorphic.json"
+METAMORPHIC = Path(__file__).parent / "metamorphic.json.xz"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 FORMER_SCORES = Path(__file__).parent / "former_scores.json"
@@ -250,7 +250,7 @@ def _brief(found: dict[str, float]) -> str:
 def layout_shares() -> str:
     """Return the proportion of texts rewritten alike, by kind of change and rewriter: the mean over ways and goals."""
     rows = []
-    for kind, found in json.loads(METAMORPHIC.read_text(encoding="utf-8")).items():
+    for kind, found in json.loads(lzma.decompress(METAMORPHIC.read_bytes())).items():
         groups: dict[str, list[dict[str, float]]] = {}
         for way, shares in found["alike"].items():
             groups.setdefault(way.split(":")[0], []).append(shares)
