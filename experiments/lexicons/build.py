@@ -101,6 +101,7 @@ NO_NAMES = frozenset(
     nautica nazi neo nevada nile nim nira odessa ole oneida orion osaka palestine pandora philadelphia pius porsche
     raees raf rand rada remington reno rica riyadh rome roma roswell sabah seine seneca shasta shawnee shiloh siddhi
     skye somer stetson sylvania tab taurus tennessee texas theres til transit tri tutu ute vega venice verona versa
+    karma francia prima
     vesta vic vigo viking washington wellington windsor york zaire zion
     """.split()
 )
@@ -261,12 +262,17 @@ def nationalities() -> str:
         "axis: nationality",
         "source: UnQover subject list (Li et al. 2020), misprints mended; nouns for persons by rule",
         "licence: Apache-2.0",
+        "wrong: [14, 100] # natural sentences, see experiments/rewriting",
         "alone: of some nationality",
         "pos: {adjectives: adjective}",
         "judged: [adjectives, people]",
         "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language,",
         "  spanish: language, chinese: language, japanese: language, russian: language, italian: language, "
         "thai: language, swiss: cheese}",
+        "idioms: [Native American, Native Americans, American Indian, American Indians, African American, "
+        "African Americans, Asian",
+        "  American, Asian Americans, Latin American, Latin Americans, American Dream, British America, "
+        "British American Tobacco]",
         *block("attributes", [demonym.lower().replace(" ", "-") for _, demonym in pairs], ""),
         "words:",
         "  adjectives:",

@@ -20,13 +20,13 @@ from typing import Any
 
 from experiments.rewriting.natural import SOURCES, sentences
 from experiments.rewriting.sets import published
-from fairlab.files import write_whole
+from fairlab.files import compressed, replaced_when_written
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.text.view import read_view
 
-RECORD = Path(__file__).parent / "metamorphic.json"
+RECORD = Path(__file__).parent / "metamorphic.json.xz"
 SEED = 1
 GOALS = {"gender": ("woman", "neutral"), "race": ("black",), "age": ("senior",)}
 LONGEST = 1200  # characters of a passage
@@ -173,4 +173,5 @@ if __name__ == "__main__":
     record = measure(given.sentences, given.passages)
     print(json.dumps(record, indent=2))
     if given.write:
-        write_whole(RECORD, json.dumps(record) + "\n")
+        with replaced_when_written(RECORD) as temporary:
+            temporary.write_bytes(compressed(json.dumps(record)))

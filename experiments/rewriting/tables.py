@@ -13,11 +13,14 @@ from sklearn.metrics import cohen_kappa_score
 
 from experiments.rendering import markdown
 from experiments.rewriting.labelled import share
-from experiments.rewriting.natural import all_verdicts, read_sheet, verdicts
+from experiments.rewriting.mentions.draw import SOURCES
+from experiments.rewriting.natural import SOURCES as NATURAL
+from experiments.rewriting.natural import read_sheet
+from experiments.rewriting.natural_sheet import AXES, CORRECTED, DOUBT, SEEDS, WRONG, count, read_natural
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
-METAMORPHIC = Path(__file__).parent / "metamorphic.json"
+METAMORPHIC = Path(__file__).parent / "metamorphic.json.xz"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 FORMER_SCORES = Path(__file__).parent / "former_scores.json"
@@ -110,11 +113,10 @@ def labelled_scores() -> str:
 
 
 def labelled_rates() -> str:
-    """Return the headline rates: all labelled sentences in syntax mode, and the natural sentences that were read."""
+    """Return the headline rates: all labelled sentences in syntax mode, and the natural texts that were read."""
     now = json.loads((LABELLED / "now.json").read_text(encoding="utf-8"))
-    read = verdicts()
     rows = [
-        [axis, *(_share(modes["syntax"]["all"][key]) for key in SCORES), _share(read.get(axis))]
+        [axis, *(_share(modes["syntax"]["all"][key]) for key in SCORES), *(_wrong(unit, axis) for unit in SEEDS)]
         for axis, modes in now.items()
     ]
     return markdown(
@@ -124,17 +126,53 @@ def labelled_rates() -> str:
             "recall",
             "right among all changed people",
             "wrong rewrites of natural sentences",
+            "wrong rewrites of natural passages",
         ],
         rows,
     )
 
 
 def natural_verdicts() -> str:
-    """Return the results of every stored sheet of natural sentences."""
-    return markdown(
-        ["axis", "seed of the sample", "wrong rewrites"],
-        [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()],
-    )
+    """Return the results of the sheet of natural texts, by unit and axis, with those of the former rules."""
+    rows = []
+    for unit in (*SEEDS, CORRECTED):
+        for axis in AXES:
+            found = count(unit, axis)
+            if not found["now"]:
+                continue
+            others = [f"{of[WRONG]}/{of.total()}" if of else "" for of in (found["new words"], found["former"])]
+            rows.append([unit, axis, _wrong(unit, axis), str(found["now"][DOUBT]), *others])
+    columns = ["texts", "axis", "wrong rewrites", "doubtful", "wrong because of added words", "wrong with former rules"]
+    return markdown(columns, rows)
+
+
+def natural_errors() -> str:
+    """Return the number of wrong rewrites of natural texts by axis and kind of error."""
+    rows = [row for row in read_natural() if row["verdict"] == WRONG and row["unit"] != CORRECTED]
+    found = Counter((row["axis"], row["kind"]) for row in rows)
+    kinds = [kind for kind, _ in Counter(row["kind"] for row in rows).most_common()]
+    return markdown(["axis", *kinds], [[axis, *(str(found[axis, kind]) for kind in kinds)] for axis in AXES])
+
+
+def natural_sources() -> str:
+    """Return the proportion of wrong rewrites of natural sentences by axis and group of sources."""
+    groups = {"novels": "corpora/novels", "sources of earlier sheets": (*NATURAL,), "other sources": ""}
+    rows = []
+    for axis in AXES:
+        left = [row for row in read_natural() if row["unit"] == "sentences" and row["axis"] == axis]
+        cells = []
+        for start in groups.values():
+            own = [row for row in left if SOURCES[int(row["source"])].startswith(start)]
+            left = [row for row in left if row not in own]
+            cells.append(_share(share(sum(row["verdict"] == WRONG for row in own), len(own))))
+        rows.append([axis, *cells])
+    return markdown(["axis", *groups], rows)
+
+
+def _wrong(unit: str, axis: str) -> str:
+    """Return the proportion of rewrites of natural texts that are wrong."""
+    now = count(unit, axis)["now"]
+    return _share(share(now[WRONG], now.total()))
 
 
 def labelled_mentions() -> str:
@@ -212,7 +250,7 @@ def _brief(found: dict[str, float]) -> str:
 def layout_shares() -> str:
     """Return the proportion of texts rewritten alike, by kind of change and rewriter: the mean over ways and goals."""
     rows = []
-    for kind, found in json.loads(METAMORPHIC.read_text(encoding="utf-8")).items():
+    for kind, found in json.loads(lzma.decompress(METAMORPHIC.read_bytes())).items():
         groups: dict[str, list[dict[str, float]]] = {}
         for way, shares in found["alike"].items():
             groups.setdefault(way.split(":")[0], []).append(shares)
@@ -279,6 +317,8 @@ PAGES = {
         "embedded": lambda: shares("embedded", label="measure"),
         "labelled": labelled_scores,
         "natural": natural_verdicts,
+        "natural_errors": natural_errors,
+        "natural_sources": natural_sources,
         "mentions": labelled_mentions,
         "added_words": added_words,
         "readers": readers_agreement,

@@ -70,7 +70,7 @@ class PerturbableWords:
         if self.mode == "lexical":
             for k in listed:
                 for axis, finder in self.finders.items():
-                    mentions = _selectable(finder.find_by_neighbours(views[k].text), views[k].text)
+                    mentions = _selectable(finder, finder.find_by_neighbours(views[k].text), views[k].text)
                     found[k][axis] = _to_original(mentions, views[k])
             return found
         parsed = (
@@ -83,9 +83,9 @@ class PerturbableWords:
                     mentions = finder.find(text, syntax)
                 except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                     mentions = finder.find_by_neighbours(text)
-                    found[k][axis] = _to_original(_selectable(mentions, text), views[k])
+                    found[k][axis] = _to_original(_selectable(finder, mentions, text), views[k])
                     continue
-                whole = _fully_rewritable(_selectable(mentions, text), People(finder, text, syntax, mentions))
+                whole = _fully_rewritable(_selectable(finder, mentions, text), People(finder, text, syntax, mentions))
                 found[k][axis] = _to_original(whole, views[k])
         return found
 
@@ -166,11 +166,21 @@ def _marks_attribute(mention: Mention) -> bool:
 _PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |one |the other )?", re.IGNORECASE)
 
 
-def _selectable(mentions: Sequence[Mention], text: str) -> list[Mention]:
-    """Return the selectable words: words that mark an attribute or, without such words, neutral nouns."""
+def _selectable(finder: MentionFinder, mentions: Sequence[Mention], text: str) -> list[Mention]:
+    """Return the selectable words: words that mark an attribute or, without such words, neutral nouns.
+
+    On an axis with a judge, only words for people are selectable: *Christian*, but not *church*.
+    """
     if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
         paired = _find_paired(marked, text)
-        return [mention for mention in marked if _marks_attribute(mention) and mention.start not in paired]
+        judge = finder.judge
+        return [
+            mention
+            for mention in marked
+            if _marks_attribute(mention)
+            and mention.start not in paired
+            and (judge is None or judge.judges(mention.sense))
+        ]
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
 
 

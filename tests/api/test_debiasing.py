@@ -80,8 +80,8 @@ def test_how_often_rules_are_wrong_is_told_by_manifest_notes_and_report(tmp_path
     folder = tmp_path / "made"
     fairlab.augment(["A Muslim baker sang."], "counterfactual_groups", axis="religion", output=folder)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["made_by"]["rewrites_by_rules"] == {"religion": "unmeasured"}
-    told = "errors of rule-based rewriting on the axis religion: unmeasured"
+    assert manifest["made_by"]["rewrites_by_rules"] == {"religion": "30 of 100 wrong"}
+    told = "errors of rule-based rewriting on the axis religion: 30 of 100 wrong"
     assert told in [note.text for note in Record.load(folder).notes]
     assert told in (folder / "report.html").read_text(encoding="utf-8")
 

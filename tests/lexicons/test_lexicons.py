@@ -285,7 +285,7 @@ def test_a_lexicon_says_how_often_its_rewrites_were_wrong():
     assert read_lexicon(OWN, Path("own.yaml")).error_rate == "unmeasured"
     assert read_lexicon({**OWN, "wrong": [4, 100]}, Path("own.yaml")).error_rate == "4 of 100 wrong"
     assert load_lexicon("gender").error_rate != "unmeasured"
-    assert load_lexicon("religion").error_rate == "unmeasured"
+    assert load_lexicon("orientation").error_rate == "unmeasured"
 
 
 @pytest.mark.parametrize("given", [[5, 4], [-1, 4], [0, 0]])

@@ -20,7 +20,7 @@ _DECADES = {"teens": 15, **{tens.replace("y", "ies"): 10 * place + 25 for place,
 # "13 years old", "a 29-year-old", "16 years of age"; "aged 30", "at the age of 30"; "Mary Jones, 40,"; "in her 30s".
 AGE = re.compile(
     rf"(?<![\w.,$£€-])({_NUMBER})(?=[- ]years?[- ]olds?\b|[- ]years? of age\b)"
-    rf"|(?<=\baged )({_NUMBER})\b(?! months| weeks| days| hours)"
+    rf"|(?<=\baged )({_NUMBER})\b(?! months| weeks| days| hours| (?:to|and) \d|[-–]\d)"
     rf"|(?:(?<=\bage of )|(?<=\bat age )|(?<=\bby age ))({_NUMBER})\b"
     rf"|(?<=[a-z], )(\d\d)(?=[,.])"
     rf"|\bin (?:his|her|their|my|your) (?:(?:early|mid|late)[- ])?({'|'.join(_DECADES)}|[2-9]0s)\b",

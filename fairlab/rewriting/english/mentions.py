@@ -211,7 +211,8 @@ class MentionFinder:
             ordered = sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told))
             for sense in sorted(ordered, key=lambda sense: sense.pos != "noun") if person else ordered:
                 is_judged = judge is not None and judge.judges(sense)
-                if one.start in judged if is_judged else self._has_sense(one.word, sense, beside, token, syntax):
+                is_judged_person = one.start in judged and not _begins_name(one)  # not Christian Andersen
+                if is_judged_person if is_judged else self._has_sense(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
         if judge is None:
@@ -359,6 +360,12 @@ def _is_in_title(word: str, beside: Neighbours) -> bool:
 def _has_other_sense(word: str) -> bool:
     known = find_name(word)
     return known is not None and bool(known.other_sense)
+
+
+def _begins_name(one: ListedWord) -> bool:
+    """Return whether a word that is also a first name precedes a capitalised word, as in *Christian Andersen*."""
+    known = find_name(one.word)
+    return known is not None and known.other_sense == "word" and one.beside.precedes_name
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:

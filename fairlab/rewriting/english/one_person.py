@@ -12,6 +12,8 @@ from fairlab.rewriting.english.mentions import Mention, MentionFinder
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.types import NEUTRAL
 
+CLERGY = "clergy"  # section of a lexicon of religions
+
 
 class People:
     """People mentioned in a parsed text, identified by the words of an axis that refer to them.
@@ -58,6 +60,8 @@ class People:
         attribute = selected.sense.attribute
         if attribute == NEUTRAL:
             return False
+        if self._keeps_faith(selected, own):
+            return True
         left = list(self._unchanged_words(attribute, own))
         return (
             any(self._shows(start, word, own) for start, word in left)
@@ -66,6 +70,27 @@ class People:
             or self._is_one_of_named_group(own, attribute)
             or self._leaves_pronouns_in_doubt(own, attribute)
         )
+
+    def _keeps_faith(self, selected: Mention, own: Sequence[Mention]) -> bool:
+        """Return whether another word of the sentence still shows a person's religion: *a bishop of the Church*.
+
+        Words for clergy may be used in several religions, so any religion counts for them: *a Buddhist priest*.
+        """
+        vocabulary, judge = self.finder.vocabulary, self.finder.judge
+        if judge is None or CLERGY not in judge.sections:
+            return False
+        is_clergy = selected.sense.entry is not None and selected.sense.entry.section == CLERGY
+        sentence = _sentence(selected.token)
+        for span in self.finder.finder.find(self.text):
+            attributes = {sense.attribute for sense in vocabulary.senses[span.term]} - {NEUTRAL}
+            shown = bool(attributes) if is_clergy else selected.sense.attribute in attributes
+            if not shown or self.text[span.start : span.end].casefold() in vocabulary.lexicon.polysemous:
+                continue
+            if any(m.start < span.end and span.start < m.end for m in own):
+                continue
+            if _sentence(self._token(span.start)) == sentence:
+                return True
+        return False
 
     def _unchanged_words(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
         """Yield the offset and word of every listed form of an attribute that is not part of a mention."""

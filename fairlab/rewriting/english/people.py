@@ -78,6 +78,7 @@ _THINGS = frozenset(
     shower shutter silencer skyscraper slasher sledgehammer slicker slower smaller sneaker softer sooner
     splinter sprinkler stapler starter steamer stroller stronger superman suspender synthesizer tanker taller tender
     tether thriller toaster topper transformer transmitter trigger trouser turnover vapor visor voucher
+    cinder glitter humor humour muffler odor odour whisker
     wallpaper warmer washer wetter wider windbreaker wrapper zipper
     toffee apogee jubilee
     checklist shortlist playlist wishlist blacklist
@@ -149,6 +150,11 @@ def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
     if word in _PEOPLE or word in more:
         return True
     return len(word) > 4 and word.endswith(_ENDINGS) and word not in _THINGS
+
+
+def is_past(word: str) -> bool:
+    """Return whether a word is probably a verb in the past: ``wept``, ``prayed``."""
+    return word in _VERBS or (len(word) > 4 and word.endswith("ed"))
 
 
 def is_people(word: str) -> bool:

@@ -10,6 +10,8 @@ from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PARTICLES,
 from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, ONE_OF_MANY, is_person, is_private_person
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 from fairlab.rewriting.english.things import (
+    PARTS,
+    is_colour_of_thing,
     is_in_name_of_thing,
     is_in_title,
     is_ruler_of,
@@ -24,7 +26,6 @@ RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
 )
 _ARGUMENTS = frozenset((*SUBJECTS, "dobj", "pobj"))
-_COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
 _OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
 _NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "small", "stage"))
@@ -70,6 +71,8 @@ _FOR_THE_YOUNG = frozenset(
 def name_may_stand(word: str, beside: Neighbours) -> bool:
     """Return whether a word that is listed as a first name may be used as one, judged from its neighbours."""
     if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if word[-1:].isupper() and not word.isupper():  # IgE
         return False
     if beside.follows_title and not beside.precedes_name:
         return False
@@ -289,10 +292,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
         return False
-    if other == "colour" and (
-        any(one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_))
-        or _is_of_players(head)
-    ):
+    if other == "colour" and is_colour_of_thing(token, head, beside.after.casefold()):
         return False
     if other == "nation" and beside.before.casefold() in ("north", "south"):
         return False
@@ -302,15 +302,6 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         if not is_private_person(head.lower_) or (head.lower_ == "people" and _has_article(head)):
             return False
     return syntax.means_people(token)
-
-
-def _is_of_players(head: Any) -> bool:
-    """Return whether a colour is the colour of a side in a game: *the yellow and the black players*."""
-    if head is None:
-        return False
-    return head.lower_ in ("team", "teams", "side", "squad") or any(
-        one.lower_ in _COLOURS and one.head.lower_ == head.lower_ for one in head.doc
-    )
 
 
 def _is_state(noun: Any) -> bool:
@@ -345,6 +336,8 @@ def _is_kin(token: Any) -> bool:
     head = token.head
     if token.dep_ in ("dobj", "attr") and head.lower_ in _HAVING:
         return True
+    if token.dep_ == "pobj" and any(child.dep_ == "nummod" for child in token.children):  # one of ten children
+        return head.lower_ == "of" and head.head.lower_ in ("one", "eldest", "oldest", "youngest")
     if any(
         child.lower_ == "of" and any(one.tag_ in ("NNP", "PRP") for one in child.children) for child in token.children
     ):
@@ -380,7 +373,7 @@ def word_stands_beside(
         return not kin and not (beside.gap_after == " " and following in _COMPOUNDS)
     if other == "nation" and pos == "noun":
         return word.endswith("s") and not before_person
-    if other == "thing" and following in _OLD_BUT_NOT_OF_AGE:
+    if (other == "thing" and following in _OLD_BUT_NOT_OF_AGE) or (other == "colour" and following in PARTS):
         return False
     return before_person and (other != "nation" or is_private_person(following))
 

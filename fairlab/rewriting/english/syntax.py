@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
-from fairlab.rewriting.english.people import ONE_OF_MANY, is_people, is_person
+from fairlab.rewriting.english.people import ONE_OF_MANY, is_past, is_people, is_person
 from fairlab.text.folding import unaccented
 from fairlab.text.pipeline import name_entities, parse, parse_parted
 from fairlab.text.view import View
@@ -302,6 +302,12 @@ def precedes_verb(token: Any) -> bool:
     return len(after) == 1 and after[0].tag_ in _FINITE
 
 
+def _is_before_misread_past(token: Any) -> bool:
+    """Return whether a verb in the past, parsed as the noun of the sentence, follows a word: *A Muslim wept*."""
+    after = token.doc[token.i + 1 : token.i + 2]
+    return len(after) == 1 and after[0].dep_ == "ROOT" and is_past(after[0].lower_)
+
+
 def means_person(token: Any, syntax: Syntax) -> bool:
     """Return whether a word for a people or a religion means one person or more: *a Christian*, *the German's car*.
 
@@ -312,7 +318,7 @@ def means_person(token: Any, syntax: Syntax) -> bool:
     before = token.doc[token.i - 1].lower_ if token.i else ""
     if before not in ONE and before != "the":
         return False
-    if before in ONE and precedes_verb(token):
+    if before in ONE and (precedes_verb(token) or _is_before_misread_past(token)):
         return True
     from_language = token.dep_ == "pobj" and token.head.lower_ in ("from", "into", "in")
     return token.tag_.startswith("NN") and not syntax.modifies(token) and not from_language

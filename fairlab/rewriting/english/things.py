@@ -22,6 +22,10 @@ _ADDRESSES = frozenset(
     sir madam ma'am lady gentleman ladies gentlemen
     """.split()
 )
+_COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+# Parts of people, and other things whose words may also mean people: *her black head*, *a white band*.
+PARTS = frozenset("head heads face faces body bodies band bands".split())
+_MATERIALS = frozenset("marble stone silk satin velvet lace linen cotton wool leather muslin".split())
 _WORKS_AND_FIRMS = frozenset(
     """
     film movie comedy drama documentary thriller sequel remake song album single book novel play opera musical poem show
@@ -258,3 +262,25 @@ def is_in_longer_name(word: str, token: Any, syntax: Syntax) -> bool:
     words = [one for one in entity if one.lower_ != "the" and one.tag_ != "POS"]
     nouns = [one for one in words if one.tag_.startswith("NN")]
     return len(words) > len(word.split()) and all(one.text[:1].isupper() for one in nouns)
+
+
+def is_colour_of_thing(token: Any, head: Any, after: str) -> bool:
+    """Return whether *black* or *white* is a colour, even if it precedes a word that may mean people.
+
+    Args:
+        token: Token of the colour.
+        head: Token of the noun that it modifies, or None.
+        after: Word after the colour, case-folded.
+    """
+    if any(one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_)):
+        return True
+    if after in _MATERIALS or (token.i and token.nbor(-1).lower_ == after == "as"):  # as white as snow
+        return True
+    return head is not None and (head.lower_ in PARTS or _is_of_players(head))
+
+
+def _is_of_players(head: Any) -> bool:
+    """Return whether a colour is that of a side in a game: *the yellow and the black players*."""
+    return head.lower_ in ("team", "teams", "side", "squad") or any(
+        one.lower_ in _COLOURS and one.head.lower_ == head.lower_ for one in head.doc
+    )
