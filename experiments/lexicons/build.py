@@ -134,7 +134,12 @@ OTHER_SENSE = {
     for sense, names in (("surname", SURNAMES), ("word", WORDS), ("place", PLACES), ("rarely", RARELY))
     for name in names
 }
-MENDED = {"Spainish": "Spanish", "Yemen": "Yemeni", "Uzbekistani": "Uzbek", "America": "the United States"}
+MENDED = {
+    "[subj] America": "the United States",
+    "[subj:dem] Spainish": "Spanish",
+    "[subj:dem] Uzbekistani": "Uzbek",
+    "[subj:dem] Yemen": "Yemeni",
+}
 # Singular and plural nouns for persons that are not regular forms of the adjective.
 PERSONS = {
     "British": ("Briton", "Britons"),
@@ -222,7 +227,7 @@ def further(known: set[str]) -> list[list[str]]:
 def subjects() -> list[str]:
     """Return UnQover's countries and demonyms, with misprints corrected."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
-    return [MENDED.get(line.split("] ", 1)[-1], line.split("] ", 1)[-1]).strip() for line in lines]
+    return [MENDED.get(line.strip(), line.split("] ", 1)[-1]).strip() for line in lines]
 
 
 def persons(demonym: str) -> tuple[str, str]:
