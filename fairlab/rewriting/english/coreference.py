@@ -7,7 +7,7 @@ grammatical role, following Lappin and Leass 1994, "An Algorithm for Pronominal 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -27,6 +27,7 @@ PRONOUNS = frozenset("he him his himself she her hers herself they them their th
 _CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
 _BORN = frozenset("born né née".split())
 _SAYING = frozenset("said says say added adds told tells asked asks replied wrote writes noted explained".split())
+_QUOTATION_MARKS = frozenset(('"', "``", "''", "“", "”"))
 _PLACING = frozenset("in at from to of for near on".split())
 # Maximum number of mentions to search before a pronoun: keeps the cost linear in long texts.
 _REACH = 60
@@ -63,7 +64,28 @@ class Person:
     attribute: str = ""
     is_doubtful: bool = False
     tokens: list[Any] = field(default_factory=list)
+    tags: set[str] = field(default_factory=set)
     first_name: str = ""
+
+    def take(self, other: Person) -> None:
+        """Add the tokens of another person, who is the same."""
+        self.tokens += other.tokens
+        self.tags |= other.tags
+
+
+class Reference:
+    """Word in a text that refers to a person, with its grammatical role, which each later pronoun asks for."""
+
+    __slots__ = ("head", "is_noun", "is_placed", "is_possessor", "is_pronoun", "is_subject", "person", "place", "token")
+
+    def __init__(self, token: Any, person: Person) -> None:
+        self.token, self.person, self.place, head = token, person, token.i, token.head
+        self.head, role = head.i, token.dep_
+        self.is_pronoun = token.lower_ in PRONOUNS
+        self.is_subject = role in SUBJECTS
+        self.is_possessor = role == "poss"
+        self.is_noun = token.tag_ in ("NN", "NNS")
+        self.is_placed = role == "pobj" and head.lower_ in _PLACING
 
 
 class Coreference:
@@ -85,22 +107,25 @@ class Coreference:
     ) -> None:
         self.adjectives = adjectives
         self.doc, self.weights = doc, weights
+        self.tokens = list(doc)  # iterating over a document creates its tokens again each time
         self.attributes = {start: attribute for start, _, attribute in marked}
-        self.token_at = {token.idx: token for token in doc}
-        self.sentence = [*accumulate(bool(token.is_sent_start) for token in doc)]
-        self.quoted = _find_quoted(doc)
+        self.token_at = {token.idx: token for token in self.tokens}
+        self.sentence = [*accumulate(bool(token.is_sent_start) for token in self.tokens)]
+        self.quoted = _find_quoted([token.text for token in self.tokens])
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
-        self.history: list[tuple[Any, Person]] = []
+        self.history: list[Reference] = []
         self.by_word: dict[str, Person] = {}
         self.said_later: list[tuple[Any, Any]] = []  # predicate nouns that precede their subject
         self._read()
+        self._at: dict[int, Person | None] = {}  # cache of :meth:`at`
+        self._marked: dict[int, set[int]] = {}  # offsets of the marked words of each person, by the person's id
 
     def _read(self) -> None:
-        names = _name_runs(self.doc, self.adjectives, self.attributes)
+        names = _name_runs(self.tokens, self.adjectives, self.attributes)
         inside = {token.i: run for run in names for token in run}
         waiting: list[tuple[Any, Person]] = []
-        for token in self.doc:
+        for token in self.tokens:
             run = inside.get(token.i)
             if run is not None:
                 if run[0].i == token.i:
@@ -124,7 +149,7 @@ class Coreference:
             return
         for token in person.tokens:
             self.person_at[token.i] = other
-        other.tokens += person.tokens
+        other.take(person)
         other.attribute = other.attribute or person.attribute
 
     def _new(self, attribute: str) -> Person:
@@ -134,8 +159,9 @@ class Coreference:
 
     def _add(self, token: Any, person: Person) -> None:
         person.tokens.append(token)
+        person.tags.add(token.tag_)
         self.person_at[token.i] = person
-        self.history.append((token, person))
+        self.history.append(Reference(token, person))
         attribute = self.attributes.get(token.idx, "")
         if attribute and attribute != NEUTRAL:
             person.attribute = person.attribute or attribute
@@ -205,69 +231,88 @@ class Coreference:
         self.by_word[token.lower_] = person
         self._add(token, person)
 
-    def _fits(self, person: Person, attribute: str, token: Any) -> bool:
+    def _fits(self, person: Person, attribute: str) -> bool:
         if attribute == NEUTRAL or not attribute:
             return not person.attribute
         if person.attribute not in ("", attribute):
             return False
-        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one person
-        return all(other.tag_ not in plural for other in person.tokens)
+        return person.tags.isdisjoint(("NNS",) if person.first_name else ("NNS", "NNPS"))  # Betty Meggers is one person
 
     def _resolve(self, pronoun: Any) -> Person | None:
         """Return the antecedent of a pronoun among the people mentioned before it, or None if no one is compatible."""
         attribute = self.attributes.get(pronoun.idx, "")
+        near = self.history[-_REACH:]
+        barred = set(self._barred(pronoun, near))
+        fits: dict[int, bool] = {}
+        ancestors = {one.i: one for one in pronoun.ancestors}
+        clause = _who_clause(pronoun, ancestors.values())
+        owns = pronoun.lower_ in _POSSESSIVE | _REFLEXIVE
         scores: dict[int, float] = {}
         people: dict[int, Person] = {}
-        near = self.history[-_REACH:]
-        barred = {id(person) for token, person in near if self._bars(pronoun, token)}
-        for steps, (token, person) in enumerate(reversed(near)):
-            if id(person) in barred or not self._fits(person, attribute, pronoun):
+        for steps, one in enumerate(reversed(near)):
+            key = id(one.person)
+            if key not in fits:
+                fits[key] = key not in barred and self._fits(one.person, attribute)
+            if not fits[key]:
                 continue
-            score = self._score(pronoun, token, person, steps)
-            if score > scores.get(id(person), -1e9):
-                scores[id(person)] = score
-                people[id(person)] = person
+            score = self._score(pronoun, one, steps)
+            if clause is not None and _is_antecedent_of_who(one, clause):
+                score += self.weights.relative
+            if owns and one.is_subject and one.head in ancestors:
+                score += self.weights.own_clause
+            if score > scores.get(key, -1e9):
+                scores[key], people[key] = score, one.person
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
-    def _bars(self, pronoun: Any, token: Any) -> bool:
-        """Return whether syntax excludes a person as referent: in *she saw her*, but not in *she saw herself*."""
+    def _barred(self, pronoun: Any, near: Iterable[Reference]) -> Iterator[int]:
+        """Yield the ids of people that syntax excludes as referents: in *she saw her*, but not in *she saw herself*."""
         if pronoun.lower_ in _REFLEXIVE:
-            return False
+            return
         mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
-        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS and not mistaken:
-            head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
-            return token.head == head
-        if self.quoted[token.i] and not self.quoted[pronoun.i] and _speaks(pronoun):
-            return True
-        if pronoun.dep_ != "poss":
-            return False
-        owned = pronoun.head  # no one is their own successor: *his successor Louis*, *she is her aunt*
-        if owned.dep_ == "attr" and token.dep_ in SUBJECTS and token.head == owned.head:
-            return True
-        return token == owned or self.person_at.get(token.i) is self.person_at.get(owned.i, pronoun)
+        role = pronoun.dep_
+        is_object = role in ("dobj", "dative", "pobj") and not mistaken
+        head = (pronoun.head if role != "pobj" else pronoun.head.head).i
+        speaks = not self.quoted[pronoun.i] and _speaks(pronoun)
+        owned = pronoun.head if role == "poss" else None
+        predicate = owned.head.i if owned is not None and owned.dep_ == "attr" else -1
+        for one in near:
+            if is_object and one.is_subject:
+                is_barred = one.head == head
+            elif speaks and self.quoted[one.place]:
+                is_barred = True
+            elif owned is None:
+                is_barred = False
+            else:  # no one is their own successor: *his successor Louis*, *she is her aunt*
+                is_barred = (one.is_subject and one.head == predicate) or one.place == owned.i
+                is_barred = is_barred or self.person_at[one.place] is self.person_at.get(owned.i)
+            if is_barred:
+                yield id(one.person)
 
-    def _score(self, pronoun: Any, token: Any, person: Person, steps: int) -> float:
-        weights = self.weights
-        distance = self.sentence[pronoun.i] - self.sentence[token.i]
-        score = -weights.sentence * distance - weights.near * steps
-        subject = token.dep_ in SUBJECTS
-        score += weights.subject * subject
-        score += weights.pronoun * (token.lower_ in PRONOUNS)
+    def _score(self, pronoun: Any, one: Reference, steps: int) -> float:
+        weights, person = self.weights, one.person
+        score = -weights.sentence * (self.sentence[pronoun.i] - self.sentence[one.place]) - weights.near * steps
+        if one.is_subject:
+            score += weights.subject
+        if one.is_pronoun:
+            score += weights.pronoun
         score += weights.topic * min(len(person.tokens) - 1, 3)
-        score -= weights.possessor * (token.dep_ == "poss")
-        score += weights.gender * (bool(person.attribute) and not person.is_doubtful)
-        score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
-        score -= weights.noun * (token.tag_ in ("NN", "NNS"))
-        score -= weights.article * (not person.attribute and has_article(token))
-        score += weights.relative * _is_in_who_clause(token, pronoun)
-        if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
-            score += weights.own_clause
+        if one.is_possessor:
+            score -= weights.possessor
+        if person.attribute and not person.is_doubtful:
+            score += weights.gender
+        if not person.attribute and one.is_placed:
+            score -= weights.place
+        if one.is_noun:
+            score -= weights.noun
+        if not person.attribute and has_article(one.token):
+            score -= weights.article
         return score
 
     def _join_later_name(self, pronoun: Any, person: Person) -> None:
         """Link a pronoun without an antecedent to the first compatible person named after it."""
-        for token, later in self.history:
-            if token.i <= pronoun.i or later is person or token.lower_ in PRONOUNS or token.tag_ != "NNP":
+        for one in self.history:
+            token, later = one.token, one.person
+            if one.place <= pronoun.i or later is person or one.is_pronoun or token.tag_ != "NNP":
                 continue
             if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
                 return
@@ -277,19 +322,24 @@ class Coreference:
                 continue  # Bugs is still his rascally self, and Elmer is funny
             if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
                 continue
-            if self._fits(later, person.attribute, pronoun):
+            if self._fits(later, person.attribute):
                 later.attribute = later.attribute or person.attribute
-                later.tokens += person.tokens
                 for own in person.tokens:
                     self.person_at[own.i] = later
+                later.take(person)
                 person.tokens = later.tokens
                 return
 
     def at(self, start: int) -> Person | None:
         """Return the person that the word at a character offset refers to."""
+        if start not in self._at:
+            self._at[start] = self._find_at(start)
+        return self._at[start]
+
+    def _find_at(self, start: int) -> Person | None:
         token = self.token_at.get(start)
         if token is None:
-            token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
+            token = next((t for t in self.tokens if t.idx <= start < t.idx + len(t)), None)
         if token is None:
             return None
         owner = whose_age(token) if token.like_num else _owner(token)
@@ -298,7 +348,11 @@ class Coreference:
     def marked_with(self, start: int) -> set[int]:
         """Return the offsets of the marked words that refer to the same person as the word at ``start``."""
         person = self.at(start)
-        return {offset for offset in self.attributes if self.at(offset) is person} if person is not None else set()
+        if person is None:
+            return set()
+        if id(person) not in self._marked:
+            self._marked[id(person)] = {offset for offset in self.attributes if self.at(offset) is person}
+        return self._marked[id(person)]
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Return the start and end of every word that refers to a person."""
@@ -346,14 +400,17 @@ def _predicate_subject(token: Any) -> Any:
     return None
 
 
-def _is_in_who_clause(token: Any, pronoun: Any) -> bool:
-    """Return whether ``pronoun`` is in a *who* clause that modifies ``token``, as in *a man who sold his house*."""
-    if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
-        return False
-    clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
-    if clause is None or clause.head != token or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
-        return False
-    return any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children)
+def _who_clause(pronoun: Any, ancestors: Iterable[Any]) -> Any:
+    """Return the verb of the *who* clause that a pronoun is in, as in *a man who sold his house*, or None."""
+    clause = next((one for one in ancestors if one.dep_ == "relcl"), None)
+    if clause is None or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
+        return None
+    return clause if any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children) else None
+
+
+def _is_antecedent_of_who(one: Reference, clause: Any) -> bool:
+    """Return whether a *who* clause modifies a word that refers to a person."""
+    return bool(clause.head == one.token) and not (one.is_placed and one.token.tag_ == "NNP")
 
 
 def _first_name(words: list[str]) -> str:
@@ -367,10 +424,10 @@ def _is_definite(token: Any) -> bool:
     return not determiners or any(word in ("the", "this", "that") for word in determiners)
 
 
-def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
+def _name_runs(tokens: Iterable[Any], adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
     """Return the uninterrupted runs of proper nouns. They include titles but not dates."""
     runs: list[list[Any]] = []
-    for token in (one for one in doc if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
+    for token in (one for one in tokens if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
         if runs and runs[-1][-1].i == token.i - 1:
             runs[-1].append(token)
         else:
@@ -378,12 +435,12 @@ def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> 
     return [run for run in runs if len(run) > 1 or run[0].idx in marked or not is_date(run[0])]
 
 
-def _find_quoted(doc: Any) -> list[bool]:
+def _find_quoted(words: Iterable[str]) -> list[bool]:
     """Return, for every token, whether it is inside a quotation."""
     found, inside = [], False
-    for token in doc:
-        if token.text in ('"', "``", "''", "“", "”"):
-            inside = token.text in ("``", "“") or (token.text == '"' and not inside)
+    for word in words:
+        if word in _QUOTATION_MARKS:
+            inside = word in ("``", "“") or (word == '"' and not inside)
         found.append(inside)
     return found
 

@@ -180,6 +180,12 @@ class MentionFinder:
                 start, last = whole_name(text, span.start, span.end) if named else (span.start, span.end)
                 yield Span(start, last, span.term)
 
+    def possible_senses(self, text: str) -> Iterator[tuple[str, Sense]]:
+        """Yield the words that may be mentions, judged from the text alone, each with its possible senses."""
+        for one in self.listed(text):
+            yield from ((one.word, sense) for sense in one.senses)
+        yield from ((text[start:end], sense) for start, end, sense in self._possible_ages(text))
+
     def _protected_parts(self, text: str) -> list[tuple[int, int]]:
         """Return the spans whose words do not count: addresses, titles of works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
