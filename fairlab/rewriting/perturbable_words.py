@@ -9,7 +9,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
@@ -62,12 +62,15 @@ class PerturbableWords:
         parsed: dict[int, Any] = {}
         if self.mode == "syntax":
             listed = [k for k, view in enumerate(views) if self._may_hold(view.text)]
-            parsed = dict(zip(listed, parse_views(views[k] for k in listed), strict=True))
+            parsed = dict(zip(listed, parse_views((views[k] for k in listed), self._named_words), strict=True))
         return [PerturbableText(self, view, parsed.get(k)) for k, view in enumerate(views)]
 
     def _may_hold(self, text: str) -> bool:
         """Return whether a text in sentence case may contain a word of any axis."""
         return any(finder.may_change(text) for finder in self.finders.values())
+
+    def _named_words(self, text: str) -> Iterator[int]:
+        return chain.from_iterable(finder.named_words(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str]) -> list[list[Selection]]:
         """Return the candidate perturbations of every text, the set K of algorithm 1.
@@ -119,12 +122,8 @@ class PerturbableText:
 
     def __init__(self, words: PerturbableWords, view: View, doc: Any) -> None:
         self.words, self.view = words, view
-        finders = words.finders.values()
-        self.syntax = None
-        if doc is not None:
-            asks_entities = any(finder.asks_entities(view.text) for finder in finders)
-            self.syntax = Syntax(doc, words.people, asks_entities=asks_entities)
-        self._axes: dict[str, tuple[dict[str, list[Mention]], People | None]] = {}
+        self.syntax = Syntax(doc, words.people) if doc is not None else None
+        self._axes: dict[str, tuple[list[Mention], People | None]] = {}
 
     def draw(self, rng: random.Random) -> tuple[str, Mention, str] | None:
         """Draw an axis, a word and a target uniformly from K, or return None if K is empty.
@@ -150,9 +149,9 @@ class PerturbableText:
     def candidates(self) -> Iterator[tuple[str, Mention, str]]:
         """Yield the axis, the first mention of a word, and the target of every element of K."""
         for axis in self.words.finders:
-            for word in self._on_axis(axis)[0]:
-                mention = self._first(axis, word)
-                for target in self.words.targets(axis, mention.sense) if mention is not None else ():
+            mentions = [one for one in self._on_axis(axis)[0] if self._is_turned_whole(axis, one)]
+            for mention in {one.found.casefold(): one for one in reversed(mentions)}.values():
+                for target in self.words.targets(axis, mention.sense):
                     yield axis, mention, target
 
     def people(self, axis: str) -> People | None:
@@ -166,11 +165,15 @@ class PerturbableText:
 
     def _first(self, axis: str, word: str) -> Mention | None:
         """Return the first mention of a folded word whose person can be rewritten completely, or None."""
-        mentions, people = self._on_axis(axis)
-        return next((one for one in mentions.get(word, ()) if people is None or not people.half_turned(one)), None)
+        alike = (one for one in self._on_axis(axis)[0] if one.found.casefold() == word)
+        return next((one for one in alike if self._is_turned_whole(axis, one)), None)
 
-    def _on_axis(self, axis: str) -> tuple[dict[str, list[Mention]], People | None]:
-        """Return the selectable mentions of an axis by their folded word, and the people whom they refer to."""
+    def _is_turned_whole(self, axis: str, mention: Mention) -> bool:
+        people = self._on_axis(axis)[1]
+        return people is None or not people.half_turned(mention)
+
+    def _on_axis(self, axis: str) -> tuple[list[Mention], People | None]:
+        """Return the selectable mentions of an axis from left to right, and the people whom they refer to."""
         if axis not in self._axes:
             text, finder, people = self.view.text, self.words.finders[axis], None
             try:
@@ -178,10 +181,7 @@ class PerturbableText:
                 people = People(finder, text, self.syntax, mentions) if self.syntax else None
             except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                 mentions = finder.find_by_neighbours(text)
-            by_word: dict[str, list[Mention]] = {}
-            for mention in _selectable(mentions, text):
-                by_word.setdefault(mention.found.casefold(), []).append(mention)
-            self._axes[axis] = by_word, people
+            self._axes[axis] = _selectable(mentions, text), people
         return self._axes[axis]
 
 

@@ -92,7 +92,7 @@ class Coreference:
     """People mentioned in a parsed text, with the words that refer to each person.
 
     Args:
-        doc: Document parsed by spaCy.
+        tokens: Tokens of a document parsed by spaCy.
         marked: Start, end and attribute of each word that marks an attribute: a name, a noun or a pronoun.
         weights: Weights for choosing an antecedent.
         adjectives: Offsets of marked words that are adjectives; these are never names, even if capitalised.
@@ -100,14 +100,14 @@ class Coreference:
 
     def __init__(
         self,
-        doc: Any,
+        tokens: Iterable[Any],
         marked: Iterable[tuple[int, int, str]],
         weights: Weights = WEIGHTS,
         adjectives: Container[int] = (),
     ) -> None:
         self.adjectives = adjectives
-        self.doc, self.weights = doc, weights
-        self.tokens = list(doc)  # iterating over a document creates its tokens again each time
+        self.weights = weights
+        self.tokens = list(tokens)
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in self.tokens}
         self.sentence = [*accumulate(bool(token.is_sent_start) for token in self.tokens)]
@@ -205,7 +205,7 @@ class Coreference:
 
     def _person_named_before(self, born: Any) -> Person | None:
         """Return the person whose birth name follows: *Alan Gifford, born John Lennox*."""
-        for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
+        for token in reversed(self.tokens[max(0, born.i - 2) : born.i]):
             if token.i in self.person_at and token.tag_ == "NNP":
                 return self.person_at[token.i]
             if not token.is_punct:
@@ -356,7 +356,7 @@ class Coreference:
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Return the start and end of every word that refers to a person."""
-        words = (self.doc[index] for index, other in self.person_at.items() if other is person)
+        words = (self.tokens[index] for index, other in self.person_at.items() if other is person)
         return sorted((token.idx, token.idx + len(token)) for token in words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from fairlab.lexicons.names import find_name
@@ -27,17 +28,23 @@ class People:
         self.finder, self.text, self.syntax, self.mentions = finder, text, syntax, mentions
         self.gendered = bool(finder.vocabulary.pronouns)
         self.doubtful = finder.doubtful(text, syntax, mentions)
-        marked = [(m.start, m.end, m.sense.attribute) for m in (*mentions, *self.doubtful)]
-        adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
-        self.coreference = Coreference(syntax.doc, marked, adjectives=adjectives)
+        self.tokens = syntax.tokens
         self._half_turned: dict[tuple[str, int, ...], bool] = {}  # by attribute and starts of a person's mentions
         self._in_doubt: dict[str, bool] = {}  # by attribute
         self._unturned: dict[str, list[tuple[int, int]]] = {}  # by attribute
 
+    @cached_property
+    def coreference(self) -> Coreference:
+        """Return the links between the mentions, which a text with a single mention does not need."""
+        marked = [(m.start, m.end, m.sense.attribute) for m in (*self.mentions, *self.doubtful)]
+        adjectives = {m.start for m in self.mentions if m.sense.pos == "adjective"}
+        return Coreference(self.tokens.values(), marked, adjectives=adjectives)
+
     def mentions_at(self, start: int) -> list[Mention]:
         """Return the mentions of the person that the word at an offset refers to, including that word."""
         chain = {m.start for m in (*self.mentions, *self.doubtful) if m.start <= start < m.end}
-        chain |= self.coreference.marked_with(start)
+        if len(self.mentions) + len(self.doubtful) > len(chain):
+            chain |= self.coreference.marked_with(start)
         mentions = list(self.mentions)
         if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
             mentions += [m for m in self.doubtful if m.start in chain]  # a pronoun shows that they are a person's
@@ -161,7 +168,7 @@ class People:
 
     def _is_quoted_in_part(self, own: Sequence[Mention]) -> bool:
         """Return whether a person is mentioned inside and outside quotations, where the speaker is *I*."""
-        return len({self.coreference.quoted[m.token.i] for m in own if m.token is not None}) > 1
+        return len(own) > 1 and len({self.coreference.quoted[m.token.i] for m in own if m.token is not None}) > 1
 
     def _is_beside_another(self, own: Sequence[Mention], attribute: str) -> bool:
         """Return whether a person is joined to another of the attribute, so that a pronoun may mean either."""
@@ -180,7 +187,7 @@ class People:
         """
         alike = self._alike(attribute)
         pronouns = [m for m in alike if m.sense.pos == "pronoun"]
-        if not pronouns:
+        if not pronouns or len(alike) == 1:
             return False
         people: dict[int, list[Mention]] = {}
         for mention in alike:

@@ -152,7 +152,7 @@ class RuleRewriter:
                 ]
             else:
                 unsure.append(index)
-        docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
+        docs = parse_views((views[index] for index in unsure), self.finder.named_words)
         for index, doc in zip(unsure, docs, strict=True):
             view, syntax = views[index], Syntax(doc, self.vocabulary.lexicon.people)
             try:
@@ -229,7 +229,7 @@ class RuleRewriter:
             self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)
         ]
         unsure = [index for index, text in enumerate(rewritten) if text is None]
-        parsed = parse_views((views[index] for index in unsure), self.finder.asks_entities)
+        parsed = parse_views((views[index] for index in unsure), self.finder.named_words)
         for index, doc in zip(unsure, parsed, strict=True):
             rewritten[index] = self._turn_people(views[index], doc, chosen[index])
         return [one for one in rewritten if one is not None]

@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import ONE_OF_MANY, is_people, is_person
 from fairlab.text.folding import unaccented
-from fairlab.text.pipeline import parse, parse_parted, sentence_entities
+from fairlab.text.pipeline import NAMED, parse, parse_parted, sentence_entities
 from fairlab.text.view import View
 
 # An adjective between one of these words and a verb means a person: *this German prefers beer*.
@@ -26,7 +26,7 @@ _QUANTITIES = frozenset("both all some many most few several one two three each 
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
 
-def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
+def parse_views(views: Iterable[View], entities: bool | Callable[[str], Iterable[int]] = False) -> Iterator[Any]:
     """Parse the texts of views without their accents, which the parser handles poorly, and yield the documents.
 
     Args:
@@ -47,19 +47,16 @@ class Syntax:
     Args:
         doc: Document with tags and dependencies by spaCy.
         people: Nouns for people that a lexicon adds to the known nouns.
-        asks_entities: Whether named entities are needed, if the parse does not have them. They are computed sentence by
-            sentence on use.
     """
 
-    def __init__(self, doc: Any, people: frozenset[str] = frozenset(), *, asks_entities: bool = False) -> None:
+    def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
         self.people = people
-        self.has_entities = asks_entities or doc.has_annotation("ENT_IOB")
+        self.has_entities = NAMED in doc.user_data or doc.has_annotation("ENT_IOB")
         self._read(doc)
 
     def _read(self, doc: Any) -> None:
         self.doc = doc
         self.tokens = {token.idx: token for token in doc}
-        self._named: dict[int, list[Any]] = {}  # entities of each sentence, by its start
 
     def part(self, spans: Iterable[tuple[int, int]]) -> None:
         """Parse the text again if the tokenizer did not separate a word from an adjacent sign: *3,She*.
@@ -96,11 +93,7 @@ class Syntax:
     def entity(self, token: Any) -> Any:
         """Return the named entity that contains a token, or None. A sentence's entities are computed on first use."""
         self.has_entities = True
-        start = token.sent.start
-        if start not in self._named:
-            is_named = token.doc.has_annotation("ENT_IOB")
-            self._named[start] = list(token.sent.ents) if is_named else sentence_entities(token)
-        return next((entity for entity in self._named[start] if entity.start <= token.i < entity.end), None)
+        return next((entity for entity in sentence_entities(token) if entity.start <= token.i < entity.end), None)
 
     def is_place(self, token: Any) -> bool:
         """Return whether a token is in the name of a place or organisation, or False if entities were not computed."""
