@@ -52,6 +52,7 @@ class PerturbableWords:
             raise FairlabError(f"augmentation.axes must name one axis or more, each once, not {axes}")
         self.mode = mode
         self.people = frozenset[str]().union(*(lexicon.people for lexicon in lexicons))
+        self._known_targets: dict[tuple[str, str, int], list[str]] = {}
         self.finders = {
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
@@ -87,6 +88,12 @@ class PerturbableWords:
 
     def targets(self, axis: str, sense: Sense) -> list[str]:
         """Return the possible targets of a word. On an axis with pronouns, they include *neutral* (non-binary)."""
+        key = axis, sense.attribute, id(sense.entry)  # entries are kept by the vocabulary
+        if key not in self._known_targets:
+            self._known_targets[key] = self._find_targets(axis, sense)
+        return self._known_targets[key]
+
+    def _find_targets(self, axis: str, sense: Sense) -> list[str]:
         vocabulary = self.finders[axis].vocabulary
         targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
         entry = sense.entry
@@ -132,8 +139,7 @@ class PerturbableText:
         itself is not needed, and only the axes of the pairs that come first are searched.
         """
         pairs = list(dict.fromkeys(self._possible()))
-        rng.shuffle(pairs)
-        for axis, word, target in pairs:
+        for axis, word, target in in_random_order(pairs, rng):
             mention = self._first(axis, word)
             if mention is not None and target in self.words.targets(axis, mention.sense):
                 return axis, mention, target
@@ -143,8 +149,9 @@ class PerturbableText:
         """Yield the axis, the folded word and the target of a superset of K, which is found without a parse."""
         for axis, finder in self.words.finders.items():
             for word, sense in finder.possible_senses(self.view.text):
+                folded = word.casefold()
                 for target in self.words.targets(axis, sense):
-                    yield axis, word.casefold(), target
+                    yield axis, folded, target
 
     def candidates(self) -> Iterator[tuple[str, Mention, str]]:
         """Yield the axis, the first mention of a word, and the target of every element of K."""
@@ -183,6 +190,14 @@ class PerturbableText:
                 mentions = finder.find_by_neighbours(text)
             self._axes[axis] = _selectable(mentions, text), people
         return self._axes[axis]
+
+
+def in_random_order(items: list[Any], rng: random.Random) -> Iterator[Any]:
+    """Yield the items of a list in random order, and draw only as many as are asked for."""
+    for last in range(len(items) - 1, -1, -1):
+        place = int(rng.random() * (last + 1))
+        items[place], items[last] = items[last], items[place]
+        yield items[last]
 
 
 def _marks_attribute(mention: Mention) -> bool:

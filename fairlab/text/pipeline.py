@@ -24,9 +24,8 @@ SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
 AT_ONCE = 256  # maximum number of texts parsed together
-# Maximum total length of these texts, which the last one may exceed. With more, the arrays leave the processor's cache,
-# and the vectors of tokens take two to three times as long.
-CHARACTERS = 15_000
+CHARACTERS = 60_000  # maximum total length of these texts, which the last one may exceed; memory grows with it
+_TOKENS = 3_500  # tokens whose vectors are computed together; with more, the arrays leave the processor's cache
 _SEEN = 4  # tokens on either side that decide on the vector of a token
 _ABREAST = 6  # number of documents, on average over all steps, from which steps are taken for all of them at once
 NAMED = "named"  # key under which a document stores the named entities of sentences, by the start of the sentence
@@ -165,7 +164,7 @@ def _annotate(component: Any, docs: list[Any]) -> list[Any]:
     """
     lengths = [len(doc) for doc in docs]
     if not hasattr(component, "moves") or component.cfg["beam_width"] != 1 or sum(lengths) < _ABREAST * max(lengths):
-        return list(component.pipe(docs, batch_size=AT_ONCE))
+        return list(component.pipe(docs, batch_size=max(1, len(docs) * _TOKENS // max(1, sum(lengths)))))
     states = component.moves.init_batch(docs)
     model = component.model.predict(docs)
     unfinished = [state for state in states if not state.is_final()]

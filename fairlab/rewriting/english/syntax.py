@@ -51,7 +51,7 @@ class Syntax:
 
     def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
         self.people = people
-        self.has_entities = NAMED in doc.user_data or doc.has_annotation("ENT_IOB")
+        self.has_entities = NAMED in doc.user_data
         self._read(doc)
 
     def _read(self, doc: Any) -> None:
