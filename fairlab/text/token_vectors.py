@@ -20,11 +20,11 @@ def cache_word_vectors(model: Any) -> None:
     """
     for layer in model.walk() if model is not None else ():
         if len(layer.layers) > 1 and layer.layers[0].name == "extract_features":
-            layer._func = WordVectors(layer.layers)
+            layer._func = CachedVectors(layer.layers)
             return
 
 
-class WordVectors:
+class CachedVectors:
     """Forward function of a layer that embeds words by their attributes, with a cache of the vectors.
 
     Args:

@@ -8,27 +8,36 @@ grammatical role, following Lappin and Leass 1994, "An Algorithm for Pronominal 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.ages import whose_age
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.rewriting.english.people import is_person
 from fairlab.rewriting.english.pronouns import POSSESSIVE, case_by_syntax
+from fairlab.rewriting.english.referring import (
+    PRONOUNS,
+    Person,
+    Reference,
+    described_noun,
+    find_quoted,
+    first_name,
+    is_antecedent_of_who,
+    is_definite,
+    is_in_later_clause,
+    name_runs,
+    predicate_subject,
+    says,
+    who_clause,
+)
 from fairlab.rewriting.english.syntax import SUBJECTS
-from fairlab.rewriting.english.things import has_article, is_date
+from fairlab.rewriting.english.things import has_article
 from fairlab.types import NEUTRAL
 
 _REFLEXIVE = frozenset("himself herself themself themselves".split())
 _POSSESSIVE = frozenset("his her their".split())
-PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
-_CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
 _BORN = frozenset("born né née".split())
-_SAYING = frozenset("said says say added adds told tells asked asks replied wrote writes noted explained".split())
-_QUOTATION_MARKS = frozenset(('"', "``", "''", "“", "”"))
-_PLACING = frozenset("in at from to of for near on".split())
 # Maximum number of mentions to search before a pronoun: keeps the cost linear in long texts.
 _REACH = 60
 
@@ -54,40 +63,6 @@ class Weights:
 WEIGHTS = Weights()
 
 
-@dataclass
-class Person:
-    """Person mentioned in a text: their attribute, their tokens in text order, and the first word of a full name.
-
-    The attribute is doubtful if it is only shown by a first name without counts of its bearers.
-    """
-
-    attribute: str = ""
-    is_doubtful: bool = False
-    tokens: list[Any] = field(default_factory=list)
-    tags: set[str] = field(default_factory=set)
-    first_name: str = ""
-
-    def take(self, other: Person) -> None:
-        """Add the tokens of another person, who is the same."""
-        self.tokens += other.tokens
-        self.tags |= other.tags
-
-
-class Reference:
-    """Word in a text that refers to a person, with its grammatical role, which each later pronoun asks for."""
-
-    __slots__ = ("head", "is_noun", "is_placed", "is_possessor", "is_pronoun", "is_subject", "person", "place", "token")
-
-    def __init__(self, token: Any, person: Person) -> None:
-        self.token, self.person, self.place, head = token, person, token.i, token.head
-        self.head, role = head.i, token.dep_
-        self.is_pronoun = token.lower_ in PRONOUNS
-        self.is_subject = role in SUBJECTS
-        self.is_possessor = role == "poss"
-        self.is_noun = token.tag_ in ("NN", "NNS")
-        self.is_placed = role == "pobj" and head.lower_ in _PLACING
-
-
 class Coreference:
     """People mentioned in a parsed text, with the words that refer to each person.
 
@@ -111,7 +86,7 @@ class Coreference:
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in self.tokens}
         self.sentence = [*accumulate(bool(token.is_sent_start) for token in self.tokens)]
-        self.quoted = _find_quoted([token.text for token in self.tokens])
+        self.quoted = find_quoted([token.text for token in self.tokens])
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[Reference] = []
@@ -122,7 +97,7 @@ class Coreference:
         self._marked: dict[int, set[int]] = {}  # offsets of the marked words of each person, by the person's id
 
     def _read(self) -> None:
-        names = _name_runs(self.tokens, self.adjectives, self.attributes)
+        names = name_runs(self.tokens, self.adjectives, self.attributes)
         inside = {token.i: run for run in names for token in run}
         waiting: list[tuple[Any, Person]] = []
         for token in self.tokens:
@@ -170,7 +145,7 @@ class Coreference:
     def _add_name(self, run: list[Any]) -> None:
         words = [token.lower_ for token in run]
         known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
-        first = _first_name(words)
+        first = first_name(words)
         if known is not None and first and known.first_name and first != known.first_name:
             known = None  # same surname, different person
         marked = next((token for token in run if token.idx in self.attributes), None)
@@ -191,7 +166,7 @@ class Coreference:
 
     def _appositive(self, run: list[Any]) -> Person | None:
         """Return the person that a name is in apposition to: *his wife Mary*, *the actor, John Smith*."""
-        first = _first_name([token.lower_ for token in run])
+        first = first_name([token.lower_ for token in run])
         for token in run:
             person = self.person_at.get(token.head.i) if token.dep_ == "appos" else None
             if person is not None and (not first or person.first_name in ("", first)):
@@ -218,11 +193,11 @@ class Coreference:
             return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
-        subject = _predicate_subject(token) or (token.head if token.dep_ == "appos" else None)
+        subject = predicate_subject(token) or (token.head if token.dep_ == "appos" else None)
         if subject is not None and subject.i > token.i:
             self.said_later.append((token, subject))
         person = self.person_at.get(subject.i) if subject is not None else None
-        if person is None and (token.tag_ == "NNS" or _is_definite(token)):
+        if person is None and (token.tag_ == "NNS" or is_definite(token)):
             person = self.by_word.get(token.lower_)
         if person is not None and shown and person.attribute and shown not in (person.attribute, NEUTRAL):
             person = None
@@ -245,7 +220,7 @@ class Coreference:
         barred = set(self._barred(pronoun, near))
         fits: dict[int, bool] = {}
         ancestors = {one.i: one for one in pronoun.ancestors}
-        clause = _who_clause(pronoun, ancestors.values())
+        clause = who_clause(pronoun, ancestors.values())
         owns = pronoun.lower_ in _POSSESSIVE | _REFLEXIVE
         scores: dict[int, float] = {}
         people: dict[int, Person] = {}
@@ -256,7 +231,7 @@ class Coreference:
             if not fits[key]:
                 continue
             score = self._score(pronoun, one, steps)
-            if clause is not None and _is_antecedent_of_who(one, clause):
+            if clause is not None and is_antecedent_of_who(one, clause):
                 score += self.weights.relative
             if owns and one.is_subject and one.head in ancestors:
                 score += self.weights.own_clause
@@ -272,7 +247,7 @@ class Coreference:
         role = pronoun.dep_
         is_object = role in ("dobj", "dative", "pobj") and not mistaken
         head = (pronoun.head if role != "pobj" else pronoun.head.head).i
-        speaks = not self.quoted[pronoun.i] and _speaks(pronoun)
+        speaks = not self.quoted[pronoun.i] and says(pronoun)
         owned = pronoun.head if role == "poss" else None
         predicate = owned.head.i if owned is not None and owned.dep_ == "attr" else -1
         for one in near:
@@ -318,7 +293,7 @@ class Coreference:
                 return
             if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
                 continue  # she said that Ann left
-            if _is_in_later_clause(token, pronoun) or (self.quoted[token.i] and not self.quoted[pronoun.i]):
+            if is_in_later_clause(token, pronoun) or (self.quoted[token.i] and not self.quoted[pronoun.i]):
                 continue  # Bugs is still his rascally self, and Elmer is funny
             if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
                 continue
@@ -342,7 +317,7 @@ class Coreference:
             token = next((t for t in self.tokens if t.idx <= start < t.idx + len(t)), None)
         if token is None:
             return None
-        owner = whose_age(token) if token.like_num else _owner(token)
+        owner = whose_age(token) if token.like_num else described_noun(token)
         return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
     def marked_with(self, start: int) -> set[int]:
@@ -364,93 +339,3 @@ def _is_uncounted(token: Any) -> bool:
     """Return whether a word is a first name without counts of its bearers and not a common word, such as *Lady*."""
     known = find_name(token.text)
     return known is not None and not known.is_counted and known.other_sense != "word"
-
-
-def _owner(token: Any) -> Any:
-    """Return the noun that an adjective describes: the *subordinate* of *female subordinate*."""
-    token = _first_conjunct(token)
-    if token.dep_ in ("amod", "compound", "nmod"):
-        return token.head
-    return _predicate_subject(token) or token
-
-
-def _first_conjunct(token: Any) -> Any:
-    """Return the first word in a coordination with *and*: *both American and Mexican*, *a stage and film actress*."""
-    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
-        token = token.head
-    return token
-
-
-def _predicate_subject(token: Any) -> Any:
-    """Return the subject of a predicate noun or adjective (*she is a mother*, *promoted as a woman*), or None."""
-    token = _first_conjunct(token)
-    if token.dep_ in ("attr", "acomp", "oprd"):
-        verb = token.head
-    elif token.dep_ == "pobj" and token.head.lower_ == "as":
-        verb = token.head.head
-    else:
-        return None
-    for _ in range(4):
-        subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
-        if subject is not None:
-            return verb.head if subject.lower_ == "who" and verb.dep_ == "relcl" else subject
-        if verb.dep_ not in _CLIMB:
-            return None
-        verb = verb.head
-    return None
-
-
-def _who_clause(pronoun: Any, ancestors: Iterable[Any]) -> Any:
-    """Return the verb of the *who* clause that a pronoun is in, as in *a man who sold his house*, or None."""
-    clause = next((one for one in ancestors if one.dep_ == "relcl"), None)
-    if clause is None or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
-        return None
-    return clause if any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children) else None
-
-
-def _is_antecedent_of_who(one: Reference, clause: Any) -> bool:
-    """Return whether a *who* clause modifies a word that refers to a person."""
-    return bool(clause.head == one.token) and not (one.is_placed and one.token.tag_ == "NNP")
-
-
-def _first_name(words: list[str]) -> str:
-    """Return the first word of a name with several words, or an empty string if that is a title."""
-    return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
-
-
-def _is_definite(token: Any) -> bool:
-    """Return whether a noun can refer to a known person: *the man*, and nouns of address (*yes, sir*)."""
-    determiners = [child.lower_ for child in token.children if child.tag_ in ("DT", "PRP$", "POS", "CD")]
-    return not determiners or any(word in ("the", "this", "that") for word in determiners)
-
-
-def _name_runs(tokens: Iterable[Any], adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
-    """Return the uninterrupted runs of proper nouns. They include titles but not dates."""
-    runs: list[list[Any]] = []
-    for token in (one for one in tokens if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
-        if runs and runs[-1][-1].i == token.i - 1:
-            runs[-1].append(token)
-        else:
-            runs.append([token])
-    return [run for run in runs if len(run) > 1 or run[0].idx in marked or not is_date(run[0])]
-
-
-def _find_quoted(words: Iterable[str]) -> list[bool]:
-    """Return, for every token, whether it is inside a quotation."""
-    found, inside = [], False
-    for word in words:
-        if word in _QUOTATION_MARKS:
-            inside = word in ("``", "“") or (word == '"' and not inside)
-        found.append(inside)
-    return found
-
-
-def _speaks(pronoun: Any) -> bool:
-    """Return whether a pronoun is the subject of a verb of saying."""
-    return pronoun.dep_ in SUBJECTS and pronoun.head.lower_ in _SAYING
-
-
-def _is_in_later_clause(name: Any, pronoun: Any) -> bool:
-    """Return whether a name is the subject of a later clause, joined with *and* or *but* to the pronoun's clause."""
-    verb = name.head
-    return bool(name.dep_ in SUBJECTS and verb.dep_ == "conj" and verb.head.is_ancestor(pronoun))

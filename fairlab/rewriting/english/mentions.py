@@ -133,20 +133,11 @@ class MentionFinder:
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def named_words(self, text: str) -> Iterator[int]:
-        """Yield the starts of the names for which named entities tell whether they are a person's or a thing's.
-
-        In a text with such a name, the starts of nouns and titles before names follow, which are judged likewise.
-        """
-        asked, others = [], []
+        """Yield the starts of the names for which named entities tell whether they are a person's or a thing's."""
         for one in self.listed(text):
             beside = one.beside.precedes_name or one.beside.follows_name
             if any(sense.pos == "name" for sense in one.senses) and (beside or _has_other_sense(one.word)):
-                asked.append(one.start)
-            elif one.beside.precedes_name and one.word[:1].isupper() and (
-                one.word == "Miss" or one.senses[0].pos == "noun"
-            ):
-                others.append(one.start)
-        yield from (*asked, *others) if asked else ()
+                yield one.start
 
     def listed(self, text: str) -> list[ListedWord]:
         """Return the listed words that may be mentions, judged from the text alone, from left to right."""
