@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -49,11 +48,13 @@ class CachedVectors:
         ]
         new = list(dict.fromkeys(word for some in words for word in some if word not in self.places))
         if new or self.vectors is None:
-            rows = np.frombuffer(b"".join(new), dtype=np.uint64).reshape(-1, len(self.columns))
-            (found,) = reduce(lambda given, layer: layer.predict(given), self.layers, [rows])
-            self.vectors = found if self.vectors is None else np.concatenate([self.vectors, found])
+            found: Any = [np.frombuffer(b"".join(new), dtype=np.uint64).reshape(-1, len(self.columns))]
+            for layer in self.layers:
+                found = layer.predict(found)
+            self.vectors = found[0] if self.vectors is None else np.concatenate([self.vectors, found[0]])
             self.places |= {word: len(self.places) + k for k, word in enumerate(new)}
-        return [self.vectors[[self.places[word] for word in some]] for some in words], _no_gradient
+        vectors: Any = self.vectors
+        return [vectors[[self.places[word] for word in some]] for some in words], _no_gradient
 
 
 def _no_gradient(gradient: Any) -> Any:

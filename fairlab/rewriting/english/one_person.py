@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from fairlab.lexicons.names import find_name
-from fairlab.rewriting.english.coreference import PRONOUNS, Coreference
+from fairlab.rewriting.english.coreference import Coreference
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES, last_names
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.referring import PRONOUNS
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.types import NEUTRAL
 
@@ -29,7 +30,7 @@ class People:
         self.gendered = bool(finder.vocabulary.pronouns)
         self.doubtful = finder.doubtful(text, syntax, mentions)
         self.tokens = syntax.tokens
-        self._half_turned: dict[tuple[str, int, ...], bool] = {}  # by attribute and starts of a person's mentions
+        self._half_turned: dict[tuple[str, tuple[int, ...]], bool] = {}  # by attribute and starts of mentions
         self._in_doubt: dict[str, bool] = {}  # by attribute
         self._unturned: dict[str, list[tuple[int, int]]] = {}  # by attribute
 
@@ -72,7 +73,7 @@ class People:
         if self._in_doubt[attribute]:
             return True
         own = self.mentions_at(selected.start)
-        key = (attribute, *(m.start for m in own))
+        key = attribute, tuple(m.start for m in own)
         if key not in self._half_turned:
             self._half_turned[key] = self._is_half_turned(own, attribute)
         return self._half_turned[key]
