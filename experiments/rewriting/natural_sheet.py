@@ -78,9 +78,8 @@ def _changed(
     rewriter: RuleGroups,
 ) -> Iterator[Row]:
     """Yield the texts of a source that the rules change, each with its record, its word and its rewrite."""
-    some = [one for one in texts if words.may_hold(one[1])]
-    for start in range(0, len(some), BATCH):
-        part = some[start : start + BATCH]
+    for start in range(0, len(texts), BATCH):
+        part = texts[start : start + BATCH]
         drawn = [generator.choice(found) if found else None for found in words.selections([one[1] for one in part])]
         chosen = [(*one, choice) for one, choice in zip(part, drawn, strict=True) if choice is not None]
         made = rewriter.rewrite_words([text for _, text, _ in chosen], [choice for *_, choice in chosen])

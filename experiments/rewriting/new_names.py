@@ -48,7 +48,7 @@ def draw() -> list[dict[str, str]]:
     random.Random(SEED).shuffle(pool)
     rules, rows = RuleRewriter(load_lexicon("gender")), []
     views = [read_cased(text) for _, _, text in pool]
-    docs = parse_views(views, rules.finder.asks_entities)
+    docs = parse_views(views, rules.finder.named_words)
     for (source, line, text), view, doc in zip(pool, views, docs, strict=True):
         names = [one.found for one in rules.finder.find(view.text, Syntax(doc)) if one.sense.pos == "name"]
         if new := [name for name in names if is_new(name)]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.perturbable_words import PerturbableWords
+from fairlab.rewriting.perturbable_words import PerturbableText, PerturbableWords
 from fairlab.text.papers import QIAN_2022
 from fairlab.types import FairlabError
 
@@ -58,20 +58,18 @@ class PerturbedText:
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
         """Return each perturbed text as the only element of a list.
 
-        Texts with listed words are parsed in one batch.
+        Texts with listed words are parsed together.
         """
-        made = [[text] for text in texts]
-        held = [index for index, text in enumerate(texts) if self.words.may_hold(text)]
-        listed = [texts[index] for index in held]
-        docs = list(self.words.parsed(listed)) if self.person == "one" else None
-        for place, (index, found) in enumerate(zip(held, self.words.selections(listed, docs), strict=True)):
-            if not found:
-                continue
-            drawn = random.Random(f"{self.seed} {texts[index]}").choice(found)
-            rewriter = self.rewriters[drawn.axis]
-            if docs is None:
-                made[index] = [rewriter(texts[index], drawn.target)]
-            else:
-                selection = [(drawn.start, drawn.target)]
-                made[index] = rewriter.rewrite_entities([texts[index]], [selection], [docs[place]])
-        return made
+        return [[self._perturbed(text, opened)] for text, opened in zip(texts, self.words.open(texts), strict=True)]
+
+    def _perturbed(self, text: str, opened: PerturbableText) -> str:
+        drawn = opened.draw(random.Random(f"{self.seed} {text}"))
+        if drawn is None:
+            return text
+        axis, mention, target = drawn
+        if self.person == "everybody":
+            return self.rewriters[axis](text, target)
+        people = opened.people(axis)
+        if people is None:  # the parser does not separate a listed word from its neighbours
+            return text
+        return self.rewriters[axis].rewrite_people(opened.view, people, [(mention.start, target)])

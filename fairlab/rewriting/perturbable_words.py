@@ -5,11 +5,11 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
@@ -53,78 +53,48 @@ class PerturbableWords:
             raise FairlabError(f"augmentation.axes must name one axis or more, each once, not {axes}")
         self.mode = mode
         self.people = frozenset[str]().union(*(lexicon.people for lexicon in lexicons))
+        self._known_targets: dict[tuple[str, str, int], list[str]] = {}
         self.finders = {
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
 
-    def mentions(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[dict[str, list[Mention]]]:
-        """Return, for every text and axis, the words that may be selected, from left to right.
-
-        Args:
-            texts: Texts to search.
-            docs: Parses of the texts in sentence case, as returned by :meth:`parsed`; None parses the texts.
-        """
+    def open(self, texts: Sequence[str]) -> list[PerturbableText]:
+        """Return the texts with their words that may be selected. Texts with a listed word are parsed in batches."""
         views = [read_cased(text) for text in texts]
-        found: list[dict[str, list[Mention]]] = [{axis: [] for axis in self.finders} for _ in texts]
-        listed = [k for k, text in enumerate(texts) if self.may_hold(text)]
-        if self.mode == "lexical":
-            for k in listed:
-                for axis, finder in self.finders.items():
-                    mentions = _selectable(finder, finder.find_by_neighbours(views[k].text), views[k].text)
-                    found[k][axis] = _to_original(mentions, views[k])
-            return found
-        parsed = (
-            parse_views((views[k] for k in listed), self._asks_entities) if docs is None else (docs[k] for k in listed)
-        )
-        for k, doc in zip(listed, parsed, strict=True):
-            text, syntax = views[k].text, Syntax(doc, self.people)
-            for axis, finder in self.finders.items():
-                try:
-                    mentions = finder.find(text, syntax)
-                except Unaligned:  # the rewriter reports why such a text cannot be rewritten
-                    mentions = finder.find_by_neighbours(text)
-                    found[k][axis] = _to_original(_selectable(finder, mentions, text), views[k])
-                    continue
-                whole = _fully_rewritable(_selectable(finder, mentions, text), People(finder, text, syntax, mentions))
-                found[k][axis] = _to_original(whole, views[k])
-        return found
-
-    def may_hold(self, text: str) -> bool:
-        """Return whether a text may contain a word of any axis, without parsing it."""
-        return self._may_hold(read_cased(text).text)
+        parsed: dict[int, Any] = {}
+        if self.mode == "syntax":
+            listed = [k for k, view in enumerate(views) if self._may_hold(view.text)]
+            parsed = dict(zip(listed, parse_views((views[k] for k in listed), self._named_words), strict=True))
+        return [PerturbableText(self, view, parsed.get(k)) for k, view in enumerate(views)]
 
     def _may_hold(self, text: str) -> bool:
+        """Return whether a text in sentence case may contain a word of any axis."""
         return any(finder.may_change(text) for finder in self.finders.values())
 
-    def parsed(self, texts: Iterable[str]) -> Iterator[Any]:
-        """Yield the parse of each text in sentence case, with named entities if a name requires them."""
-        return parse_views(map(read_cased, texts), self._asks_entities)
+    def _named_words(self, text: str) -> Iterator[int]:
+        return chain.from_iterable(finder.named_words(text) for finder in self.finders.values())
 
-    def _asks_entities(self, text: str) -> bool:
-        """Return whether only named entities show whether a name in a text in sentence case is a person's."""
-        return any(finder.asks_entities(text) for finder in self.finders.values())
-
-    def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
+    def selections(self, texts: Sequence[str]) -> list[list[Selection]]:
         """Return the candidate perturbations of every text, the set K of algorithm 1.
 
         The candidates are all pairs of a distinct word, at its first occurrence, and another attribute of the word's
-        axis. Targets for which the lexicon has no form of the word are omitted. For the arguments, see
-        :meth:`mentions`.
+        axis. Targets for which the lexicon has no form of the word are omitted.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
         """
         return [
-            [
-                Selection(mention.start, text[mention.start : mention.end], axis, mention.sense.attribute, target)
-                for axis, mentions in by_axis.items()
-                for mention in {mention.found.casefold(): mention for mention in reversed(mentions)}.values()
-                for target in self._targets(axis, mention.sense)
-            ]
-            for text, by_axis in zip(texts, self.mentions(texts, docs), strict=True)
+            [one.selection(axis, mention, target) for axis, mention, target in one.candidates()]
+            for one in self.open(texts)
         ]
 
-    def _targets(self, axis: str, sense: Sense) -> list[str]:
+    def targets(self, axis: str, sense: Sense) -> list[str]:
         """Return the possible targets of a word. On an axis with pronouns, they include *neutral* (non-binary)."""
+        key = axis, sense.attribute, id(sense.entry)  # entries are kept by the vocabulary
+        if key not in self._known_targets:
+            self._known_targets[key] = self._find_targets(axis, sense)
+        return self._known_targets[key]
+
+    def _find_targets(self, axis: str, sense: Sense) -> list[str]:
         vocabulary = self.finders[axis].vocabulary
         targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
         entry = sense.entry
@@ -149,12 +119,86 @@ class PerturbableWords:
         return counts
 
 
-def _to_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
-    """Return mentions found in the sentence-case text with their positions in the original."""
-    if view.is_plain:
-        return list(mentions)
-    spans = [view.span(mention.start, mention.end) for mention in mentions]
-    return [replace(one, start=start, end=end) for one, (start, end) in zip(mentions, spans, strict=True)]
+class PerturbableText:
+    """Words of one text that may be selected, on several axes. Axes and words are only judged when they are asked for.
+
+    Args:
+        words: Finder of the words.
+        view: View of the text in sentence case.
+        doc: Parse of the view's text; None judges words by their neighbours.
+    """
+
+    def __init__(self, words: PerturbableWords, view: View, doc: Any) -> None:
+        self.words, self.view = words, view
+        self.syntax = Syntax(doc, words.people) if doc is not None else None
+        self._axes: dict[str, tuple[list[Mention], People | None]] = {}
+
+    def draw(self, rng: random.Random) -> tuple[str, Mention, str] | None:
+        """Draw an axis, a word and a target uniformly from K, or return None if K is empty.
+
+        All pairs of a listed word and a target are put in random order, and the first one that is in K is taken. K
+        itself is not needed, and only the axes of the pairs that come first are searched.
+        """
+        pairs = list(dict.fromkeys(self._possible()))
+        for axis, word, target in in_random_order(pairs, rng):
+            mention = self._first(axis, word)
+            if mention is not None and target in self.words.targets(axis, mention.sense):
+                return axis, mention, target
+        return None
+
+    def _possible(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the axis, the folded word and the target of a superset of K, which is found without a parse."""
+        for axis, finder in self.words.finders.items():
+            for word, sense in finder.possible_senses(self.view.text):
+                folded = word.casefold()
+                for target in self.words.targets(axis, sense):
+                    yield axis, folded, target
+
+    def candidates(self) -> Iterator[tuple[str, Mention, str]]:
+        """Yield the axis, the first mention of a word, and the target of every element of K."""
+        for axis in self.words.finders:
+            mentions = [one for one in self._on_axis(axis)[0] if self._is_turned_whole(axis, one)]
+            for mention in {one.found.casefold(): one for one in reversed(mentions)}.values():
+                for target in self.words.targets(axis, mention.sense):
+                    yield axis, mention, target
+
+    def people(self, axis: str) -> People | None:
+        """Return the people that the words of an axis refer to, or None if they are not known from a parse."""
+        return self._on_axis(axis)[1]
+
+    def selection(self, axis: str, mention: Mention, target: str) -> Selection:
+        """Return a candidate with its word's offset in the original text."""
+        start, end = self.view.span(mention.start, mention.end)
+        return Selection(start, self.view.original[start:end], axis, mention.sense.attribute, target)
+
+    def _first(self, axis: str, word: str) -> Mention | None:
+        """Return the first mention of a folded word whose person can be rewritten completely, or None."""
+        alike = (one for one in self._on_axis(axis)[0] if one.found.casefold() == word)
+        return next((one for one in alike if self._is_turned_whole(axis, one)), None)
+
+    def _is_turned_whole(self, axis: str, mention: Mention) -> bool:
+        people = self._on_axis(axis)[1]
+        return people is None or not people.half_turned(mention)
+
+    def _on_axis(self, axis: str) -> tuple[list[Mention], People | None]:
+        """Return the selectable mentions of an axis from left to right, and the people whom they refer to."""
+        if axis not in self._axes:
+            text, finder, people = self.view.text, self.words.finders[axis], None
+            try:
+                mentions = finder.find(text, self.syntax) if self.syntax else finder.find_by_neighbours(text)
+                people = People(finder, text, self.syntax, mentions) if self.syntax else None
+            except Unaligned:  # the rewriter reports why such a text cannot be rewritten
+                mentions = finder.find_by_neighbours(text)
+            self._axes[axis] = _selectable(finder, mentions, text), people
+        return self._axes[axis]
+
+
+def in_random_order(items: list[Any], rng: random.Random) -> Iterator[Any]:
+    """Yield the items of a list in random order, and draw only as many as are asked for."""
+    for last in range(len(items) - 1, -1, -1):
+        place = int(rng.random() * (last + 1))
+        items[place], items[last] = items[last], items[place]
+        yield items[last]
 
 
 def _marks_attribute(mention: Mention) -> bool:
@@ -182,11 +226,6 @@ def _selectable(finder: MentionFinder, mentions: Sequence[Mention], text: str) -
             and (judge is None or judge.judges(mention.sense))
         ]
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
-
-
-def _fully_rewritable(mentions: Sequence[Mention], people: People) -> list[Mention]:
-    """Return the mentions whose person can be rewritten completely."""
-    return [mention for mention in mentions if not people.half_turned(mention)]
 
 
 def _find_paired(mentions: Sequence[Mention], text: str) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fairlab.text.folding import fold
 from fairlab.text.view import read_view
@@ -59,20 +60,25 @@ class TermFinder:
 
     def find_read(self, text: str) -> Iterator[Span]:
         """Yield the occurrences of the terms in the text of a view; see :func:`fairlab.text.view.read_view`."""
-        folded = str.casefold if text.isascii() else fold
-        if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than the following search
+        folded, spans = _folded_words(text)
+        if self.longest.keys().isdisjoint(folded):
             return
-        words = [(folded(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
-        position = 0
-        while position < len(words):
-            step = 1
-            for length in range(self.longest.get(words[position][0], 0), 0, -1):
-                pieces = tuple(word for word, _, _ in words[position : position + length])
+        end = 0
+        for place in (place for place, word in enumerate(folded) if word in self.longest):
+            for length in range(self.longest[folded[place]] if place >= end else 0, 0, -1):
+                pieces = folded[place : place + length]
                 if pieces in self.terms:
-                    step = len(pieces)
-                    yield Span(words[position][1], words[position + step - 1][2], self.terms[pieces])
+                    end = place + len(pieces)
+                    yield Span(spans[place][0], spans[end - 1][1], self.terms[pieces])
                     break
-            position += step
+
+
+@lru_cache(maxsize=16)
+def _folded_words(text: str) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
+    """Return the folded words of a text and their spans. They are cached, because each text is searched repeatedly."""
+    found = list(WORD.finditer(text))
+    folded = str.casefold if text.isascii() else fold
+    return tuple(folded(match.group()) for match in found), [match.span() for match in found]
 
 
 def in_compound(text: str, span: Span) -> bool:

@@ -1,8 +1,14 @@
 """Words that may be perturbed, by hand, and equation 2."""
 
+import random
+from collections import Counter
+
 import pytest
+from scipy.stats import chi2
 
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.coreference import Coreference
+from fairlab.rewriting.english.mentions import MentionFinder
 from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
 from fairlab.types import FairlabError
 
@@ -98,3 +104,28 @@ def test_perturbability_by_hand():
 def test_what_joins_the_fields_of_a_row_is_nobody(mode):
     joined, plain = (found(mode, f"the king of number 1 {sign} a good king") for sign in ("<SEP>", "/"))
     assert [one[:2] for one in joined] == [one[:2] for one in plain] != []
+
+
+def test_rejection_draws_every_element_of_k_equally_often():
+    # Listed but not in K: *Will*, a verb here, and *white*, which describes a house.
+    (text,) = WORDS["syntax"].open(["Will the old man paint his white house for Mary?"])
+    (expected,) = WORDS["syntax"].selections([text.view.original])
+    assert {one.word for one in expected} == {"old man", "man", "his", "Mary"}
+    draws = 6000
+    found = Counter(text.selection(*text.draw(random.Random(seed))) for seed in range(draws))
+    assert found.keys() == set(expected)
+    statistic = sum((count - draws / len(expected)) ** 2 for count in found.values()) / (draws / len(expected))
+    assert chi2.sf(statistic, len(expected) - 1) > 0.001
+
+
+def test_a_draw_searches_and_links_once_on_each_axis_that_it_needs(monkeypatch):
+    calls = Counter()
+    find, link = MentionFinder.find, Coreference._read
+    monkeypatch.setattr(MentionFinder, "find", lambda *given: calls.update(["find"]) or find(*given))
+    monkeypatch.setattr(Coreference, "_read", lambda self: calls.update(["link"]) or link(self))
+    (text,) = WORDS["syntax"].open(["He told his aunt that she was kind."])
+    assert text.draw(random.Random(0)) is not None
+    assert calls == {"find": 1, "link": 1}
+    (alone,) = WORDS["syntax"].open(["The nurse is 30 years old."])
+    assert alone.draw(random.Random(0)) is not None
+    assert calls["link"] == 1  # a single mention needs no links

@@ -3,19 +3,23 @@
 import os
 
 import pytest
+import spacy
 
 from fairlab.data.packed import rules_revision
 from fairlab.text import pipeline
 from fairlab.text.pipeline import (
     MODELS,
+    NAMED,
     SPACY,
     load_pipeline,
-    name_entities,
     parse,
     parsing_with,
     refuse_unknown_pipeline,
+    sentence_entities,
 )
 from fairlab.types import FairlabError
+
+NAMES, PLACES = ("John Smith", "Ali", "Peter", "Tom Baker"), ("Paris", "May", "Ohio")
 
 
 def test_texts_are_parsed_in_order_in_lots_bounded_by_number_and_length(monkeypatch):
@@ -31,14 +35,28 @@ def test_texts_are_parsed_in_order_in_lots_bounded_by_number_and_length(monkeypa
     assert list(parse([])) == []
 
 
-def test_entities_are_found_where_asked_for_and_later_the_same():
-    texts = ["Anna Smith flew to Paris.", "Ben Miller lives in Rome."]
-    asked, left = parse(texts, entities=lambda text: "Paris" in text)
-    assert [entity.text for entity in asked.ents] == ["Anna Smith", "Paris"]
-    assert not left.has_annotation("ENT_IOB")
-    assert [entity.text for entity in name_entities(left).ents] == [
-        entity.text for entity in list(parse(texts, entities=True))[1].ents
-    ]
+def test_entities_of_a_sentence_are_those_of_the_whole_document():
+    text = "Anna Smith flew to Paris. Ben Miller lives in Rome.\u2029In May, she met Carl Jones of Siemens."
+    (whole,) = parse([text], entities=True)
+    (asked,) = parse([text], entities=lambda read: [read.index("Ben")])
+    assert asked.user_data[NAMED].keys() == {asked.char_span(26, 29)[0].i}  # only the sentence that was asked for
+    (left,) = parse([text])
+    for doc in (whole, asked, left):
+        assert [[one.text for one in sentence_entities(sentence[0])] for sentence in doc.sents] == [
+            ["Anna Smith", "Paris"],
+            ["Ben Miller", "Rome"],
+            ["May", "Carl Jones", "Siemens"],
+        ]
+
+
+def test_documents_that_are_parsed_abreast_get_the_parse_of_spacy():
+    texts = [f"{name} said that his old aunt left the house in {place}." for name in NAMES for place in PLACES]
+    plain = spacy.load(MODELS[0]).pipe(texts)
+    for ours, spacys in zip(parse(texts, entities=True), plain, strict=True):
+        assert [(one.tag_, one.dep_, one.head.i) for one in ours] == [
+            (one.tag_, one.dep_, one.head.i) for one in spacys
+        ]
+        assert [(one.text, one.label_) for one in ours.ents] == [(one.text, one.label_) for one in spacys.ents]
 
 
 def test_the_environment_names_another_pipeline(monkeypatch):

@@ -7,27 +7,37 @@ grammatical role, following Lappin and Leass 1994, "An Algorithm for Pronominal 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.ages import whose_age
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.rewriting.english.people import is_person
 from fairlab.rewriting.english.pronouns import POSSESSIVE, case_by_syntax
+from fairlab.rewriting.english.referring import (
+    PRONOUNS,
+    Person,
+    Reference,
+    described_noun,
+    find_quoted,
+    first_name,
+    is_antecedent_of_who,
+    is_definite,
+    is_in_later_clause,
+    name_runs,
+    predicate_subject,
+    says,
+    who_clause,
+)
 from fairlab.rewriting.english.syntax import SUBJECTS
-from fairlab.rewriting.english.things import has_article, is_date
+from fairlab.rewriting.english.things import has_article
 from fairlab.types import NEUTRAL
 
 _REFLEXIVE = frozenset("himself herself themself themselves".split())
 _POSSESSIVE = frozenset("his her their".split())
-PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
-_CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
 _BORN = frozenset("born né née".split())
-_SAYING = frozenset("said says say added adds told tells asked asks replied wrote writes noted explained".split())
-_PLACING = frozenset("in at from to of for near on".split())
 # Maximum number of mentions to search before a pronoun: keeps the cost linear in long texts.
 _REACH = 60
 
@@ -53,24 +63,11 @@ class Weights:
 WEIGHTS = Weights()
 
 
-@dataclass
-class Person:
-    """Person mentioned in a text: their attribute, their tokens in text order, and the first word of a full name.
-
-    The attribute is doubtful if it is only shown by a first name without counts of its bearers.
-    """
-
-    attribute: str = ""
-    is_doubtful: bool = False
-    tokens: list[Any] = field(default_factory=list)
-    first_name: str = ""
-
-
 class Coreference:
     """People mentioned in a parsed text, with the words that refer to each person.
 
     Args:
-        doc: Document parsed by spaCy.
+        tokens: Tokens of a document parsed by spaCy.
         marked: Start, end and attribute of each word that marks an attribute: a name, a noun or a pronoun.
         weights: Weights for choosing an antecedent.
         adjectives: Offsets of marked words that are adjectives; these are never names, even if capitalised.
@@ -78,29 +75,32 @@ class Coreference:
 
     def __init__(
         self,
-        doc: Any,
+        tokens: Iterable[Any],
         marked: Iterable[tuple[int, int, str]],
         weights: Weights = WEIGHTS,
         adjectives: Container[int] = (),
     ) -> None:
         self.adjectives = adjectives
-        self.doc, self.weights = doc, weights
+        self.weights = weights
+        self.tokens = list(tokens)
         self.attributes = {start: attribute for start, _, attribute in marked}
-        self.token_at = {token.idx: token for token in doc}
-        self.sentence = [*accumulate(bool(token.is_sent_start) for token in doc)]
-        self.quoted = _find_quoted(doc)
+        self.token_at = {token.idx: token for token in self.tokens}
+        self.sentence = [*accumulate(bool(token.is_sent_start) for token in self.tokens)]
+        self.quoted = find_quoted([token.text for token in self.tokens])
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
-        self.history: list[tuple[Any, Person]] = []
+        self.history: list[Reference] = []
         self.by_word: dict[str, Person] = {}
         self.said_later: list[tuple[Any, Any]] = []  # predicate nouns that precede their subject
         self._read()
+        self._at: dict[int, Person | None] = {}  # cache of :meth:`at`
+        self._marked: dict[int, set[int]] = {}  # offsets of the marked words of each person, by the person's id
 
     def _read(self) -> None:
-        names = _name_runs(self.doc, self.adjectives, self.attributes)
+        names = name_runs(self.tokens, self.adjectives, self.attributes)
         inside = {token.i: run for run in names for token in run}
         waiting: list[tuple[Any, Person]] = []
-        for token in self.doc:
+        for token in self.tokens:
             run = inside.get(token.i)
             if run is not None:
                 if run[0].i == token.i:
@@ -124,7 +124,7 @@ class Coreference:
             return
         for token in person.tokens:
             self.person_at[token.i] = other
-        other.tokens += person.tokens
+        other.take(person)
         other.attribute = other.attribute or person.attribute
 
     def _new(self, attribute: str) -> Person:
@@ -134,8 +134,9 @@ class Coreference:
 
     def _add(self, token: Any, person: Person) -> None:
         person.tokens.append(token)
+        person.tags.add(token.tag_)
         self.person_at[token.i] = person
-        self.history.append((token, person))
+        self.history.append(Reference(token, person))
         attribute = self.attributes.get(token.idx, "")
         if attribute and attribute != NEUTRAL:
             person.attribute = person.attribute or attribute
@@ -144,7 +145,7 @@ class Coreference:
     def _add_name(self, run: list[Any]) -> None:
         words = [token.lower_ for token in run]
         known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
-        first = _first_name(words)
+        first = first_name(words)
         if known is not None and first and known.first_name and first != known.first_name:
             known = None  # same surname, different person
         marked = next((token for token in run if token.idx in self.attributes), None)
@@ -165,7 +166,7 @@ class Coreference:
 
     def _appositive(self, run: list[Any]) -> Person | None:
         """Return the person that a name is in apposition to: *his wife Mary*, *the actor, John Smith*."""
-        first = _first_name([token.lower_ for token in run])
+        first = first_name([token.lower_ for token in run])
         for token in run:
             person = self.person_at.get(token.head.i) if token.dep_ == "appos" else None
             if person is not None and (not first or person.first_name in ("", first)):
@@ -179,7 +180,7 @@ class Coreference:
 
     def _person_named_before(self, born: Any) -> Person | None:
         """Return the person whose birth name follows: *Alan Gifford, born John Lennox*."""
-        for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
+        for token in reversed(self.tokens[max(0, born.i - 2) : born.i]):
             if token.i in self.person_at and token.tag_ == "NNP":
                 return self.person_at[token.i]
             if not token.is_punct:
@@ -192,11 +193,11 @@ class Coreference:
             return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
-        subject = _predicate_subject(token) or (token.head if token.dep_ == "appos" else None)
+        subject = predicate_subject(token) or (token.head if token.dep_ == "appos" else None)
         if subject is not None and subject.i > token.i:
             self.said_later.append((token, subject))
         person = self.person_at.get(subject.i) if subject is not None else None
-        if person is None and (token.tag_ == "NNS" or _is_definite(token)):
+        if person is None and (token.tag_ == "NNS" or is_definite(token)):
             person = self.by_word.get(token.lower_)
         if person is not None and shown and person.attribute and shown not in (person.attribute, NEUTRAL):
             person = None
@@ -205,104 +206,132 @@ class Coreference:
         self.by_word[token.lower_] = person
         self._add(token, person)
 
-    def _fits(self, person: Person, attribute: str, token: Any) -> bool:
+    def _fits(self, person: Person, attribute: str) -> bool:
         if attribute == NEUTRAL or not attribute:
             return not person.attribute
         if person.attribute not in ("", attribute):
             return False
-        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one person
-        return all(other.tag_ not in plural for other in person.tokens)
+        return person.tags.isdisjoint(("NNS",) if person.first_name else ("NNS", "NNPS"))  # Betty Meggers is one person
 
     def _resolve(self, pronoun: Any) -> Person | None:
         """Return the antecedent of a pronoun among the people mentioned before it, or None if no one is compatible."""
         attribute = self.attributes.get(pronoun.idx, "")
+        near = self.history[-_REACH:]
+        barred = set(self._barred(pronoun, near))
+        fits: dict[int, bool] = {}
+        ancestors = {one.i: one for one in pronoun.ancestors}
+        clause = who_clause(pronoun, ancestors.values())
+        owns = pronoun.lower_ in _POSSESSIVE | _REFLEXIVE
         scores: dict[int, float] = {}
         people: dict[int, Person] = {}
-        near = self.history[-_REACH:]
-        barred = {id(person) for token, person in near if self._bars(pronoun, token)}
-        for steps, (token, person) in enumerate(reversed(near)):
-            if id(person) in barred or not self._fits(person, attribute, pronoun):
+        for steps, one in enumerate(reversed(near)):
+            key = id(one.person)
+            if key not in fits:
+                fits[key] = key not in barred and self._fits(one.person, attribute)
+            if not fits[key]:
                 continue
-            score = self._score(pronoun, token, person, steps)
-            if score > scores.get(id(person), -1e9):
-                scores[id(person)] = score
-                people[id(person)] = person
+            score = self._score(pronoun, one, steps)
+            if clause is not None and is_antecedent_of_who(one, clause):
+                score += self.weights.relative
+            if owns and one.is_subject and one.head in ancestors:
+                score += self.weights.own_clause
+            if score > scores.get(key, -1e9):
+                scores[key], people[key] = score, one.person
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
-    def _bars(self, pronoun: Any, token: Any) -> bool:
-        """Return whether syntax excludes a person as referent: in *she saw her*, but not in *she saw herself*."""
+    def _barred(self, pronoun: Any, near: Iterable[Reference]) -> Iterator[int]:
+        """Yield the ids of people that syntax excludes as referents: in *she saw her*, but not in *she saw herself*."""
         if pronoun.lower_ in _REFLEXIVE:
-            return False
+            return
         mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
-        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS and not mistaken:
-            head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
-            return token.head == head
-        if self.quoted[token.i] and not self.quoted[pronoun.i] and _speaks(pronoun):
-            return True
-        if pronoun.dep_ != "poss":
-            return False
-        owned = pronoun.head  # no one is their own successor: *his successor Louis*, *she is her aunt*
-        if owned.dep_ == "attr" and token.dep_ in SUBJECTS and token.head == owned.head:
-            return True
-        return token == owned or self.person_at.get(token.i) is self.person_at.get(owned.i, pronoun)
+        role = pronoun.dep_
+        is_object = role in ("dobj", "dative", "pobj") and not mistaken
+        head = (pronoun.head if role != "pobj" else pronoun.head.head).i
+        speaks = not self.quoted[pronoun.i] and says(pronoun)
+        owned = pronoun.head if role == "poss" else None
+        predicate = owned.head.i if owned is not None and owned.dep_ == "attr" else -1
+        for one in near:
+            if is_object and one.is_subject:
+                is_barred = one.head == head
+            elif speaks and self.quoted[one.place]:
+                is_barred = True
+            elif owned is None:
+                is_barred = False
+            else:  # no one is their own successor: *his successor Louis*, *she is her aunt*
+                is_barred = (one.is_subject and one.head == predicate) or one.place == owned.i
+                is_barred = is_barred or self.person_at[one.place] is self.person_at.get(owned.i)
+            if is_barred:
+                yield id(one.person)
 
-    def _score(self, pronoun: Any, token: Any, person: Person, steps: int) -> float:
-        weights = self.weights
-        distance = self.sentence[pronoun.i] - self.sentence[token.i]
-        score = -weights.sentence * distance - weights.near * steps
-        subject = token.dep_ in SUBJECTS
-        score += weights.subject * subject
-        score += weights.pronoun * (token.lower_ in PRONOUNS)
+    def _score(self, pronoun: Any, one: Reference, steps: int) -> float:
+        weights, person = self.weights, one.person
+        score = -weights.sentence * (self.sentence[pronoun.i] - self.sentence[one.place]) - weights.near * steps
+        if one.is_subject:
+            score += weights.subject
+        if one.is_pronoun:
+            score += weights.pronoun
         score += weights.topic * min(len(person.tokens) - 1, 3)
-        score -= weights.possessor * (token.dep_ == "poss")
-        score += weights.gender * (bool(person.attribute) and not person.is_doubtful)
-        score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
-        score -= weights.noun * (token.tag_ in ("NN", "NNS"))
-        score -= weights.article * (not person.attribute and has_article(token))
-        score += weights.relative * _is_in_who_clause(token, pronoun)
-        if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
-            score += weights.own_clause
+        if one.is_possessor:
+            score -= weights.possessor
+        if person.attribute and not person.is_doubtful:
+            score += weights.gender
+        if not person.attribute and one.is_placed:
+            score -= weights.place
+        if one.is_noun:
+            score -= weights.noun
+        if not person.attribute and has_article(one.token):
+            score -= weights.article
         return score
 
     def _join_later_name(self, pronoun: Any, person: Person) -> None:
         """Link a pronoun without an antecedent to the first compatible person named after it."""
-        for token, later in self.history:
-            if token.i <= pronoun.i or later is person or token.lower_ in PRONOUNS or token.tag_ != "NNP":
+        for one in self.history:
+            token, later = one.token, one.person
+            if one.place <= pronoun.i or later is person or one.is_pronoun or token.tag_ != "NNP":
                 continue
             if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
                 return
             if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
                 continue  # she said that Ann left
-            if _is_in_later_clause(token, pronoun) or (self.quoted[token.i] and not self.quoted[pronoun.i]):
+            if is_in_later_clause(token, pronoun) or (self.quoted[token.i] and not self.quoted[pronoun.i]):
                 continue  # Bugs is still his rascally self, and Elmer is funny
             if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
                 continue
-            if self._fits(later, person.attribute, pronoun):
+            if self._fits(later, person.attribute):
                 later.attribute = later.attribute or person.attribute
-                later.tokens += person.tokens
                 for own in person.tokens:
                     self.person_at[own.i] = later
+                later.take(person)
                 person.tokens = later.tokens
                 return
 
     def at(self, start: int) -> Person | None:
         """Return the person that the word at a character offset refers to."""
+        if start not in self._at:
+            self._at[start] = self._find_at(start)
+        return self._at[start]
+
+    def _find_at(self, start: int) -> Person | None:
         token = self.token_at.get(start)
         if token is None:
-            token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
+            token = next((t for t in self.tokens if t.idx <= start < t.idx + len(t)), None)
         if token is None:
             return None
-        owner = whose_age(token) if token.like_num else _owner(token)
+        owner = whose_age(token) if token.like_num else described_noun(token)
         return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
     def marked_with(self, start: int) -> set[int]:
         """Return the offsets of the marked words that refer to the same person as the word at ``start``."""
         person = self.at(start)
-        return {offset for offset in self.attributes if self.at(offset) is person} if person is not None else set()
+        if person is None:
+            return set()
+        if id(person) not in self._marked:
+            self._marked[id(person)] = {offset for offset in self.attributes if self.at(offset) is person}
+        return self._marked[id(person)]
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Return the start and end of every word that refers to a person."""
-        words = (self.doc[index] for index, other in self.person_at.items() if other is person)
+        words = (self.tokens[index] for index, other in self.person_at.items() if other is person)
         return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
@@ -310,90 +339,3 @@ def _is_uncounted(token: Any) -> bool:
     """Return whether a word is a first name without counts of its bearers and not a common word, such as *Lady*."""
     known = find_name(token.text)
     return known is not None and not known.is_counted and known.other_sense != "word"
-
-
-def _owner(token: Any) -> Any:
-    """Return the noun that an adjective describes: the *subordinate* of *female subordinate*."""
-    token = _first_conjunct(token)
-    if token.dep_ in ("amod", "compound", "nmod"):
-        return token.head
-    return _predicate_subject(token) or token
-
-
-def _first_conjunct(token: Any) -> Any:
-    """Return the first word in a coordination with *and*: *both American and Mexican*, *a stage and film actress*."""
-    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
-        token = token.head
-    return token
-
-
-def _predicate_subject(token: Any) -> Any:
-    """Return the subject of a predicate noun or adjective (*she is a mother*, *promoted as a woman*), or None."""
-    token = _first_conjunct(token)
-    if token.dep_ in ("attr", "acomp", "oprd"):
-        verb = token.head
-    elif token.dep_ == "pobj" and token.head.lower_ == "as":
-        verb = token.head.head
-    else:
-        return None
-    for _ in range(4):
-        subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
-        if subject is not None:
-            return verb.head if subject.lower_ == "who" and verb.dep_ == "relcl" else subject
-        if verb.dep_ not in _CLIMB:
-            return None
-        verb = verb.head
-    return None
-
-
-def _is_in_who_clause(token: Any, pronoun: Any) -> bool:
-    """Return whether ``pronoun`` is in a *who* clause that modifies ``token``, as in *a man who sold his house*."""
-    if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
-        return False
-    clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
-    if clause is None or clause.head != token or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
-        return False
-    return any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children)
-
-
-def _first_name(words: list[str]) -> str:
-    """Return the first word of a name with several words, or an empty string if that is a title."""
-    return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
-
-
-def _is_definite(token: Any) -> bool:
-    """Return whether a noun can refer to a known person: *the man*, and nouns of address (*yes, sir*)."""
-    determiners = [child.lower_ for child in token.children if child.tag_ in ("DT", "PRP$", "POS", "CD")]
-    return not determiners or any(word in ("the", "this", "that") for word in determiners)
-
-
-def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
-    """Return the uninterrupted runs of proper nouns. They include titles but not dates."""
-    runs: list[list[Any]] = []
-    for token in (one for one in doc if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
-        if runs and runs[-1][-1].i == token.i - 1:
-            runs[-1].append(token)
-        else:
-            runs.append([token])
-    return [run for run in runs if len(run) > 1 or run[0].idx in marked or not is_date(run[0])]
-
-
-def _find_quoted(doc: Any) -> list[bool]:
-    """Return, for every token, whether it is inside a quotation."""
-    found, inside = [], False
-    for token in doc:
-        if token.text in ('"', "``", "''", "“", "”"):
-            inside = token.text in ("``", "“") or (token.text == '"' and not inside)
-        found.append(inside)
-    return found
-
-
-def _speaks(pronoun: Any) -> bool:
-    """Return whether a pronoun is the subject of a verb of saying."""
-    return pronoun.dep_ in SUBJECTS and pronoun.head.lower_ in _SAYING
-
-
-def _is_in_later_clause(name: Any, pronoun: Any) -> bool:
-    """Return whether a name is the subject of a later clause, joined with *and* or *but* to the pronoun's clause."""
-    verb = name.head
-    return bool(name.dep_ in SUBJECTS and verb.dep_ == "conj" and verb.head.is_ancestor(pronoun))

@@ -21,7 +21,7 @@ from fairlab.rewriting.english.given_names import (
     without_role,
 )
 from fairlab.rewriting.english.people_judge import PeopleJudge
-from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
+from fairlab.rewriting.english.protected import names_of_things, protected_spans
 from fairlab.rewriting.english.syntax import Syntax, means_person
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import ListedWord, Sense, Vocabulary
@@ -132,13 +132,12 @@ class MentionFinder:
         returns = any(self._returns(one, sense) for one in found for sense in one.senses if sense.attribute == NEUTRAL)
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
-    def asks_entities(self, text: str) -> bool:
-        """Return whether only named entities show whether a name in the text is a person's or a thing's."""
-        return any(
-            sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
-            for one in self.listed(text)
-            for sense in one.senses
-        )
+    def named_words(self, text: str) -> Iterator[int]:
+        """Yield the starts of the names for which named entities tell whether they are a person's or a thing's."""
+        for one in self.listed(text):
+            beside = one.beside.precedes_name or one.beside.follows_name
+            if any(sense.pos == "name" for sense in one.senses) and (beside or _has_other_sense(one.word)):
+                yield one.start
 
     def listed(self, text: str) -> list[ListedWord]:
         """Return the listed words that may be mentions, judged from the text alone, from left to right."""
@@ -180,11 +179,17 @@ class MentionFinder:
                 start, last = whole_name(text, span.start, span.end) if named else (span.start, span.end)
                 yield Span(start, last, span.term)
 
+    def possible_senses(self, text: str) -> Iterator[tuple[str, Sense]]:
+        """Yield the words that may be mentions, judged from the text alone, each with its possible senses."""
+        for one in self.listed(text):
+            yield from ((one.word, sense) for sense in one.senses)
+        yield from ((text[start:end], sense) for start, end, sense in self._possible_ages(text))
+
     def _protected_parts(self, text: str) -> list[tuple[int, int]]:
         """Return the spans whose words do not count: addresses, titles of works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
-        return found + [match.span() for match in not_people_pattern().finditer(text)]
+        return found + names_of_things(text)
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Return the mentions from left to right.

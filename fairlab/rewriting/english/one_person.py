@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from fairlab.lexicons.names import find_name
-from fairlab.rewriting.english.coreference import PRONOUNS, Coreference
+from fairlab.rewriting.english.coreference import Coreference
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES, last_names
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.referring import PRONOUNS
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.types import NEUTRAL
 
@@ -29,14 +31,23 @@ class People:
         self.finder, self.text, self.syntax, self.mentions = finder, text, syntax, mentions
         self.gendered = bool(finder.vocabulary.pronouns)
         self.doubtful = finder.doubtful(text, syntax, mentions)
-        marked = [(m.start, m.end, m.sense.attribute) for m in (*mentions, *self.doubtful)]
-        adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
-        self.coreference = Coreference(syntax.doc, marked, adjectives=adjectives)
+        self.tokens = syntax.tokens
+        self._half_turned: dict[tuple[str, tuple[int, ...]], bool] = {}  # by attribute and starts of mentions
+        self._in_doubt: dict[str, bool] = {}  # by attribute
+        self._unturned: dict[str, list[tuple[int, int]]] = {}  # by attribute
+
+    @cached_property
+    def coreference(self) -> Coreference:
+        """Return the links between the mentions, which a text with a single mention does not need."""
+        marked = [(m.start, m.end, m.sense.attribute) for m in (*self.mentions, *self.doubtful)]
+        adjectives = {m.start for m in self.mentions if m.sense.pos == "adjective"}
+        return Coreference(self.tokens.values(), marked, adjectives=adjectives)
 
     def mentions_at(self, start: int) -> list[Mention]:
         """Return the mentions of the person that the word at an offset refers to, including that word."""
         chain = {m.start for m in (*self.mentions, *self.doubtful) if m.start <= start < m.end}
-        chain |= self.coreference.marked_with(start)
+        if len(self.mentions) + len(self.doubtful) > len(chain):
+            chain |= self.coreference.marked_with(start)
         mentions = list(self.mentions)
         if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
             mentions += [m for m in self.doubtful if m.start in chain]  # a pronoun shows that they are a person's
@@ -56,19 +67,30 @@ class People:
         of *Grace Kelly, Royal Bride*, or *Jonah Hex 2*, a work, next to *Jonah*. It also happens if a pronoun may refer
         to either of two people.
         """
-        own = self.mentions_at(selected.start)
         attribute = selected.sense.attribute
         if attribute == NEUTRAL:
             return False
+        if attribute not in self._in_doubt:
+            self._in_doubt[attribute] = self._has_pronouns_in_doubt(attribute)
+        if self._in_doubt[attribute]:
+            return True
+        own = self.mentions_at(selected.start)
         if self._keeps_faith(selected, own):
             return True
+        key = attribute, tuple(m.start for m in own)
+        if key not in self._half_turned:
+            self._half_turned[key] = self._is_half_turned(own, attribute)
+        return self._half_turned[key]
+
+    def _is_half_turned(self, own: Sequence[Mention], attribute: str) -> bool:
         left = list(self._unchanged_words(attribute, own))
         return (
             any(self._shows(start, word, own) for start, word in left)
             or self._has_unknown_name_nearby(left, own)
             or any(m.sense.pos == "name" and self._is_middle_name(m) for m in own)
             or self._is_one_of_named_group(own, attribute)
-            or self._leaves_pronouns_in_doubt(own, attribute)
+            or self._is_quoted_in_part(own)
+            or self._is_beside_another(own, attribute)
         )
 
     def _keeps_faith(self, selected: Mention, own: Sequence[Mention]) -> bool:
@@ -94,15 +116,22 @@ class People:
 
     def _unchanged_words(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
         """Yield the offset and word of every listed form of an attribute that is not part of a mention."""
+        if attribute not in self._unturned:
+            self._unturned[attribute] = list(self._listed_forms(attribute))
         taken = [(m.start, m.end) for m in (*self.mentions, *own)]
+        for first, last in self._unturned[attribute]:
+            if not any(start < last and first < end for start, end in taken):
+                yield first, self.text[first:last]
+
+    def _listed_forms(self, attribute: str) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of every listed form of an attribute, in any sense."""
         for span in self.finder.finder.find(self.text):
             senses = self.finder.vocabulary.senses[span.term]
-            word = self.text[span.start : span.end]
             names_alone = all(sense.pos == "name" for sense in senses)
-            if (names_alone and not word[:1].isupper()) or all(sense.attribute != attribute for sense in senses):
+            if names_alone and not self.text[span.start].isupper():
                 continue
-            if not any(start < span.end and span.start < end for start, end in taken):
-                yield span.start, word
+            if any(sense.attribute == attribute for sense in senses):
+                yield span.start, span.end
 
     def _shows(self, start: int, word: str, own: Sequence[Mention]) -> bool:
         """Return whether an unchanged word may show the attribute of a rewritten person."""
@@ -163,17 +192,28 @@ class People:
                 return True
         return False
 
-    def _leaves_pronouns_in_doubt(self, own: Sequence[Mention], attribute: str) -> bool:
+    def _is_quoted_in_part(self, own: Sequence[Mention]) -> bool:
+        """Return whether a person is mentioned inside and outside quotations, where the speaker is *I*."""
+        return len(own) > 1 and len({self.coreference.quoted[m.token.i] for m in own if m.token is not None}) > 1
+
+    def _is_beside_another(self, own: Sequence[Mention], attribute: str) -> bool:
+        """Return whether a person is joined to another of the attribute, so that a pronoun may mean either."""
+        alike = self._alike(attribute)
+        if all(m.sense.pos != "pronoun" for m in alike):
+            return False
+        return any(_is_joined_to_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
+
+    def _alike(self, attribute: str) -> list[Mention]:
+        return [m for m in self.mentions if m.sense.attribute == attribute and m.token is not None]
+
+    def _has_pronouns_in_doubt(self, attribute: str) -> bool:
         """Return whether a pronoun of the attribute may refer to more than one person with this attribute.
 
         In *her aunt left*, *her* refers to none of the named people, because no one is their own aunt.
         """
-        quoted = {self.coreference.quoted[m.token.i] for m in own if m.token is not None}
-        if len(quoted) > 1:  # the speaker is *I* in the quotation
-            return True
-        alike = [m for m in self.mentions if m.sense.attribute == attribute and m.token is not None]
+        alike = self._alike(attribute)
         pronouns = [m for m in alike if m.sense.pos == "pronoun"]
-        if not pronouns:
+        if not pronouns or len(alike) == 1:
             return False
         people: dict[int, list[Mention]] = {}
         for mention in alike:
@@ -184,9 +224,7 @@ class People:
         owners = [some for some in unnamed if all(m.token.dep_ == "poss" and m.token.head in tokens for m in some)]
         if len(unnamed) > 1 or (named and len(unnamed) > len(owners)):
             return True
-        if len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns):
-            return True
-        return any(_is_joined_to_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
+        return len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns)
 
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
         """Return whether it is clear to whom a pronoun refers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from functools import cache
+from functools import cache, lru_cache
 
 from fairlab.lexicons.names import load_not_people
 
@@ -98,6 +98,12 @@ def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
         for place in range(0, len(pieces), 2):
             found.setdefault(pieces[place], []).append((pieces, place))
     return found
+
+
+@lru_cache(maxsize=16)
+def names_of_things(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of every name of a thing. They are cached, because each axis asks for them."""
+    return [match.span() for match in not_people_pattern().finditer(text)]
 
 
 @cache

@@ -152,7 +152,7 @@ class RuleRewriter:
                 ]
             else:
                 unsure.append(index)
-        docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
+        docs = parse_views((views[index] for index in unsure), self.finder.named_words)
         for index, doc in zip(unsure, docs, strict=True):
             view, syntax = views[index], Syntax(doc, self.vocabulary.lexicon.people)
             try:
@@ -229,7 +229,7 @@ class RuleRewriter:
             self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)
         ]
         unsure = [index for index, text in enumerate(rewritten) if text is None]
-        parsed = parse_views((views[index] for index in unsure), self.finder.asks_entities)
+        parsed = parse_views((views[index] for index in unsure), self.finder.named_words)
         for index, doc in zip(unsure, parsed, strict=True):
             rewritten[index] = self._turn_people(views[index], doc, chosen[index])
         return [one for one in rewritten if one is not None]
@@ -241,14 +241,23 @@ class RuleRewriter:
             mentions = self.finder.find(text, syntax)
         except Unaligned as error:
             return error
-        people = People(self.finder, text, syntax, mentions)
+        return self.rewrite_people(view, People(self.finder, text, syntax, mentions), chosen)
+
+    def rewrite_people(self, view: View, people: People, chosen: Sequence[tuple[int, str]]) -> str:
+        """Return the original of a view with some of its people rewritten, each to their own target.
+
+        Args:
+            view: View of a text.
+            people: People of the view's text, on the axis of this rewriter.
+            chosen: Offset in the view's text of a word for each person to rewrite, and the person's target.
+        """
         turned: dict[int, tuple[Mention, str]] = {}
         for start, target in chosen:
             self.vocabulary.column(target)
             turned |= _person_mentions(people, start, target) | turned
-            for other in _matches_in_other_fields(text, start, turned, mentions):
+            for other in _matches_in_other_fields(people.text, start, turned, people.mentions):
                 turned |= _person_mentions(people, other, target) | turned
-        return self._rewrite_view(view, syntax, list(turned.values()))
+        return self._rewrite_view(view, people.syntax, list(turned.values()))
 
     def _turn_alone(self, view: View, chosen: Sequence[tuple[int, str]]) -> str | None:
         """Return the text with its only listed word rewritten if that word is selected and certain, else None."""

@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import ONE_OF_MANY, is_past, is_people, is_person
 from fairlab.text.folding import unaccented
-from fairlab.text.pipeline import name_entities, parse, parse_parted
+from fairlab.text.pipeline import NAMED, parse, parse_parted, sentence_entities
 from fairlab.text.view import View
 
 # An adjective between one of these words and a verb means a person: *this German prefers beer*.
@@ -26,7 +26,7 @@ _QUANTITIES = frozenset("both all some many most few several one two three each 
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
 
-def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
+def parse_views(views: Iterable[View], entities: bool | Callable[[str], Iterable[int]] = False) -> Iterator[Any]:
     """Parse the texts of views without their accents, which the parser handles poorly, and yield the documents.
 
     Args:
@@ -51,12 +51,12 @@ class Syntax:
 
     def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
         self.people = people
+        self.has_entities = NAMED in doc.user_data
         self._read(doc)
 
     def _read(self, doc: Any) -> None:
         self.doc = doc
         self.tokens = {token.idx: token for token in doc}
-        self.has_entities = doc.has_annotation("ENT_IOB")
 
     def part(self, spans: Iterable[tuple[int, int]]) -> None:
         """Parse the text again if the tokenizer did not separate a word from an adjacent sign: *3,She*.
@@ -91,11 +91,9 @@ class Syntax:
         return token
 
     def entity(self, token: Any) -> Any:
-        """Return the named entity that contains a token, or None. Entities are computed on first use."""
-        if not self.has_entities:
-            name_entities(self.doc)
-            self.has_entities = True
-        return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
+        """Return the named entity that contains a token, or None. A sentence's entities are computed on first use."""
+        self.has_entities = True
+        return next((entity for entity in sentence_entities(token) if entity.start <= token.i < entity.end), None)
 
     def is_place(self, token: Any) -> bool:
         """Return whether a token is in the name of a place or organisation, or False if entities were not computed."""
