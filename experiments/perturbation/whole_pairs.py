@@ -43,7 +43,7 @@ ARMS: dict[str, tuple[str, dict[str, Setting]]] = {  # an override that selects 
     "finetuned": ("augmentation=none", {}),
     "published": ("augmentation=fairtuning", {}),
     "whole": ("augmentation=fairtuning", {"augmentation.whole_examples": True}),
-    "chance": ("augmentation=fairtuning", {"augmentation._target_": f"{__name__}.ColoursOfThings"}),
+    "chance": ("augmentation=fairtuning", {"augmentation._target_": "experiments.perturbation.whole_pairs.ColoursOfThings"}),
 }
 LIMITS = {"snli_validation": 6000, "qqp_halves": None}
 SAME = {"snli_validation": "entailment", "qqp_halves": "duplicate"}  # label that must change with a person's gender
@@ -116,7 +116,7 @@ def read_copies(file: Path, task: str) -> Copies:
 def train(folder: Path, task: str, arm: str, seed: int, training: str = "mixed") -> None:
     """Train the classifier of an arm, unless it is finished, and keep its weights but not its checkpoints."""
     augmentation, settings = ARMS[arm]
-    given = ["+experiment=fairtune_glue", "backbone=minilm_mlm", f"training={training}", augmentation, "benchmark=[]"]
+    given = ["+experiment=fairtune_glue", "backbone=minilm_mlm", f"training={training}", augmentation, "benchmark=none"]
     values: dict[str, Setting] = {
         "task": task,
         "data.limit": LIMITS[task],
