@@ -38,12 +38,16 @@ from fairlab.mend.parts import train_part
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
 
+COLOURS = "experiments.perturbation.whole_pairs.ColoursOfThings"
 Setting = str | float | bool | None
 ARMS: dict[str, tuple[str, dict[str, Setting]]] = {  # an override that selects an augmentation, and its settings
     "finetuned": ("augmentation=none", {}),
     "published": ("augmentation=fairtuning", {}),
     "whole": ("augmentation=fairtuning", {"augmentation.whole_examples": True}),
-    "chance": ("augmentation=fairtuning", {"augmentation._target_": "experiments.perturbation.whole_pairs.ColoursOfThings"}),
+    "chance": (
+        "augmentation=fairtuning",
+        {"augmentation._target_": "experiments.perturbation.whole_pairs.ColoursOfThings"},
+    ),
 }
 LIMITS = {"snli_validation": 6000, "qqp_halves": None}
 SAME = {"snli_validation": "entailment", "qqp_halves": "duplicate"}  # label that must change with a person's gender
