@@ -93,7 +93,7 @@ def add_task(record: Record, runs: Path, task: str) -> dict[str, object]:
     differences = {}
     for one, other in PAIRS:
         both = sorted(set(seeds.get(one, [])) & set(seeds.get(other, [])))
-        if len(both) < 2:
+        if not both:
             continue
         ours, theirs = (samples_of(runs / task / arm, both, truth, copies) for arm in (one, other))
         for kind in ours:

@@ -89,7 +89,11 @@ def _compared(kinds: dict[str, str]) -> str:
         for change in (one for one in record().comparisons if one.subset == kind):
             one, other = change.phase.split(" less ")
             each = differences(change)
-            low, high = t_interval(each)
+            tested = ["one seed", "", ""]
+            if len(each) > 1:
+                low, high = t_interval(each)
+                power = f"{detectable_mean(stdev(each), len(each)):.2f}" if len(each) > 2 else ""
+                tested = [f"[{low:+.2f}, {high:+.2f}]", f"{p_over_seeds(each):.3f}", power]
             rows.append(
                 [
                     TASKS[change.benchmark],
@@ -99,9 +103,7 @@ def _compared(kinds: dict[str, str]) -> str:
                     str(len(each)),
                     f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
                     f"{change.p:.3f}",
-                    f"[{low:+.2f}, {high:+.2f}]",
-                    f"{p_over_seeds(each):.3f}",
-                    f"{detectable_mean(stdev(each), len(each)):.2f}" if len(each) > 2 else "",
+                    *tested,
                 ]
             )
     head = ["task", "measure", "arms", "n", "seeds", "difference, points (bootstrap)", "p", "t-interval over seeds"]
@@ -113,7 +115,7 @@ def diagnostic_values() -> str:
     value = {(one.benchmark, one.phase, one.subset): one for one in record().readings}
     rows = [
         [TASKS[task], name, f"{value[task, 'finetuned', kind].n:,}"]
-        + [interval(value[task, arm, kind], 2) for arm in facts(task)["seeds"]]
+        + [interval(value[task, arm, kind], 2) if arm in facts(task)["seeds"] else "not run" for arm in NAMES]
         for task in record().provenance["tasks"]
         for kind, name in MORE.items()
     ]
