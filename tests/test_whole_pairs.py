@@ -5,7 +5,7 @@ import pytest
 
 from experiments.perturbation.whole_pairs import ColoursOfThings
 from experiments.perturbation.whole_pairs_compared import by_example, learned
-from experiments.perturbation.whole_pairs_tables import t_interval
+from experiments.perturbation.whole_pairs_tables import differences, facts, record, t_interval
 from fairlab.record import Record
 
 
@@ -35,3 +35,20 @@ def test_losses_are_those_of_training_steps(tmp_path):
     run = Record(tmp_path, {}, "")
     run.history = [{"train/loss": value} for value in [3.0] * 50 + [1.0] * 50] + [{"validation/loss": 9.0}]
     assert learned(run) == [3.0, 1.0]
+
+
+def test_what_the_page_says_of_whole_pairs_is_what_the_record_holds():
+    changes = {(one.phase, one.subset): one for one in record().comparisons}
+    fair, sensitive = (changes["whole less finetuned", kind] for kind in ("both", "hypothesis"))
+    assert fair.low < 0 < fair.difference < 1 < fair.high  # neither a drop nor equivalence within 1 point
+    assert sensitive.low < -10 < sensitive.difference < 0 < sensitive.high  # non-inferiority is not shown
+    for change, widest, detectable in ((fair, -2.46, 1.7), (sensitive, -26.4, 12)):
+        assert t_interval(differences(change))[0] == pytest.approx(widest, abs=0.01)
+        assert 2.8 * (change.high - change.low) / 3.92 == pytest.approx(detectable, abs=0.3)
+    assert changes["whole less published", "hypothesis"].low > 50
+    assert changes["published less finetuned", "half"].high < -10
+    assert facts("snli_validation")["seeds"] == {"finetuned": [42, 43, 44], "published": [42], "whole": [42, 43, 44]}
+    for one in record().readings:
+        if one.subset == "accuracy":
+            assert one.low > 2 * facts("snli_validation")["commonest"]
+    assert all(last < first - 0.4 for first, last in facts("snli_validation")["losses"].values())
