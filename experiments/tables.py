@@ -32,6 +32,7 @@ from experiments.minilm_mlm import tables as minilm_mlm
 from experiments.model_kinds import tables as model_kinds
 from experiments.own_axis import tables as own_axis
 from experiments.perturbation import tables as perturbation
+from experiments.perturbation import whole_pairs_tables as whole_pairs
 from experiments.razor import tables as razor
 from experiments.rewriting import tables as rewriting
 from experiments.smollm2 import tables as smollm2
@@ -57,6 +58,7 @@ for module in (
     model_kinds,
     own_axis,
     perturbation,
+    whole_pairs,
     agreement,
     atlas,
     audit,

@@ -27,7 +27,7 @@ def test_only_the_hypothesis_of_pairs_that_entail_is_exchanged():
     partner = {"man": "woman", "he": "she"}
     entails = Example("A man sings", "He sings", 0)
     others = [Example("A man sings", "He sleeps", 2), Example("A dog barks", "He barks", 0)]
-    assert in_the_hypothesis([entails, *others], partner) == [(entails, Example("A man sings", "She sings", 0))]
+    assert in_the_hypothesis([entails, *others], partner, 0) == [(entails, Example("A man sings", "She sings", 0))]
 
 
 @pytest.fixture

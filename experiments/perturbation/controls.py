@@ -52,20 +52,19 @@ def changed(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
     return [pair for pair in zip(examples, made, strict=True) if pair[0] != pair[1]]
 
 
-def in_the_hypothesis(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
-    """Return the entailment examples with replaceable words in both texts, before and after changing the hypothesis."""
-    entail = find_task(TASK).labels.index("entailment")
+def in_the_hypothesis(examples: list[Example], partner: Mapping[str, str], label: int) -> Pairs:
+    """Return the examples of a label with replaceable words in both texts, before and after changing the second."""
     fields = [[exchanged(field, partner) for field in example.fields] for example in examples]
     return [
         (one, one.with_fields([one.first, second]))
         for one, (first, second) in zip(examples, fields, strict=True)
-        if one.label == entail and first != one.first and second != one.second
+        if one.label == label and first != one.first and second != one.second
     ]
 
 
 KINDS: dict[str, Callable[[list[Example]], Pairs]] = {
     "57_pairs": lambda examples: changed(examples, partners()),
-    "hypothesis": lambda examples: in_the_hypothesis(examples, partners()),
+    "hypothesis": lambda examples: in_the_hypothesis(examples, partners(), find_task(TASK).labels.index("entailment")),
     "colours": lambda examples: changed(examples, next_colours()),
 }
 

@@ -3,7 +3,7 @@
     FAIRLAB_DATA=... python -m experiments.perturbation.human [--perturber NAME=MODEL]... [--groups FOLDER]
         [--augly PYTHON] [--half development] [--texts OUT.json] [--stored OUT.json]
 
-Results are written to human.json; those of the development half are written only to OUT.json.
+Results are written to human.json.xz; those of the development half are written only to OUT.json.
 
 ``references.py`` describes the references. Three rewriters need no further input: the rules, swapping of all listed
 words, and *57 pairs*, which swaps words by a fixed list as AugLy does with its own. A perturber is the ``model`` folder
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import re
 import subprocess
 from collections.abc import Callable, Sequence
@@ -34,13 +35,13 @@ from experiments.rewriting.labelled import AXES, Labelled, read_labelled
 from experiments.rewriting.sets import exchanged, partners
 from fairlab.benchmarks.perturber import by_rules, by_word_swap
 from fairlab.data.perturbation_pairs import PerturbationPair
-from fairlab.files import write_whole
+from fairlab.files import compressed, replaced_when_written, write_whole
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 from fairlab.metrics.significance import wilson_interval
 from fairlab.rewriting.perturber import load_perturber
 from fairlab.run.environment import environment
 
-RECORD = Path(__file__).parent / "human.json"
+RECORD = Path(__file__).parent / "human.json.xz"
 OTHER = "AugLy 1.0.0"
 MODEL = "language model"
 Rewriter = Callable[[Sequence[PerturbationPair]], Sequence[str | None]]
@@ -257,6 +258,7 @@ if __name__ == "__main__":
     if arguments.texts is not None:
         write_whole(arguments.texts, json.dumps({"measured": content, "texts": texts}, separators=(",", ":")) + "\n")
     if arguments.half == "held out":
-        before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+        before = json.loads(lzma.decompress(RECORD.read_bytes())) if RECORD.is_file() else {}
         content = {"revision": environment()["revision"]} | kept(content, before)
-        write_whole(RECORD, json.dumps(content, separators=(",", ":")) + "\n")
+        with replaced_when_written(RECORD) as temporary:
+            temporary.write_bytes(compressed(json.dumps(content, separators=(",", ":")) + "\n"))

@@ -29,11 +29,9 @@ SIDES = ("both", "one", "half")
 
 def side(before: Example, after: Example, axis: str, words: PerturbableWords) -> str:
     """Return the kind of a changed copy, depending on which texts of the example were rewritten."""
-    stayed = [old for old, new in zip(before.fields, after.fields, strict=True) if old == new]
-    if not stayed:
+    if not any(old == new for old, new in zip(before.fields, after.fields, strict=True)):
         return "both"
-    named = any(place.startswith(f"{axis}/") for text in stayed for place in words.attributes(text))
-    return "half" if named else "one"
+    return "half" if words.stayed(before.fields, after.fields, axis) else "one"
 
 
 def sides_of(task: str) -> NDArray[np.str_]:

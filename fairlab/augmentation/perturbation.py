@@ -29,6 +29,7 @@ from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 
 SAMPLINGS = ("uniform", "inverse_frequency")
 UNCHANGED = "the rewriter made no change"
+HALF = "a field with a person stayed"  # reason for rejecting a rewrite of only some fields
 CHOICE = "choice"  # key of a row's choice
 
 
@@ -74,6 +75,8 @@ class Perturbation(RowAugmentationOnAxes):
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; the number of fields is
             always checked.
         choices: File of earlier choices on the same data (``choices.jsonl``), used instead of a draw.
+        whole_examples: Whether an example is left unchanged if a field that mentions a person of the axis would stay.
+            The label of such a pair may be wrong: *two men climb* and *two women climb*, of which one was changed.
         rewriter: Rewriter that applies choices; None for the rule-based rewriter.
         seed: Seed for the drawn choices and for the first names that rules insert.
 
@@ -98,6 +101,7 @@ class Perturbation(RowAugmentationOnAxes):
         mode: Literal["syntax", "lexical"] = "syntax",
         verify: Sequence[str] = ("harms",),
         choices: str | None = None,
+        whole_examples: bool = False,
         rewriter: WordRewriter | None = None,
         seed: int = 0,
     ) -> None:
@@ -109,6 +113,7 @@ class Perturbation(RowAugmentationOnAxes):
         self.words = PerturbableWords(self.lexicons, mode)
         self.sampling = sampling
         self.choices = None if choices is None else Path(choices)
+        self.whole_examples = whole_examples
         self.seed = seed
         self.verifiers = {lexicon.axis: load_verifiers(verify, lexicon) for lexicon in self.lexicons}
         self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode)
@@ -162,6 +167,8 @@ class Perturbation(RowAugmentationOnAxes):
         for verifier in self.verifiers[choice.axis]:
             if finding := verifier.fault(text, {choice.target: made}):
                 return Rewritten(kept, (verifier.name, finding), made)
+        if self.whole_examples and (stayed := self.words.stayed(kept, parts, choice.axis)):
+            return Rewritten(kept, (HALF, stayed[0]), made)
         return Rewritten(parts, text=made)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:

@@ -118,6 +118,17 @@ class PerturbableWords:
                 )
         return counts
 
+    def stayed(self, before: Sequence[str], after: Sequence[str], axis: str) -> list[str]:
+        """Return the fields of an example that mention a person of an axis but were not rewritten.
+
+        Args:
+            before: Fields of the example.
+            after: The same fields after rewriting.
+            axis: Axis on which a person was rewritten.
+        """
+        unchanged = (old for old, new in zip(before, after, strict=True) if old == new)
+        return [text for text in unchanged if any(place.startswith(f"{axis}/") for place in self.attributes(text))]
+
 
 class PerturbableText:
     """Words of one text that may be selected, on several axes. Axes and words are only judged when they are asked for.

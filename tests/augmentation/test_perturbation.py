@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fairlab.augmentation.perturbation import CHOICE, Choosing, Perturbation, drawn_selection
+from fairlab.augmentation.perturbation import CHOICE, HALF, Choosing, Perturbation, drawn_selection
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.word_rewriters import Selection
@@ -110,6 +110,25 @@ def test_a_slur_made_of_another_group_is_turned_down_and_counted():
     assert outcome.reason == "harmful phrase"
     assert outcome.versions == {"black": "The black trash left."}
     assert outcome.rows[0]["text"] == "The white trash left."
+
+
+@pytest.mark.parametrize(
+    ("second", "made", "fault"),
+    [
+        ("Two women climb.", "Two women climb.", HALF),  # the label of the pair may be wrong
+        ("Two women climb.", "Two men climb.", ""),
+        ("A dog barks.", "A dog barks.", ""),  # mentions no person
+        ("An old dog barks.", "An old dog barks.", ""),  # another axis
+    ],
+)
+def test_whole_examples_are_changed_in_all_fields_with_a_person_or_stay(second, made, fault):
+    before, after = ["Two men climb.", second], ["Two women climb.", made]
+    choice = Selection(4, "men", "gender", "man", "woman")
+    for whole in (True, False):
+        rewriter = Says(" <SEP> ".join(after))
+        (found,) = perturbation(rewriter=rewriter, whole_examples=whole).rewrite([before], [choice])
+        assert found.fault[0] == (fault if whole else "")
+        assert found.fields == (before if whole and fault else after)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,54 @@
+"""What the second study of fairtuning measures, by hand."""
+
+import numpy as np
+import pytest
+
+from experiments.perturbation.whole_pairs import ColoursOfThings
+from experiments.perturbation.whole_pairs_compared import by_example, learned
+from experiments.perturbation.whole_pairs_tables import differences, facts, record, t_interval
+from fairlab.record import Record
+
+
+def test_colours_of_things_are_exchanged_in_all_fields_but_not_words_for_people():
+    colours = ColoursOfThings(axes=["race"], sampling="uniform", mode="lexical")
+    fields = ["A man in a black hat", "A dog runs", "A red and white car"]
+    assert colours.exchanged(fields) == ["A man in a white hat", "A dog runs", "A blue and brown car"]
+    of_people = ["A Black man in a white hat", "A red hat"]
+    assert colours.exchanged(of_people) == ["A Black man in a white hat", "A blue hat"]
+    chosen = colours.choose(["A dog runs", "A red car"], [1, 2], {})
+    assert [one is None for one in chosen] == [True, False]
+    assert [one.fields for one in colours.rewrite([["A pink car", "A car"]], chosen[1:])] == [["A red car", "A car"]]
+
+
+def test_copies_add_up_over_their_example():
+    sums, sizes = by_example([4, 0, 4], np.array([[100.0, 0.0, 100.0], [0.0, 100.0, 100.0]]))
+    assert sums.tolist() == [[0, 200], [100, 100]]
+    assert sizes.tolist() == [1, 2]
+
+
+def test_an_interval_over_three_seeds_is_student_s():
+    low, high = t_interval([1.0, 2.0, 3.0])  # 2 ± 4.3027 / sqrt(3)
+    assert (low, high) == pytest.approx((-0.4841, 4.4841), abs=1e-4)
+
+
+def test_losses_are_those_of_training_steps(tmp_path):
+    run = Record(tmp_path, {}, "")
+    run.history = [{"train/loss": value} for value in [3.0] * 50 + [1.0] * 50] + [{"validation/loss": 9.0}]
+    assert learned(run) == [3.0, 1.0]
+
+
+def test_what_the_page_says_of_whole_pairs_is_what_the_record_holds():
+    changes = {(one.phase, one.subset): one for one in record().comparisons}
+    fair, sensitive = (changes["whole less finetuned", kind] for kind in ("both", "hypothesis"))
+    assert fair.low < 0 < fair.difference < 1 < fair.high  # neither a drop nor equivalence within 1 point
+    assert sensitive.low < -10 < sensitive.difference < 0 < sensitive.high  # non-inferiority is not shown
+    for change, widest, detectable in ((fair, -2.46, 1.7), (sensitive, -26.4, 12)):
+        assert t_interval(differences(change))[0] == pytest.approx(widest, abs=0.01)
+        assert 2.8 * (change.high - change.low) / 3.92 == pytest.approx(detectable, abs=0.3)
+    assert changes["whole less published", "hypothesis"].low > 50
+    assert changes["published less finetuned", "half"].high < -10
+    assert facts("snli_validation")["seeds"] == {"finetuned": [42, 43, 44], "published": [42], "whole": [42, 43, 44]}
+    for one in record().readings:
+        if one.subset == "accuracy":
+            assert one.low > 2 * facts("snli_validation")["commonest"]
+    assert all(last < first - 0.4 for first, last in facts("snli_validation")["losses"].values())
