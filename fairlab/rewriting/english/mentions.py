@@ -306,7 +306,7 @@ class MentionFinder:
             known = find_name(word)
             return senses.name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
         if sense.pos == "title":
-            if word == "Miss" and (beside.after in _PAGEANTS or _precedes_place(token, syntax)):
+            if word == "Miss" and (beside.after in _PAGEANTS or syntax.precedes_place(token)):
                 return False
             if word in _ABBREVIATED and not (beside.gap_after in (" ", ". ") and beside.after[:1].isupper()):
                 return False
@@ -371,12 +371,6 @@ def _begins_name(one: ListedWord) -> bool:
     """Return whether a word that is also a first name precedes a capitalised word, as in *Christian Andersen*."""
     known = find_name(one.word)
     return known is not None and known.other_sense == "word" and one.beside.precedes_name
-
-
-def _precedes_place(token: Any, syntax: Syntax) -> bool:
-    """Return whether a place name follows the word: *Miss Colombia*."""
-    entity = syntax.entity(token.nbor()) if token.i + 1 < len(token.doc) else None
-    return entity is not None and entity.label_ == "GPE"
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:

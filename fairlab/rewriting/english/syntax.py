@@ -90,6 +90,11 @@ class Syntax:
             token = token.nbor() if token.i + 1 < len(token.doc) else None
         return token
 
+    def precedes_place(self, token: Any) -> bool:
+        """Return whether a place name follows a word: *Miss Colombia*."""
+        entity = self.entity(token.nbor()) if token.i + 1 < len(token.doc) else None
+        return entity is not None and entity.label_ == "GPE"
+
     def entity(self, token: Any) -> Any:
         """Return the named entity that contains a token, or None. A sentence's entities are computed on first use."""
         self.has_entities = True
