@@ -327,10 +327,11 @@ def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[n
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))
     interval = (100 * low, 100 * high)
-    return quantity(_ratio_percent, hits, among, n=int(items.sum()), interval=interval, **of)
+    return quantity(ratio_percent, hits, among, n=int(items.sum()), interval=interval, **of)
 
 
-def _ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+def ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    """Return the ratio of the means of two samples that are paired by item, in percent."""
     return 100 * ratio_of_means(hits, among, axis)
 
 

@@ -24,6 +24,7 @@ from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
 from fairlab.metrics.bootstrap import Statistic, ratio_of_means
 from fairlab.metrics.fairscore import FAIRSCORES
+from fairlab.metrics.stereoset import mean_percent
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.papers import QIAN_2022
@@ -214,17 +215,13 @@ def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity
         for axis in (ALL, *axes):
             chosen_CN = places_CN >= 0 if axis == ALL else places_CN == list(axes).index(axis)
             subset = split if axis == ALL else f"{split}_{axis}"
-            found.append(quantity(_mean_percent, chosen_CN.any(axis=0), subset=subset, name="perturbed"))
+            found.append(quantity(mean_percent, chosen_CN.any(axis=0), subset=subset, name="perturbed"))
             if chosen_CN.any():
                 found += [
                     _share(name, share, subset, samples, places_CN >= 0, chosen_CN, headline=axis == ALL)
                     for name, share in FAIRSCORES.items()
                 ]
     return found
-
-
-def _mean_percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    return 100 * values.mean(axis=axis)
 
 
 def _percent_of_copies(

@@ -22,6 +22,7 @@ from fairlab.benchmarks.crows_pairs import (
     MEADE,
     NANGIA,
     crows_pairs_quantities,
+    ratio_percent,
     scores,
     texts_to_score,
 )
@@ -30,7 +31,6 @@ from fairlab.benchmarks.group_sets import held_out_groups, refuse_same_names, se
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
 from fairlab.benchmarks.scales import even_percent, even_points, percent
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
-from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
@@ -208,14 +208,12 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
 
 
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], **of: object) -> Quantity:
-    return quantity(_share, hits, among, **of)  # type: ignore[arg-type]
-
-
-def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    return 100 * ratio_of_means(hits, among, axis)
+    return quantity(ratio_percent, hits, among, **of)  # type: ignore[arg-type]
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
     """Return the mean distance of percentages from 50, from arguments that alternate between hits and totals."""
-    distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
+    distances = [
+        np.abs(ratio_percent(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)
+    ]
     return np.asarray(np.mean(distances, axis=0))
