@@ -22,6 +22,7 @@ def rewrites(text, count=4, **values):
         ("I never eat breakfast.", "I always refrain from eating breakfast."),
         ("Nobody was in the queue.", "Hardly anyone was in the queue."),
         ("She isn't a doctor.", "She is anything but a doctor."),
+        ("He did not show up.", "He stayed away."),
         ("They can't sing.", "They can hardly sing."),
         ("It has not rained since May.", "It has yet to rain since May."),
         ("Don't order the fish.", "Avoid ordering the fish."),
