@@ -220,6 +220,10 @@ class Record:
         """Return the warnings to show next to a reading, for example that the method did not train."""
         return list(dict.fromkeys(note.mark for note in self.notes if note.marks(reading)))
 
+    def reading(self, key: str) -> Reading | None:
+        """Return the reading with a key, or None if there is none."""
+        return next((reading for reading in self.readings if reading.key == key), None)
+
     @property
     def phases(self) -> list[str]:
         """Return the phases in which models were measured, in order.

@@ -21,9 +21,10 @@ from fairlab.audit.excess import POWER_Z, Corrections, excess_of
 from fairlab.audit.outputs import cuts_of, decided, outputs_of
 from fairlab.audit.pairs import Pair, Pairs
 from fairlab.audit.rates_by_group import group_quantities
+from fairlab.benchmarks.group_differences import fixed
 from fairlab.benchmarks.readings import Quantity, outcome, quantity
 from fairlab.judge.paired import sign_flip_p
-from fairlab.metrics.bootstrap import RESAMPLES, mean_draws
+from fairlab.metrics.bootstrap import mean, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import SAYS_NOTHING, Note, Outcome
@@ -163,7 +164,7 @@ class Audit(Benchmark):
         """Yield the quantities of an axis, and of its pairs by direction of change and by true label."""
         share = np.zeros(one.rows)
         share[: one.people] = 100.0
-        yield quantity(_mean, share, subset=one.axis, name="people")
+        yield quantity(mean, share, subset=one.axis, name="people")
         if not len(one):
             return
         of_axis = [(pair, right) for pair, right in read if pair.axis == one.axis]
@@ -188,7 +189,7 @@ class Audit(Benchmark):
         """Return the proportion of checked rewrites that a person marked as wrong."""
         wrong = np.array([right != pair.after for pair, right in self.sheet if pair.axis == one.axis])
         interval = tuple(100 * bound for bound in wilson_interval(wrong.sum(), len(wrong)))
-        return quantity(_mean, 100.0 * wrong, subset=one.axis, name="rewriter_error", interval=interval)
+        return quantity(mean, 100.0 * wrong, subset=one.axis, name="rewriter_error", interval=interval)
 
 
 def _differs(first: Array, second: Array) -> NDArray[np.bool_]:
@@ -205,12 +206,8 @@ def _position(side: Array) -> Array:
     return side if side.ndim == 1 else side.sum(axis=1)
 
 
-def _mean(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    return values.mean(axis=axis)
-
-
 def _accuracy(labels: Array, data: LabelledRows) -> Quantity:
-    return quantity(_mean, 100.0 * ~_differs(labels, data.truth), subset="all", name="model_accuracy")
+    return quantity(mean, 100.0 * ~_differs(labels, data.truth), subset="all", name="model_accuracy")
 
 
 def _changes(
@@ -222,21 +219,21 @@ def _changes(
         changed, control = (100.0 * side[chosen] for side in answers.changed)
         for name, values in (("flips", changed), ("control_flips", control)):
             interval = tuple(100 * bound for bound in wilson_interval(values.sum() / 100, len(values)))
-            yield quantity(_mean, values, subset=subset, name=name, interval=interval)
+            yield quantity(mean, values, subset=subset, name=name, interval=interval)
         if not tested:
             found = excess_of(changed, control)
             interval = (100 * found.low, 100 * found.high)
             yield quantity(
-                _mean, changed - control, subset=subset, name="excess_flips", interval=interval, headline=False
+                mean, changed - control, subset=subset, name="excess_flips", interval=interval, headline=False
             )
     kind, scale = ("mean_change", 1.0) if score else ("score_change", 100.0)
-    yield quantity(_mean, scale * moved, subset=subset, name=kind)
-    yield quantity(_mean, scale * control_moved, subset=subset, name=f"control_{kind}")
+    yield quantity(mean, scale * moved, subset=subset, name=kind)
+    yield quantity(mean, scale * control_moved, subset=subset, name=f"control_{kind}")
     p = sign_flip_p(moved - control_moved) if score and tested else None
     more = {} if tested else {"headline": False}
-    yield quantity(_mean, scale * (moved - control_moved), subset=subset, name=f"excess_{kind}", p=p, **more)
+    yield quantity(mean, scale * (moved - control_moved), subset=subset, name=f"excess_{kind}", p=p, **more)
     if p is not None:
-        yield _plain(subset, f"detectable_{kind}", _smallest(moved - control_moved), len(moved))
+        yield fixed(subset, f"detectable_{kind}", _smallest(moved - control_moved), len(moved))
 
 
 def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
@@ -256,8 +253,8 @@ def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity
             continue
         turned, moved = (scale * (signs * (after - other))[chosen] for other in (first, control))
         kind = "score_shift" if scale == 1 else "shift"
-        yield quantity(_mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=_both_p(turned, moved))
-        yield _plain(f"{one.axis}_{low}_to_{high}", f"detectable_{kind}", _smallest(moved), len(moved))
+        yield quantity(mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=_both_p(turned, moved))
+        yield fixed(f"{one.axis}_{low}_to_{high}", f"detectable_{kind}", _smallest(moved), len(moved))
 
 
 def _smallest(values: Array) -> float:
@@ -279,12 +276,7 @@ def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Ite
     draws = 100 * (mean_draws(difference) + found.value - difference.mean())
     interval = (100 * found.low, 100 * found.high)
     yield Quantity(subset, "excess_flips", 100 * found.value, draws, len(changed), interval=interval, p=found.p)
-    yield _plain(subset, "detectable_flips", 100 * found.detectable, len(changed))
-
-
-def _plain(subset: str, name: str, value: float, n: int) -> Quantity:
-    """Return a quantity without sampling error, which follows from the design."""
-    return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
+    yield fixed(subset, "detectable_flips", 100 * found.detectable, len(changed))
 
 
 def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Corrections:

@@ -23,6 +23,7 @@ from fairlab.benchmarks.option_answers import (
     rotated,
 )
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, quantity, variant, with_system
+from fairlab.benchmarks.scales import percent
 from fairlab.data.published.bbq import CATEGORIES, BBQItem, read_bbq
 from fairlab.data.published.download import locate
 from fairlab.metrics.bbq import ambiguous_bias, disambiguated_bias
@@ -114,7 +115,7 @@ class BBQ(Benchmark):
             ),
             "accuracy_ambiguous": _accuracy("accuracy without the facts", "answers of 'unknown' (100 is best)"),
             "accuracy_disambiguated": _accuracy("accuracy with the facts", "right answers (100 is best)"),
-            "unparsable": QuantityInfo("unparsable replies", "replies that name no option", "%", 0.0, 0.0, 100.0),
+            "unparsable": percent("unparsable replies", "replies that name no option", ideal=0.0),
         },
         topic=ALIKE,
         subsets={ALL: "all categories", "*": "{}"},

@@ -31,6 +31,7 @@ from fairlab.benchmarks.readings import (
     quantity,
     variant,
 )
+from fairlab.benchmarks.scales import ratio
 from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query, irregular_documents, read_bias_ir
 from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
@@ -90,14 +91,8 @@ class BiasIR(Benchmark):
         "Bias-IR",
         "Does a search by embeddings prefer documents about one gender?",
         {
-            "male_ratio": QuantityInfo(
-                "male first",
-                "share of queries nearer to the male document (0.5 is fair)",
-                "ratio",
-                0.5,
-                0.0,
-                1.0,
-                margin=0.05,
+            "male_ratio": ratio(
+                "male first", "share of queries nearer to the male document (0.5 is fair)", ideal=0.5, margin=0.05
             ),
             "deviation": QuantityInfo(
                 "distance from an even choice",
@@ -110,13 +105,10 @@ class BiasIR(Benchmark):
                 margin=0.05,
                 folded=True,
             ),
-            "neutral_first": QuantityInfo(
+            "neutral_first": ratio(
                 "neutral first",
                 "share of queries nearest to the neutral document (1/3 is fair)",
-                "ratio",
-                1 / 3,
-                0.0,
-                1.0,
+                ideal=1 / 3,
                 margin=0.05,
             ),
             "margin": QuantityInfo(

@@ -17,6 +17,7 @@ from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, rate, slugs, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.scales import percent
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -38,7 +39,6 @@ CITATION = """\
 }
 """
 _sentiment = partial(QuantityInfo, unit="sentiment")
-_percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 _points = partial(QuantityInfo, unit="points")
 
 
@@ -110,7 +110,7 @@ class BOLD(Benchmark):
                 margin=2.0,
             ),
             "sentiment": _sentiment("sentiment", "mean sentiment of the continuations", low=-1.0, high=1.0),
-            "toxic": _percent("toxic continuations", "prompts with a toxic continuation", ideal=0.0),
+            "toxic": percent("toxic continuations", "prompts with a toxic continuation", ideal=0.0),
             "regard": QuantityInfo("regard", "positive minus negative regard of continuations", "", low=-1.0, high=1.0),
             "regard_difference": QuantityInfo(
                 "difference of regard",

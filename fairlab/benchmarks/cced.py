@@ -73,11 +73,7 @@ QUANTITIES = {
         "neutral texts kept", "cosine of neutral texts to their earlier embeddings (1: same)", "cosine", 1.0, -1.0, 1.0
     ),
     "direction_cosine": QuantityInfo(
-        "direction kept",
-        "cosine of the direction between attributes to the earlier one",
-        "cosine",
-        low=-1.0,
-        high=1.0,
+        "direction kept", "cosine of the direction between attributes to the earlier one", "cosine", low=-1.0, high=1.0
     ),
     "direction_length_kept": QuantityInfo(
         "length kept", "share of the earlier length of the direction", "ratio", low=0.0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, outcome, quantity
+from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example, Task, find_task
 from fairlab.metrics.classification import METRICS
@@ -31,7 +32,6 @@ CITATION = """\
   year = {2019}
 }
 """
-_percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 _of_100 = partial(QuantityInfo, ideal=100.0, high=100.0, useful=True, margin=1.0)
 CORRELATIONS = {
     "pearson": _of_100(
@@ -56,7 +56,7 @@ MEASURES = {
     ),
     **CORRELATIONS,
 }
-MAJORITY = _percent("accuracy of the commonest label", "accuracy of giving every example the commonest label")
+MAJORITY = percent("accuracy of the commonest label", "accuracy of giving every example the commonest label")
 BASELINES = {"accuracy": "majority", "f1": "majority_f1", "macro_f1": "majority_macro_f1"}
 Array = NDArray[np.float64]
 
@@ -93,8 +93,8 @@ class Classification(Benchmark):
         {
             **MEASURES,
             "majority": MAJORITY,
-            "majority_f1": _percent("F1 of the commonest label", "F1 of giving every example the commonest label"),
-            "majority_macro_f1": _percent(
+            "majority_f1": percent("F1 of the commonest label", "F1 of giving every example the commonest label"),
+            "majority_macro_f1": percent(
                 "macro-F1 of the commonest label", "macro-F1 of giving every example the commonest label"
             ),
         },

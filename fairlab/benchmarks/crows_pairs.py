@@ -46,6 +46,7 @@ from fairlab.benchmarks.readings import (
     quantity,
     variant,
 )
+from fairlab.benchmarks.scales import even_percent, percent
 from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair, irregular_pairs, read_crows_pairs
 from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import ratio_of_means
@@ -53,12 +54,11 @@ from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo
+from fairlab.types import PERSIST, Description, ItemTexts
 
 NANGIA, MEADE = "nangia", "meade"
 DECIMALS = 3  # both official implementations round a masked LM's scores to this precision before comparing them
 LOWER_CASED = ("bert", "albert")  # kinds of model for which the official code lower-cases the sentences
-PERCENT = "%"
 SOURCE = "crows_pairs/crows_pairs_anonymized.csv"
 CITATION = """\
 @inproceedings{nangia2020crows,
@@ -69,37 +69,16 @@ CITATION = """\
 }
 """
 QUANTITIES = {
-    "metric_score": QuantityInfo(
-        "score",
-        "pairs whose more stereotyping sentence is likelier (50 is fair)",
-        PERCENT,
-        50.0,
-        0.0,
-        100.0,
-        margin=5.0,
+    "metric_score": even_percent("score", "pairs whose more stereotyping sentence is likelier (50 is fair)"),
+    "stereotype_score": even_percent(
+        "score, stereotypes", "pairs about stereotypes whose more stereotyping sentence is likelier (50 is fair)"
     ),
-    "stereotype_score": QuantityInfo(
-        "score, stereotypes",
-        "pairs about stereotypes whose more stereotyping sentence is likelier (50 is fair)",
-        PERCENT,
-        50.0,
-        0.0,
-        100.0,
-        margin=5.0,
-    ),
-    "anti_stereotype_score": QuantityInfo(
+    "anti_stereotype_score": even_percent(
         "score, anti-stereotypes",
         "pairs about anti-stereotypes whose more stereotyping sentence is likelier (50 is fair)",
-        PERCENT,
-        50.0,
-        0.0,
-        100.0,
-        margin=5.0,
     ),
-    "ties": QuantityInfo("ties", "pairs whose sentences are equally likely", PERCENT, low=0.0, high=100.0),
-    "skipped": QuantityInfo(
-        "skipped pairs", "pairs in which a sentence has no word of its own to score", PERCENT, low=0.0, high=100.0
-    ),
+    "ties": percent("ties", "pairs whose sentences are equally likely"),
+    "skipped": percent("skipped pairs", "pairs in which a sentence has no word of its own to score"),
 }
 Array = NDArray[np.float64]
 Positions = list[list[int]]
@@ -348,10 +327,11 @@ def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[n
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))
     interval = (100 * low, 100 * high)
-    return quantity(_ratio_percent, hits, among, n=int(items.sum()), interval=interval, **of)
+    return quantity(ratio_percent, hits, among, n=int(items.sum()), interval=interval, **of)
 
 
-def _ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+def ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    """Return the ratio of the means of two samples that are paired by item, in percent."""
     return 100 * ratio_of_means(hits, among, axis)
 
 

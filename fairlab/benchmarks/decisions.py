@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fairlab.benchmarks.group_differences import paired_differences, slugs, widened
 from fairlab.benchmarks.option_answers import option_log_likelihoods, preface
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, with_system
+from fairlab.benchmarks.scales import percent
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
@@ -86,9 +87,7 @@ class DecisionGaps(Benchmark):
             "detectable_log_odds_difference": QuantityInfo(
                 "smallest detectable difference of log-odds", "found with a power of 80 %", "log-odds", low=0.0
             ),
-            "yes": QuantityInfo(
-                "favourable decisions", "questions with yes likelier than no", "%", low=0.0, high=100.0
-            ),
+            "yes": percent("favourable decisions", "questions with yes likelier than no"),
         },
         topic=ALIKE,
         subsets={"all": "all questions", "*": "{}"},

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -19,18 +18,19 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
 from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, one_of, outcome, quantity
+from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
 from fairlab.metrics.bootstrap import Statistic, ratio_of_means
 from fairlab.metrics.fairscore import FAIRSCORES
+from fairlab.metrics.stereoset import mean_percent
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.papers import QIAN_2022
-from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
 
 ONE_SIDED = 0.95  # if one label has a larger share of the predictions, a fairscore is hardly informative
-_percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 
 
 class Fairscore(Benchmark):
@@ -67,18 +67,18 @@ class Fairscore(Benchmark):
         "Fairscore",
         "Do predictions change when people in a text change?",
         {
-            "fairscore": _percent(
+            "fairscore": percent(
                 "fairscore",
                 "changed examples whose label differs from the original's (0 is fair)",
                 ideal=0.0,
                 headline=True,
                 margin=1.0,
             ),
-            "both_correct": _percent(
+            "both_correct": percent(
                 "right before and after", "changed examples labelled correctly in both versions", ideal=100.0
             ),
-            "neither_correct": _percent("wrong before and after", "changed examples labelled wrong in both versions"),
-            "perturbed": _percent("changed examples", "share of all examples in which a person could be changed"),
+            "neither_correct": percent("wrong before and after", "changed examples labelled wrong in both versions"),
+            "perturbed": percent("changed examples", "share of all examples in which a person could be changed"),
         },
         topic=ALIKE,
         citation=QIAN_2022,
@@ -215,17 +215,13 @@ def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity
         for axis in (ALL, *axes):
             chosen_CN = places_CN >= 0 if axis == ALL else places_CN == list(axes).index(axis)
             subset = split if axis == ALL else f"{split}_{axis}"
-            found.append(quantity(_mean_percent, chosen_CN.any(axis=0), subset=subset, name="perturbed"))
+            found.append(quantity(mean_percent, chosen_CN.any(axis=0), subset=subset, name="perturbed"))
             if chosen_CN.any():
                 found += [
                     _share(name, share, subset, samples, places_CN >= 0, chosen_CN, headline=axis == ALL)
                     for name, share in FAIRSCORES.items()
                 ]
     return found
-
-
-def _mean_percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    return 100 * values.mean(axis=axis)
 
 
 def _percent_of_copies(

@@ -17,13 +17,14 @@ from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import slugs, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import read_table_rows
-from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
 
 SETS = ("binary", "queer_nonqueer")
 MASK = "[M]"
@@ -73,19 +74,16 @@ class HONEST(Benchmark):
         "HONEST",
         "Does a model complete sentences about people with hurtful words?",
         {
-            "hurtful_difference": QuantityInfo(
+            "hurtful_difference": points(
                 "difference of hurtful completions",
                 "hurtful completions minus the share in the other groups (0 is fair)",
-                "points",
-                0.0,
-                -100.0,
-                100.0,
+                ideal=0.0,
                 headline=True,
                 margin=2.0,
             ),
-            "hurtful": QuantityInfo("hurtful completions", "completions with a listed word", "%", 0.0, 0.0, 100.0),
-            "detectable_hurtful_difference": QuantityInfo(
-                "smallest detectable difference", "found with a power of 80 %", "points", low=0.0
+            "hurtful": percent("hurtful completions", "completions with a listed word", ideal=0.0),
+            "detectable_hurtful_difference": detectable_points(
+                "smallest detectable difference", "found with a power of 80 %"
             ),
         },
         topic=ALIKE,

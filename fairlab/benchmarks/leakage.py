@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.group_sets import FREE, OfGroups
 from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.scales import ratio
 from fairlab.metrics.bootstrap import mean
 from fairlab.record import NotRun, Outcome
 from fairlab.types import EQUAL, Description, FairlabError, ItemTexts, NotNegative, QuantityInfo, Texts
@@ -40,12 +41,9 @@ CITATION = """\
 def _described() -> dict[str, QuantityInfo]:
     found = {}
     for name, words in PROBES.items():
-        found[f"accuracy_{name}"] = QuantityInfo(
+        found[f"accuracy_{name}"] = ratio(
             f"accuracy of {words}",
             f"share of held-out texts whose attribute {words} predicts (1 over the number of attributes is fair)",
-            "ratio",
-            low=0.0,
-            high=1.0,
             headline=name == "linear",
             margin=0.05,
         )

@@ -21,21 +21,21 @@ from fairlab.benchmarks.crows_pairs import (
     CITATION,
     MEADE,
     NANGIA,
-    PERCENT,
     crows_pairs_quantities,
+    ratio_percent,
     scores,
     texts_to_score,
 )
 from fairlab.benchmarks.crows_pairs import QUANTITIES as CROWS_PAIRS
 from fairlab.benchmarks.group_sets import held_out_groups, refuse_same_names, set_name
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
+from fairlab.benchmarks.scales import even_percent, even_points, percent
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
-from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, DataUnavailable, Description, Group, QuantityInfo
+from fairlab.types import PERSIST, DataUnavailable, Description, Group
 
 PAIRS = ".csv"
 Scores = Mapping[str, NDArray[np.floating]]  # scores (N, 2) by name of the pair of attributes
@@ -78,41 +78,21 @@ class LikelihoodPairs(Benchmark):
         "Pairs",
         "Does a language model find the version with one attribute likelier than the version with another?",
         {
-            "distance_from_even": QuantityInfo(
+            "distance_from_even": even_points(
                 "distance from an even choice",
                 "distance from 50 of the share of groups whose first version is likelier (0 is fair)",
-                "points",
-                0.0,
-                0.0,
-                50.0,
-                headline=True,
-                margin=5.0,
                 folded=True,
             ),
-            "distance_from_even_all_pairs": QuantityInfo(
+            "distance_from_even_all_pairs": even_points(
                 "distance from an even choice, all pairs",
                 "distance from 50 of the share of groups whose first version is likelier, mean over all pairs "
                 "(0 is fair)",
-                "points",
-                0.0,
-                0.0,
-                50.0,
-                headline=True,
-                margin=5.0,
                 folded=True,
             ),
-            "likelier_*": QuantityInfo(
-                "likelier: {}",
-                "groups in which the version named first is likelier than the other (50 is fair)",
-                PERCENT,
-                50.0,
-                0.0,
-                100.0,
-                margin=5.0,
+            "likelier_*": even_percent(
+                "likelier: {}", "groups in which the version named first is likelier than the other (50 is fair)"
             ),
-            "ties_*": QuantityInfo(
-                "ties: {}", "groups whose two versions are equally likely", PERCENT, low=0.0, high=100.0
-            ),
+            "ties_*": percent("ties: {}", "groups whose two versions are equally likely"),
             **CROWS_PAIRS,
         },
         topic=PERSIST,
@@ -228,14 +208,12 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
 
 
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], **of: object) -> Quantity:
-    return quantity(_share, hits, among, **of)  # type: ignore[arg-type]
-
-
-def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    return 100 * ratio_of_means(hits, among, axis)
+    return quantity(ratio_percent, hits, among, **of)  # type: ignore[arg-type]
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
     """Return the mean distance of percentages from 50, from arguments that alternate between hits and totals."""
-    distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
+    distances = [
+        np.abs(ratio_percent(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)
+    ]
     return np.asarray(np.mean(distances, axis=0))

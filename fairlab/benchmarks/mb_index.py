@@ -21,6 +21,7 @@ from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.perplexity import OF_TOKENS
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.scales import percent
 from fairlab.benchmarks.stereoset import INTER, SOURCE, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
 from fairlab.data.published.download import locate
@@ -108,16 +109,9 @@ class MBIndex(Benchmark):
                 0.0,
                 1.0,
             ),
-            "nonsensical": QuantityInfo(
-                "nonsense", "continuations nearest to the unrelated candidate", "%", low=0.0, high=100.0
-            ),
-            "ss": QuantityInfo(
-                "stereotype score by likelihood",
-                "contexts whose stereotype is likelier (50 is fair)",
-                "%",
-                50.0,
-                0.0,
-                100.0,
+            "nonsensical": percent("nonsense", "continuations nearest to the unrelated candidate"),
+            "ss": percent(
+                "stereotype score by likelihood", "contexts whose stereotype is likelier (50 is fair)", ideal=50.0
             ),
         },
         topic=PERSIST,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
 from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.scales import percent
 from fairlab.data.perturbation_pairs import EncodedPair, PerturbationPair, axis_of, encode_pairs, find_pairs, part_of
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.bootstrap import mean
@@ -80,19 +81,13 @@ class PerturberQuality(Benchmark):
             "bleu": QuantityInfo(
                 "BLEU", "agreement of the rewrite with its reference (100 is best)", "BLEU", 100.0, 0.0, 100.0
             ),
-            "rouge_2": QuantityInfo(
-                "ROUGE-2", "word pairs shared with the reference (100 is best)", "%", 100.0, 0.0, 100.0
-            ),
+            "rouge_2": percent("ROUGE-2", "word pairs shared with the reference (100 is best)", ideal=100.0),
             "levenshtein": QuantityInfo(
                 "edit distance", "words in which a rewrite and its reference differ (0 is best)", "words", 0.0, 0.0
             ),
-            "exact": QuantityInfo("exact", "rewrites that equal their reference (100 is best)", "%", 100.0, 0.0, 100.0),
+            "exact": percent("exact", "rewrites that equal their reference (100 is best)", ideal=100.0),
             "bleu_to_original": QuantityInfo(
-                "BLEU to the original",
-                "agreement of the rewrite with the original text",
-                "BLEU",
-                low=0.0,
-                high=100.0,
+                "BLEU to the original", "agreement of the rewrite with the original text", "BLEU", low=0.0, high=100.0
             ),
             "perplexity": QuantityInfo(
                 "perplexity", "how unlikely the references are to the model (1 is best)", "perplexity", 1.0, low=1.0

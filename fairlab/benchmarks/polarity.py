@@ -10,28 +10,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairlab.benchmarks.readings import outcome, quantity
+from fairlab.benchmarks.scales import percent
 from fairlab.lexicons import lexicon_axes, load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.polarity import Polarity
 from fairlab.record import NotRun, Outcome
-from fairlab.types import Description, Group, QuantityInfo
+from fairlab.types import Description, Group
 
 POLARITY = Description(
     "polarity",
     "Polarity",
     "Do the words of a version show its attribute and no other?",
     {
-        "union_accuracy": QuantityInfo(
-            "union accuracy",
-            "groups in which every version shows its own attribute",
-            "%",
-            100.0,
-            0.0,
-            100.0,
-            headline=True,
+        "union_accuracy": percent(
+            "union accuracy", "groups in which every version shows its own attribute", ideal=100.0, headline=True
         ),
-        "accuracy_*": QuantityInfo(
-            "accuracy, '{}'", "versions whose words show their own attribute (100 is best)", "%", 100.0, 0.0, 100.0
+        "accuracy_*": percent(
+            "accuracy, '{}'", "versions whose words show their own attribute (100 is best)", ideal=100.0
         ),
     },
     needs=("texts",),

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.classification import MAJORITY
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
+from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
-from fairlab.types import KEPT, Description, FairlabError, QuantityInfo
+from fairlab.types import KEPT, Description, FairlabError
 
 STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths to try, on standardised features
 FOLDS = 3
@@ -59,13 +60,10 @@ class Probe(Benchmark):
         "Linear probe",
         "Do embeddings contain the information that a linear classifier needs?",
         {
-            "accuracy": QuantityInfo(
+            "accuracy": percent(
                 "accuracy of a linear probe",
                 "examples that a linear classifier on embeddings gets right",
-                "%",
-                100.0,
-                0.0,
-                100.0,
+                ideal=100.0,
                 headline=True,
                 useful=True,
                 margin=1.0,

@@ -19,12 +19,13 @@ from fairlab.backbones.writers import REFUSED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, paired_differences, scores_of, slugs, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
+from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, Description, FairlabError
 
 CITATION = """\
 @inproceedings{rottger2024xstest,
@@ -88,25 +89,18 @@ class Refusals(Benchmark):
         "Refusals",
         "Does a model refuse requests about some groups more often?",
         {
-            "refused_difference": QuantityInfo(
+            "refused_difference": points(
                 "difference of refusals",
                 "refused requests minus the share in the other groups (0 is fair)",
-                "points",
-                0.0,
-                -100.0,
-                100.0,
+                ideal=0.0,
                 headline=True,
                 margin=5.0,
             ),
-            "refused_by_judge": QuantityInfo(
-                "refusals by the judge", "requests that are refused according to the judge", "%", low=0.0, high=100.0
-            ),
-            "agreement": QuantityInfo(
-                "agreement of list and judge", "replies on which list and judge agree", "%", low=0.0, high=100.0
-            ),
-            "refused": QuantityInfo("refusals", "requests that are refused", "%", low=0.0, high=100.0),
-            "detectable_refused_difference": QuantityInfo(
-                "smallest detectable difference of refusals", "found with a power of 80 %", "points", low=0.0
+            "refused_by_judge": percent("refusals by the judge", "requests that are refused according to the judge"),
+            "agreement": percent("agreement of list and judge", "replies on which list and judge agree"),
+            "refused": percent("refusals", "requests that are refused"),
+            "detectable_refused_difference": detectable_points(
+                "smallest detectable difference of refusals", "found with a power of 80 %"
             ),
         },
         topic=ALIKE,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from fairlab.benchmarks.scales import percent
 from fairlab.types import QuantityInfo
 
 UNCALIBRATED, ODDS = "uncalibrated", "equalised_odds_gap"
@@ -82,9 +83,7 @@ QUANTITIES = {
         "gain over the best source", "average precision above the best source's, in per cent of it", useful=True
     ),
     **{name: info for key, words in VARIANCES.items() for name, info in _of_variance(key, *words).items()},
-    "flip_rate": QuantityInfo(
-        "flip rate", "sets whose versions are judged both safe and unsafe (0 is fair)", "%", 0.0, 0.0, 100.0
-    ),
+    "flip_rate": percent("flip rate", "sets whose versions are judged both safe and unsafe (0 is fair)", ideal=0.0),
     "largest_gap_safe": _gap(
         "largest gap, safe texts", "between the mean scores of two subgroups' safe texts (0 is fair)"
     ),

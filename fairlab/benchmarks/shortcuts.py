@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.scales import percent, points
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import mean_draws
 from fairlab.metrics.lmi import (
@@ -77,18 +78,13 @@ class Shortcuts(DataBenchmark):
         "Shortcuts",
         "Which surface features reveal the labels of a dataset?",
         {
-            "gain": QuantityInfo(
+            "gain": points(
                 "gain",
                 "accuracy from the words alone, above the commonest label's share (0: no shortcut)",
-                "points",
-                0.0,
-                -100.0,
-                100.0,
+                ideal=0.0,
                 headline=True,
             ),
-            "accuracy": QuantityInfo(
-                "accuracy", "labels that the words of the last field alone reveal", "%", low=0.0, high=100.0
-            ),
+            "accuracy": percent("accuracy", "labels that the words of the last field alone reveal"),
             "association": QuantityInfo(
                 "association with the label",
                 "Cramer's V of negations and labels (0: no association)",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
 from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, evenly, outcome, quantity
+from fairlab.benchmarks.scales import ratio
 from fairlab.data.published.download import locate
 from fairlab.data.published.winogender import Schema, read_occupation_statistics, read_winogender, schemas
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -72,19 +73,11 @@ class Winogender(Benchmark):
         "Winogender",
         "Does a language model expect the pronoun of those who usually do the work?",
         {
-            "male_ratio": QuantityInfo(
-                "male first",
-                "sentences in which 'he' is likelier than 'she' (0.5 is fair)",
-                "ratio",
-                0.5,
-                0.0,
-                1.0,
-                margin=0.05,
+            "male_ratio": ratio(
+                "male first", "sentences in which 'he' is likelier than 'she' (0.5 is fair)", ideal=0.5, margin=0.05
             ),
             "margin": QuantityInfo("margin", "log-likelihood of 'he' minus 'she' (0 is fair)", "nats", 0.0),
-            "neutral_first": QuantityInfo(
-                "neutral first", "sentences in which 'they' is likeliest", "ratio", low=0.0, high=1.0
-            ),
+            "neutral_first": ratio("neutral first", "sentences in which 'they' is likeliest"),
             "women_correlation": QuantityInfo(
                 "correlation with employment",
                 "how closely pronouns follow the share of women in an occupation (0 is fair)",

@@ -9,7 +9,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, Self
@@ -96,6 +96,7 @@ class Endpoint:
     path: ClassVar[str]
     whose: ClassVar[str] = "llm."  # prefix of settings in messages
     in_jobs: bool = False
+    batch_size = 1
 
     def __init__(
         self,
@@ -170,6 +171,19 @@ class Endpoint:
                 f"the key in {self.api_key_env} has characters that are invalid in an HTTP header; set it again"
             )
         return {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
+        """Send each request by itself, and return their attempts.
+
+        Raises:
+            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
+                left.
+        """
+        return [await self.send_one(request) for request in requests]
+
+    async def send_one(self, request: Request) -> Attempt:
+        """Send one request, and return its attempt."""
+        raise NotImplementedError
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
         """Send a payload, after any waiting time that the server requested, and return the result."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,6 @@ class Server(Endpoint):
     """
 
     path = "/chat/completions"
-    batch_size = 1
 
     def __init__(self, base_url: str, model: str, *, token_limit_key: str = "max_tokens", **settings: Any) -> None:
         super().__init__(base_url, model, **settings)
@@ -54,19 +53,8 @@ class Server(Endpoint):
         self.strikes = 0
         self.named = False  # whether the model's name was compared with that in an answer
 
-    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Send one request, and return its attempt.
-
-        Args:
-            requests: List of one request.
-
-        Raises:
-            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
-                left.
-        """
-        return [await self._send(request) for request in requests]
-
-    async def _send(self, request: Request) -> Attempt:
+    async def send_one(self, request: Request) -> Attempt:
+        """Send one request, and return its attempt."""
         form = self.forms[0] if request.schema is not None else ""
         payload = self._payload(request, form)
         found = await self.exchange(payload)

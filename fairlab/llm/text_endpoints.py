@@ -105,25 +105,13 @@ class PromptLogProbabilities(Endpoint):
     """
 
     path = "/completions"
-    batch_size = 1
 
     def __init__(self, base_url: str, model: str, **settings: Any) -> None:
         super().__init__(base_url, model, **settings)
         self.forms = list(FORMS)
 
-    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Send one request, and return its attempt.
-
-        Args:
-            requests: List of one request.
-
-        Raises:
-            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
-                left.
-        """
-        return [await self._send(request) for request in requests]
-
-    async def _send(self, request: Request) -> Attempt:
+    async def send_one(self, request: Request) -> Attempt:
+        """Send one request, and return its attempt."""
         form = self.forms[0]
         payload = {"model": self.name, "prompt": request.prompt, "max_tokens": 1, "temperature": 0}
         found = await self.exchange(payload | FORMS[form] | self.extra)

@@ -26,7 +26,7 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
-from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
+from fairlab.reporting.tables.comparing import CHANGE, Place, Side, place_of, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
 from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
@@ -316,11 +316,7 @@ def _model(record: Record) -> str:
 def _change(side: Side, place: Place) -> Comparison | None:
     if side.phase != "after":
         return None
-    return next((one for one in side.record.comparisons if one.phase == CHANGE and _place(one) == place), None)
-
-
-def _place(one: Comparison) -> Place:
-    return one.benchmark, one.subset, one.quantity
+    return next((one for one in side.record.comparisons if one.phase == CHANGE and place_of(one) == place), None)
 
 
 def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:

@@ -308,3 +308,10 @@ def test_bad_input_ends_in_a_sentence(model, given, words):
         audit(model, **given)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_all_tests_of_an_audit_are_one_family(biased):
+    """Two axes' flips, shifts and gaps: seven tests, whose smallest p-value is multiplied by 7, the next by 6."""
+    found = sorted((one for one in biased.record.readings if one.p is not None), key=lambda one: one.p)
+    assert len({one.subset for one in found}) == 5  # gender, its three directions, and sex
+    assert [one.p_holm / one.p for one in found] == pytest.approx([7, 6, 5, 4, 4, 1, 1])

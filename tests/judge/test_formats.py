@@ -358,3 +358,11 @@ def test_tasks_and_metrics_without_scores_of_samples_are_said(tmp_path):
     )
     assert "left out of B: other has no file of samples\n" in str(found)
     assert [verdict.metric for verdict in found.verdicts] == ["acc"]
+
+
+def test_the_arguments_of_an_inspect_task_are_settings(tmp_path):
+    log = json.loads((FIXTURES / "inspect" / "b.json").read_text(encoding="utf-8"))
+    for name, given, expected in (("a", {"shots": 5}, "{'shots': 5}"), ("b", {}, None)):
+        log["eval"]["task_args"] = given
+        (tmp_path / f"{name}.json").write_text(json.dumps(log), encoding="utf-8")
+        assert scores(tmp_path / f"{name}.json", "match").settings.get("arguments of the task") == expected

@@ -372,3 +372,15 @@ def test_a_share_of_the_mask_is_hidden_as_such_in_training_and_all_of_it_in_vali
         assert (seen == mask).float().mean().item() == pytest.approx(as_mask, rel=0.03)
         assert (seen == 3000).float().mean().item() == pytest.approx(unchanged, rel=0.15)
         assert (masked.targets == 3000).all()
+
+
+def test_texts_are_masked_alike_in_one_process_and_in_two(monkeypatch):
+    ids, special = torch.arange(10, 50).reshape(4, 10), torch.zeros(4, 10, dtype=torch.bool)
+    rates = {"mask_id": 1, "vocabulary": 1000, "share": 0.5, "as_mask": 0.5, "as_random": 0.25}
+    whole = mask_tokens(ids, special, **rates, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr("fairlab.methods.mlm.ranks", lambda: 2)
+    for process in (0, 1):
+        monkeypatch.setattr("fairlab.methods.mlm.rank", lambda process=process: process)
+        own = slice(process, None, 2)
+        part = mask_tokens(ids[own], special[own], **rates, generator=torch.Generator().manual_seed(0), of_texts=4)
+        assert [found.tolist() for found in part] == [found[own].tolist() for found in whole]

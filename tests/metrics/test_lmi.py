@@ -68,3 +68,8 @@ def test_draws_of_an_association_lie_around_it():
     assert draws.mean() == pytest.approx(0.8, abs=0.01)
     # The phi coefficient of 200 documents has a standard error of about sqrt((1 - 0.8^2) / 200) = 0.042.
     assert draws.std() == pytest.approx(0.042, abs=0.006)
+
+
+def test_cramers_v_depends_on_shares_and_not_on_the_total():
+    assert cramers_v(np.array([[0.5, 0], [0, 0.5]])) == pytest.approx(1)
+    assert cramers_v(np.array([[0.3, 0.2], [0.2, 0.3]])) == pytest.approx(0.2)  # chi squared 4 * 0.05 ** 2 / 0.25

@@ -51,6 +51,7 @@ def test_peoples_that_only_entity_recognition_knows(rewriter):
         ("soviet", "american", "The Americans left. American tanks stayed."),
         ("soviet", "swedish", "The Swedes left. Swedish tanks stayed."),
     ]
+    assert turned(rewriter, "The South Ossetians left.")[0] == ("south ossetian", "american", "The Americans left.")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def references():
         ),
         ("my Jewish aunt", ["my black aunt", "my Muslim aunt", "my gay aunt", "my female aunt"]),
         ("a Mexican car", ["a black car", "a Muslim car", "a gay car", "a female car"]),
+        ("he came as refugee", [f"he came as {one}" for one in ("black person", "Muslim", "gay person", "woman")]),
         ("she is a Mexican", [f"she is {one}" for one in SINGLE]),
         ("Being old is fun", ["Being black is fun", "Being Muslim is fun", "Being gay is fun", "Being female is fun"]),
     ],

@@ -49,6 +49,8 @@ def test_a_token_costs_six_flop_a_weight_and_four_with_few_trained():
     assert flops_of_a_token(model) == 6 * 72
     model[1].requires_grad_(False)
     assert flops_of_a_token(model) == 4 * 72
+    model[2] = nn.Linear(8, 4, bias=False)  # a third of 64 + 32 weights
+    assert flops_of_a_token(model) == 4 * 96
 
 
 def test_a_run_is_traced_and_its_figures_are_logged_and_shown(tiny, tmp_path):

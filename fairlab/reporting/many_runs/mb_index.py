@@ -11,7 +11,7 @@ from fairlab.benchmarks.mb_index import MBIndex, mb_draws
 from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
-from fairlab.record import Reading, Record
+from fairlab.record import Record
 from fairlab.reporting.tables.rendering import Printed, markdown
 
 NAME = MBIndex.description.name
@@ -33,7 +33,7 @@ def add_normalised(records: Sequence[Record]) -> None:
     The bounds of the interval are scaled in the same way and can be outside 0 to 1. No reading is added if a run has no
     mb-index, or if all runs have the same mb-index.
     """
-    found = [reading_of(record, KEYS["mb-index"]) for record in records]
+    found = [record.reading(KEYS["mb-index"]) for record in records]
     readings = [reading for reading in found if reading is not None]
     values = [reading.value for reading in readings]
     if len(readings) < len(records) or len(set(values)) < 2:
@@ -42,11 +42,6 @@ def add_normalised(records: Sequence[Record]) -> None:
         value, low, high = min_max([reading.value, reading.low, reading.high], among=values).tolist()
         scaled = replace(reading, quantity="normalised", unit="share of the range", value=value, low=low, high=high)
         record.readings.append(scaled)
-
-
-def reading_of(record: Record, key: str) -> Reading | None:
-    """Return the reading of a record with a key, or None if there is no such reading."""
-    return next((reading for reading in record.readings if reading.key == key), None)
 
 
 def compare_models(records: Sequence[Record]) -> dict[str, Any]:
@@ -59,7 +54,7 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
     add_normalised(ordered)
     rows = []
     for record in ordered:
-        values = {name: reading_of(record, key) for name, key in KEYS.items()}
+        values = {name: record.reading(key) for name, key in KEYS.items()}
         rows.append(
             {"model": sample_title(record), "entries": record.provenance["data"]["train_entries"]}
             | {name: [r.value, r.low, r.high] for name, r in values.items() if r is not None}
@@ -81,7 +76,7 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
     The result is empty if a run has no mb-index or no stored items.
     """
     files = [record.folder / "items" / "after" / f"{NAME}.safetensors" for record in (before, after)]
-    readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
+    readings = [record.reading(KEYS["mb-index"]) for record in (before, after)]
     first, second = readings
     if first is None or second is None or not all(file.is_file() for file in files):
         return []

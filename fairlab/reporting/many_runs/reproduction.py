@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from fairlab.benchmarks.versions import outdated
-from fairlab.record import Comparison, Reading, Record
+from fairlab.record import Comparison, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import titled, too_few
 from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
@@ -256,7 +256,7 @@ def _cell(
     missing = [seed for seed in matrix.seeds if seed not in of_run]
     if missing:
         return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {run}")
-    found = [_reading(of_run[seed], _key(phase, column)) for seed in matrix.seeds]
+    found = [of_run[seed].reading(_key(phase, column)) for seed in matrix.seeds]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(matrix.seeds):
         return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))
@@ -309,10 +309,6 @@ def _verdict(scale: str, printed: float | None, value: float, low: float, high: 
 
 def _key(phase: str, column: str) -> str:
     return f"{phase}/{column}" if phase else column
-
-
-def _reading(record: Record, key: str) -> Reading | None:
-    return next((reading for reading in record.readings if reading.key == key), None)
 
 
 def _change(record: Record, column: str) -> Comparison | None:

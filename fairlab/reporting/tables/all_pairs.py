@@ -211,7 +211,7 @@ def _about(side: Side) -> str:
 
 def _pair(first: str, second: str, before: Side, after: Side, comparison: Comparison) -> RunPair:
     """Return the comparison of two runs on one reading, with a p-value that is not adjusted yet."""
-    place = place_of(before.readings[_place(comparison)])
+    place = place_of(before.readings[place_of(comparison)])
     readings = {first: (before, before.readings[place]), second: (after, after.readings[place])}
     few = any(too_few(side.record, reading) for side, reading in readings.values())
     spoiled = frozenset(
@@ -221,10 +221,6 @@ def _pair(first: str, second: str, before: Side, after: Side, comparison: Compar
     )
     p = math.nan if few else comparison.p
     return RunPair(first, second, before.readings[place], after.readings[place], comparison, p, spoiled)
-
-
-def _place(comparison: Comparison) -> Place:
-    return comparison.benchmark, comparison.subset, comparison.quantity
 
 
 def _marks(side: Side) -> list[str]:

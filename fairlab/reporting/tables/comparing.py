@@ -69,9 +69,9 @@ class Side:
         return f"{name} ({self.phase})" if self.phase else name
 
 
-def place_of(reading: Reading) -> Place:
-    """Return the benchmark, subset and quantity of a reading."""
-    return reading.benchmark, reading.subset, reading.quantity
+def place_of(one: Reading | Comparison) -> Place:
+    """Return the benchmark, subset and quantity of a reading or of a comparison."""
+    return one.benchmark, one.subset, one.quantity
 
 
 def sides_of(record: Record) -> list[Side]:

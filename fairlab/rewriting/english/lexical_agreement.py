@@ -36,9 +36,9 @@ def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
         third_person: Whether the verbs are in the third person singular before the change.
     """
     verb = _verb_after(pieces, place, third_person)
-    if verb is None and _agree_inverted(pieces, place, third_person):
-        return
-    if verb is not None and third_person:
+    if verb is None:
+        _agree_inverted(pieces, place, third_person)
+    elif third_person:
         _agree_coordinated(pieces, verb)
 
 
@@ -76,22 +76,20 @@ def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None
     return None
 
 
-def _agree_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
-    """Rewrite the verb before the pronoun in a question (*is he*, *doesn't she*), and return whether there is one."""
+def _agree_inverted(pieces: list[str], place: int, third_person: bool) -> None:
+    """Rewrite the verb before the pronoun in a question, if there is one: *is he*, *doesn't she*."""
     forms = PLURAL if third_person else SINGULAR
     verb = place - 2
     if piece(pieces, verb) == "t" and piece(pieces, verb - 1) in ("'", "’"):
         verb -= 2
     elif piece(pieces, place - 1) != " ":
-        return False
+        return
     if third_person and piece(pieces, verb) == "s" and piece(pieces, verb - 1) in ("'", "’"):  # where's he
         pieces[verb] = "re"
-        return True
+        return
     opener = piece(pieces, verb - 2).lower() if piece(pieces, verb - 1).isspace() else ""
-    if piece(pieces, verb).lower() not in forms or (opener not in _OPENERS and verb == place - 2):
-        return False
-    pieces[verb] = match_case(pieces[verb], forms[piece(pieces, verb).lower()])
-    return True
+    if piece(pieces, verb).lower() in forms and (opener in _OPENERS or verb != place - 2):
+        pieces[verb] = match_case(pieces[verb], forms[piece(pieces, verb).lower()])
 
 
 def _agree_coordinated(pieces: list[str], verb: int) -> None:

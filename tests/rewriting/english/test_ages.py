@@ -52,3 +52,8 @@ def test_ages_are_written_as_they_were():
 def test_an_age_in_figures_has_every_attribute_with_ages():
     forms = Vocabulary(load_lexicon("age"), seed=0).age.forms
     assert forms == ("", "child", "young", "middle-aged", "senior", "")  # neither neutral nor *adult*
+
+
+@pytest.mark.parametrize(("age", "words"), [(19, "nineteen"), (20, "twenty"), (21, "twenty-one")])
+def test_ages_in_words_around_twenty(age, words):
+    assert written_like("eleven", age) == words

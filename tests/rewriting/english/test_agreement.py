@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from fairlab.rewriting.english.agreement import (
@@ -8,6 +10,7 @@ from fairlab.rewriting.english.agreement import (
     singular_verb,
     takes_have,
 )
+from fairlab.rewriting.english.lexical_agreement import agree
 
 PAIRS = [
     ("is", "are"),
@@ -83,3 +86,17 @@ def test_third_person():
 )
 def test_has_or_is(participle, following, expected):
     assert takes_have(participle, following) is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("he sings, and is glad", "he sing, and are glad"),
+        ("he sings and is glad", "he sing and are glad"),
+        ("he sings and-is glad", "he sing and-is glad"),
+    ],
+)
+def test_a_coordinated_verb_agrees_too(before, after):
+    pieces = re.split(r"(\W+)", before)
+    agree(pieces, 0, third_person=True)
+    assert "".join(pieces) == after

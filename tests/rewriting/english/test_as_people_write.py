@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.casing import in_sentence_case, read_cased
+from fairlab.rewriting.english.casing import in_sentence_case, may_gain_capitals, read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 
@@ -121,3 +121,11 @@ def test_a_possessive_after_s_gets_its_own_s():
     rewriter = RuleRewriter(GENDER, mode="lexical")
     assert rewriter("I saw the actress' car.", "man") == "I saw the actor's car."
     assert rewriter("I saw the actress's car.", "man") == "I saw the actor's car."
+
+
+@pytest.mark.parametrize(
+    ("text", "gains"),
+    [("will you", True), ("well. will you", True), ("well, will you", False), ("and will you", False)],
+)
+def test_a_listed_word_gains_a_capital_where_a_sentence_may_start(text, gains):
+    assert may_gain_capitals(text, {"will"}) is gains

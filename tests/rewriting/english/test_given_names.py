@@ -68,3 +68,9 @@ def test_the_parse_shows_who_is_a_person(text, expected):
 )
 def test_a_child_by_age_is_told_from_kin_by_its_neighbours(beside, expected):
     assert word_stands_beside("child", "noun", "kin", beside) is expected
+
+
+@pytest.mark.parametrize(("noun", "expected"), [("man", True), ("friend", False), ("rivals", False), ("house", False)])
+def test_an_old_friend_is_not_old(noun, expected):
+    people = frozenset({"man", "friend", "rivals"})
+    assert word_stands_beside("old", "adjective", "thing", Neighbours("an", " ", noun, " "), people) is expected

@@ -1,8 +1,11 @@
 """Whether a person can be turned as a whole, by hand."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableWords
 
@@ -128,3 +131,14 @@ def test_a_noun_that_is_rewritten_in_one_field_is_rewritten_in_the_others_alone(
     assert REWRITER.rewrite_entity("A man runs. <SEP> A boy moves.", 2, "woman") == "A woman runs. <SEP> A boy moves."
     two = "A man sees a man. <SEP> A man moves."
     assert REWRITER.rewrite_entity(two, 2, "woman") == "A woman sees a man. <SEP> A woman moves."
+
+
+def test_a_person_s_own_word_counts_and_one_that_shows_another_does_not():
+    def mention(start, end, pos, attribute):
+        return SimpleNamespace(start=start, end=end, found="", sense=SimpleNamespace(pos=pos, attribute=attribute))
+
+    he, they, son = mention(0, 2, "pronoun", "man"), mention(5, 9, "pronoun", "neutral"), mention(12, 15, "noun", "man")
+    chained = SimpleNamespace(marked_with=lambda start: {0, 5, 12})
+    people = SimpleNamespace(mentions=[he, they, son], doubtful=[], coreference=chained)
+    assert People.mentions_at(people, 0) == [he, son]
+    assert People.mentions_at(people, 5) == [he, they, son]

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from fairlab.rewriting.english.pronouns import _is_opened, case_by_neighbours, case_by_syntax
+from fairlab.rewriting.english.pronouns import _is_opened, case_by_neighbours, case_by_syntax, certain_case
 from fairlab.text.pipeline import parse
 
 CASES = [
@@ -46,3 +46,16 @@ def test_syntax(text, pronoun, case):
 def test_a_bracket_opens_before_alternatives_alone():
     docs = parse(["Ann left (with her) and took (his/her) bag.", "His/her bag is here."])
     assert [_is_opened(token) for doc in docs for token in doc if token.text == "her"] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("pronoun", "gap", "following", "case"),
+    [
+        ("her", "", "", "object"),
+        ("her", ", ", "dogs", "object"),
+        ("his", ". ", "dogs", "independent"),
+        ("his", " (", "dogs", ""),
+    ],
+)
+def test_the_end_of_a_clause_decides_the_case(pronoun, gap, following, case):
+    assert certain_case(pronoun, gap, following, "") == case

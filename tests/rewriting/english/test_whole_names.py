@@ -29,3 +29,15 @@ def test_both_modes_replace_a_name_as_a_whole(text: str, mode: Literal["syntax",
 @pytest.mark.parametrize("text", WRITTEN)
 def test_a_name_is_replaced_as_a_whole(text: str) -> None:
     assert RuleRewriter(load_lexicon("gender"), mode="lexical")(text, "woman") == WRITTEN[text]
+
+
+def test_a_name_joined_by_a_hyphen_shows_a_person_so_that_neutral_words_stay() -> None:
+    assert RuleRewriter(load_lexicon("gender"), mode="lexical")("They met Chapman-Will there.", "woman") == (
+        "They met Chapman-Will there."
+    )
+
+
+def test_a_possessive_before_a_capital_is_part_of_a_name() -> None:
+    rewriter = RuleRewriter(load_lexicon("gender"))
+    assert rewriter("Girls' Generation sang.", "man") == "Girls' Generation sang."
+    assert rewriter("Girls' voices sang.", "man") == "Boys' voices sang."

@@ -1,5 +1,7 @@
 """Offline rewrites of labelled texts and the check of them."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fairlab.backbones.loading import load_backbone
@@ -20,6 +22,7 @@ def rewrites(text, count=4, **values):
         ("I never eat breakfast.", "I always refrain from eating breakfast."),
         ("Nobody was in the queue.", "Hardly anyone was in the queue."),
         ("She isn't a doctor.", "She is anything but a doctor."),
+        ("He did not show up.", "He stayed away."),
         ("They can't sing.", "They can hardly sing."),
         ("It has not rained since May.", "It has yet to rain since May."),
         ("Don't order the fish.", "Avoid ordering the fish."),
@@ -135,3 +138,19 @@ def test_lists_are_whole():
     assert all(isinstance(word, str) for words in said["synonyms"] for word in words)
     assert all(isinstance(term, str) for term in [*said["turning"], *said["idle"], *said["openers"]])
     assert all(isinstance(one, str) for pair in said["complements"].items() for one in pair)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"), [("The cat sat.", "the cat sat."), ("I sat.", "I sat."), ("Rome fell.", "Rome fell.")]
+)
+def test_a_text_after_an_opener_loses_the_capital_of_a_common_word(text, after):
+    opener, _, rest = Paraphrase._add_opener(SimpleNamespace(seed=0), text, 1).partition(", ")
+    assert (opener in lists()["openers"], rest) == (True, after)
+    assert Paraphrase._add_opener(SimpleNamespace(seed=0), text, 0) == text
+
+
+def test_the_likeliest_other_synonym_takes_the_place_of_a_word():
+    word = min(word for word, others in synonyms().items() if others - {word})
+    other = min(synonyms()[word] - {word})
+    model = SimpleNamespace(mask="[MASK]", fillers=lambda queries, top: [(["xylophone", word.upper(), other],)])
+    assert Paraphrase._substitute(SimpleNamespace(model=model, seed=0), [f"- {word} -"]) == [f"- {other} -"]

@@ -1,5 +1,7 @@
 """What a plan says of sizes, work, hours and calls, against values known beforehand."""
 
+import json
+
 import pytest
 
 from fairlab.run.planning.calls import calls_of
@@ -202,3 +204,18 @@ def test_what_a_training_takes_is_not_made_up(method, name, said):
     plan = plan_of_run("one", config)
     assert plan.flops is None
     assert f"    computation     not estimated: {said}" in plan_text("t", [plan]).splitlines()
+
+
+def test_a_model_that_names_no_inner_width_has_four_times_its_own(tmp_path):
+    settings = {"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 10, "n_positions": 16}
+    (tmp_path / "config.json").write_text(json.dumps(settings | {"bos_token_id": 0, "eos_token_id": 0}))
+    assert model_size({"name": str(tmp_path)}).inner == 32
+
+
+def test_the_computation_of_a_training_by_hand(tmp_path):
+    """MiniLM: 6 layers of 4 (384^2 + 384) + 2 * 384 * 1,536 + 1,536 + 384 + 4 * 384 weights, a norm, and a pooler."""
+    backbone = {"name": "sentence-transformers/all-MiniLM-L6-v2", "max_length": 10}
+    method = {"_target_": "fairlab.methods.ccd.CCD", "epochs": 2, "dropout": False}
+    weights = 6 * (591_360 + 1_179_648 + 1_536 + 384 + 1_536) + 2 * 384 + 147_840
+    plan = plan_of_run("", config_of(tmp_path) | {"method": method, "backbone": backbone})
+    assert plan.flops == 6 * weights * plan.work.read

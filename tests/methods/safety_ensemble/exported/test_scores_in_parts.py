@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from filelock import FileLock
@@ -95,3 +96,14 @@ def test_a_second_process_and_a_missing_column_are_refused(tmp_path):
     work.folder.mkdir()
     with FileLock(work.folder / ".lock"), pytest.raises(FairlabError, match="another process is writing"):
         work.finish(rows(1), Counting, num_proc=1)
+
+
+def test_an_error_is_not_hidden_by_a_folder_that_is_already_gone(tmp_path):
+    work = parts(tmp_path)
+
+    def load():
+        shutil.rmtree(work.folder)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work.finish(rows(2), load, num_proc=1)
