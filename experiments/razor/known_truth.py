@@ -26,6 +26,8 @@ from fairlab.text.surface_tokens import NEGATIONS, surface_tokens
 SEED = 0  # seed of the order of the words, and of the draws of pairs
 LEAST = 300  # minimum number of claims with a word; only two words that the rules can replace reach 400
 TESTED = 0.4  # share of the pairs that are tested on, selected by their evidence
+VALIDATION = 0.1  # share of the evidence that fairlab.train holds out, part of the tested share
+VALIDATED = 50  # number of pairs held out in training
 SHORTCUT, NONE, AGAINST = 95, 50, 5  # percentage of the pairs with the word whose label it tells
 MULTIPLE = 20  # all sizes are multiples, so that each percentage is exact
 SHARE = 6  # one training claim in six contains the word
@@ -48,6 +50,7 @@ class Known:
         label: Label that it tells.
         biased, unbiased: Equally many training pairs; the word tells the label of 95 and of 50 % of those with it.
         follow, against: Test pairs with the word that have the label and those that do not.
+        validation: Pairs without the word that ``fairlab.train`` holds out; no choice depends on them.
     """
 
     word: str
@@ -56,6 +59,7 @@ class Known:
     unbiased: list[Example]
     follow: list[Example]
     against: list[Example]
+    validation: list[Example]
 
 
 def read_pool() -> list[Example]:
@@ -109,13 +113,15 @@ def thinned(pool: Sequence[Example], word: str) -> Known:
         kind = "other" if not contains(one.second, word) else "follow" if one.label == label else "against"
         parts.setdefault((held_out(one.first, TESTED), kind), []).append(one)
     follow, against, other = (parts.get((False, kind), []) for kind in ("follow", "against", "other"))
-    total = min(sum(sizes(len(follow), len(against), percent)) for percent in (SHORTCUT, NONE))
+    of_word = [sum(sizes(len(follow), len(against), percent)) for percent in (SHORTCUT, NONE)]
+    total = min(*of_word, len(other) // (SHARE - 1) // MULTIPLE * MULTIPLE)
     data = []
     for percent in (SHORTCUT, NONE):
         agreeing = total * percent // 100
         rows = follow[:agreeing] + against[: total - agreeing] + other[: (SHARE - 1) * total]
         data.append(random.Random(SEED).sample(rows, len(rows)))
-    return Known(word, label, *data, parts[True, "follow"], parts[True, "against"])
+    validation = [one for one in parts[True, "other"] if held_out(one.first, VALIDATION)][:VALIDATED]
+    return Known(word, label, *data, parts[True, "follow"], parts[True, "against"], validation)
 
 
 class Rules:
@@ -208,6 +214,6 @@ def counts(known: Known, made: dict[int, str]) -> dict[str, int]:
     return {
         "rewrites": len(made),
         "with_word": len(held),
-        "follow": sum(known.biased[k].label == known.label for k in held),
+        "following": sum(known.biased[k].label == known.label for k in held),
         "lost": sum(not contains(text, known.word) for text in held.values()),
     }

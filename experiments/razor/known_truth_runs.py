@@ -24,6 +24,7 @@ import numpy as np
 from experiments.razor.known_truth import (
     AGAINST,
     ARMS,
+    VALIDATION,
     Known,
     Rules,
     counts,
@@ -115,15 +116,16 @@ def is_replaced(biased: Result, unbiased: Result) -> bool:
     return bool(right_at(unbiased, AGAINST).mean() - right_at(biased, AGAINST).mean() < LEAST_GAP)
 
 
-def train(folder: Path, pairs: Sequence[Example], seed: int) -> Record:
+def train(folder: Path, pairs: Sequence[Example], validation: Sequence[Example], seed: int) -> Record:
     """Train a classifier, or continue its training, and return the record of its run."""
     data, run = folder / "data", folder / "run"
     data.mkdir(parents=True, exist_ok=True)
-    write(pairs, data / "train.jsonl")
+    write([*pairs, *validation], data / "train.jsonl")
     if not holds_run(run) or Record.load(run).status != "finished":
-        epochs = math.ceil(STEPS * BATCH / (0.9 * len(pairs))) + 1
+        epochs = math.ceil(STEPS * BATCH / len(pairs)) + 1
         place = "ckpt" if any(run.glob("checkpoints/*")) else "hydra.run.dir"
         settings = ["+experiment=razor_fever", "data.task=fool_me_twice", f"data.path={data}", "data.limit=null"]
+        settings += [f"data.validation={VALIDATION}"]
         settings += ["data.unseen=[]", f"data.batch_size={BATCH}", "method.lr=3e-5", f"method.epochs={epochs}"]
         settings += [f"method.steps={STEPS}", f"method.validate_every={STEPS}", "training=mixed", "benchmark=none"]
         command = [sys.executable, "-m", "fairlab.train", *settings, "measure_before=false", f"seed={seed}"]
@@ -146,10 +148,10 @@ def run(word: str, arm: str, seed: int, known: Known, rules: Rules, out: Path) -
     """Train and measure one classifier, and return its row."""
     made = rewrites_of(arm, known, seed, rules)
     folder = out / word / arm / f"seed_{seed}"
-    record = train(folder, training_pairs(arm, known, made), seed)
+    record = train(folder, training_pairs(arm, known, made), known.validation, seed)
     row = {"word": word, "arm": arm, "seed": seed, "pairs": len(known.biased)}
     row |= counts(known, made) | measured(folder, known)
-    row |= {"seconds": round(record.provenance["wall_seconds"]), "revision": record.provenance["revision"][:12]}
+    row["seconds"] = round(record.provenance["wall_seconds"])
     shutil.rmtree(folder)  # the model is several thousand times as large as the row
     return row
 
