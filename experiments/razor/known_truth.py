@@ -136,6 +136,7 @@ class Rules:
         self.known: dict[str, list[str]] = {}
 
     def __call__(self, pairs: Sequence[Example]) -> list[list[str]]:
+        """Return the accepted rewrites of each pair's claim."""
         items = [Labelled(str(one.second), CLAIMS[int(one.label)], one.first) for one in pairs]
         new = [one for one in items if one.text not in self.known]
         for one, made in zip(new, self.rewriter.rewrites(new, CANDIDATES), strict=True):
