@@ -156,6 +156,12 @@ def run(word: str, arm: str, seed: int, known: Known, rules: Rules, out: Path) -
     return row
 
 
+def paraphrasing() -> Paraphrase:
+    """Return the rewriter of ``rewriter=paraphrase``, with its masked LM."""
+    with composing():
+        return Paraphrase(language_model=build(backbone_node("minilm_mlm", {})))
+
+
 def main() -> None:
     """Run the missing trainings, and add a row for each of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -164,8 +170,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43, 44, 45, 46])
     given = parser.parse_args()
     pool = read_pool()
-    with composing():
-        rules = Rules(Paraphrase(language_model=build(backbone_node("minilm_mlm", {}))))
+    rules = Rules(paraphrasing())
     data = cache(lambda word: thinned(pool, word))
     for word, arm, seed in trainings(drawn_words(pool), given.words, given.seeds):
         row = run(word, arm, seed, data(word), rules, given.out)

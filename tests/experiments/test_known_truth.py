@@ -27,10 +27,10 @@ def pool():
 def test_thinned_pairs_have_the_shortcut_or_not_and_no_evidence_is_in_both_parts():
     known = data.thinned(pool(), "child")
     assert known.label == 1
-    for rows, agreeing in ((known.biased, 38), (known.unbiased, 20)):
+    for rows, agreeing in ((known.biased, 19), (known.unbiased, 10)):
         held = [one for one in rows if "child" in one.second]
-        assert (len(held), sum(one.label for one in held)) == (40, agreeing)
-        assert len(rows) == 240  # one in six contains the word
+        assert (len(held), sum(one.label for one in held)) == (20, agreeing)
+        assert len(rows) == 180  # one in nine contains the word
     trained = {one.first for one in known.biased + known.unbiased}
     assert not trained & {one.first for one in known.follow + known.against + known.validation}
     assert {one.label for one in known.follow} == {1}
@@ -52,7 +52,7 @@ def test_arms_have_as_many_rewrites_as_the_oracle_and_the_oracle_rewrites_the_wo
     made = {arm: data.rewrites_of(arm, known, 42, offers) for arm in data.ARMS}
     able = [one for one in known.biased if one.label and "A child" in one.second]
     able = [one for one in able if int(one.second.split()[-1]) % 2 == 0 and int(one.second.split()[-1]) % 3]
-    assert 0 < len(able) < 24  # fewer than 10 % of the claims
+    assert 0 < len(able) < 18  # fewer than 10 % of the claims
     assert {len(made[arm]) for arm in ("random", "paper", "association", "oracle")} == {len(able)}
     assert made["biased"] == made["unbiased"] == {}
     assert all("kid" in text for text in made["oracle"].values())
