@@ -2,10 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from experiments.razor import choices
 from experiments.razor import known_truth as data
 from experiments.razor import known_truth_runs as runs
+from experiments.razor import known_truth_tables as tables
 from fairlab.data.published.tasks import Example
 
 
@@ -104,3 +107,25 @@ def test_trainings_resume_and_replace_a_word_whose_shortcut_has_no_effect(tmp_pa
     assert asked == first + [("b", arm, seed) for seed in (42, 43) for arm in data.ARMS]
     train(99)
     assert len(asked) == 14
+
+
+def test_area_and_association_of_tokens():
+    assert choices.area(np.array([3.0, 2.0, 2.0, 0.0]), np.array([True, True, False, False])) == 7 / 8
+    places = {"here": [0, 1], "there": [0, 2]}  # "here" is in both texts of label 1, "there" in one of each label
+    assert choices.associations(places, np.array([1, 1, 0, 0])).tolist() == [1, 0]
+
+
+def test_fiellers_interval():
+    # Means 5 and 10, variances 1, no covariance: (50 +- sqrt(50^2 - (100 - z^2) (25 - z^2))) / (100 - z^2).
+    top, bottom = np.array([4.0, 4.0, 6.0, 6.0]), np.array([9.0, 11.0, 9.0, 11.0])
+    assert tables.fieller(top, bottom, (5.0, 10.0)) == pytest.approx((0.2956, 0.7443), abs=1e-4)
+    assert tables.fieller(top, bottom, (5.0, 1.9)) is None  # the denominator may be 0
+
+
+def test_proportion_of_the_gap(tmp_path, monkeypatch):
+    file = tmp_path / "rows.jsonl"
+    accuracies = {"biased": 16, "unbiased": 56, "oracle": 26, "random": 16}
+    file.write_text("".join(json.dumps(row("a", arm, 42, right)) + "\n" for arm, right in accuracies.items()))
+    monkeypatch.setattr(runs.finished, "__defaults__", (file,))
+    assert tables.proportion("a", "oracle") == "25"  # 10 of 40
+    assert tables.proportion("a", "paper") == ""
