@@ -50,6 +50,7 @@ FILE = Path(__file__).with_name("choices.jsonl")
 SCORES = {"chance": ChanceSpace, "official": OfficialSpace, **SPACES, "strongest": StrongestSpace}
 TOP = 10  # percentage of the claims that a score chooses
 COMMON = 0.005  # tokens in a smaller share of the claims, or in fewer than 10 claims, are not ranked
+QUARTILES = (25, 50, 75)
 SHOWN = 6  # number of tokens shown
 Bools = NDArray[np.bool_]
 
@@ -82,7 +83,7 @@ def associations(places: dict[str, list[int]], labels: NDArray[np.int_]) -> NDAr
 
 
 def choices(texts: Sequence[str], labels: NDArray[np.int_], following: Bools) -> dict[str, Any]:
-    """Return, for each score, how well it finds the claims that follow the shortcut, and its highest tokens.
+    """Return, for each score, how well it finds claims that follow the shortcut, its choice, and its highest tokens.
 
     The score of a token is the mean score of the claims that contain it.
 
@@ -93,6 +94,7 @@ def choices(texts: Sequence[str], labels: NDArray[np.int_], following: Bools) ->
     """
     places, found = token_places(texts), {}
     tokens, strength = list(places), associations(places, labels)
+    lengths = np.array([len(surface_tokens(text)) for text in texts])
     for name, space in SCORES.items():
         gamma = space(texts, labels.tolist()).gamma()
         of_tokens = np.array([gamma[some].mean() for some in places.values()])
@@ -100,10 +102,13 @@ def choices(texts: Sequence[str], labels: NDArray[np.int_], following: Bools) ->
         found[name] = {
             "area": area(gamma, following),
             "chosen": int(following[top].sum()),
+            "labelled_1": int((labels[top] == 1).sum()),
+            "lengths": np.percentile(lengths[top], QUARTILES).tolist(),
             "tokens_rho": float(spearmanr(of_tokens, strength).statistic),
             "tokens": [tokens[k] for k in np.argsort(-of_tokens, kind="stable")[:SHOWN]],
         }
-    return {"claims": len(texts), "following": int(following.sum()), "tokens": len(tokens), "scores": found}
+    about = {"claims": len(texts), "following": int(following.sum()), "tokens": len(tokens)}
+    return about | {"lengths": np.percentile(lengths, QUARTILES).tolist(), "scores": found}
 
 
 def of_equation(texts: Sequence[str], labels: NDArray[np.int_]) -> dict[str, float]:
@@ -124,7 +129,7 @@ def of_equation(texts: Sequence[str], labels: NDArray[np.int_]) -> dict[str, flo
 
 
 def of_arms(known: Known, rules: Rules, seed: int = 42) -> dict[str, dict[str, float]]:
-    """Return the counts of each arm's rewrites, and the share of claims with the word that have its label then, in %."""
+    """Return the counts of each arm's rewrites, and the % of claims with the word that then have its label."""
     found = {}
     for arm in ARMS:
         made = rewrites_of(arm, known, seed, rules)

@@ -77,6 +77,17 @@ def equation() -> str:
     return markdown(["data", "cosine of the labels", "labels shuffled", "unusual length", *of_tokens], rows)
 
 
+def lengths() -> str:
+    """Return a table of the number of tokens of the claims that each score chooses, as quartiles."""
+    shown = ("paper", "association", "strongest")
+    rows = [
+        [one["data"], *(", ".join(f"{value:.0f}" for value in some["lengths"]) for some in (one, *found))]
+        for one in chosen()
+        for found in [[one["scores"][name] for name in shown]]
+    ]
+    return markdown(["data", "all claims", *(NAMES.get(name, name) for name in shown)], rows)
+
+
 def tokens() -> str:
     """Return a table of the tokens with the highest mean score."""
     rows = [
@@ -114,7 +125,8 @@ def fieller(top: Array, bottom: Array, ratio_of: tuple[float, float]) -> tuple[f
     """Return Fieller's 95 % interval of a ratio of two means, or None if it is unbounded.
 
     Args:
-        top, bottom: Paired bootstrap draws of the numerator and of the denominator.
+        top: Bootstrap draws of the numerator.
+        bottom: Bootstrap draws of the denominator, paired with ``top``.
         ratio_of: Means in the numerator and in the denominator.
 
     Source: Fieller 1954, "Some Problems in Interval Estimation".
@@ -193,6 +205,7 @@ TABLES: dict[str, Any] = {
     "known_truth_data": data,
     "known_truth_ranking": ranking,
     "known_truth_equation": equation,
+    "known_truth_lengths": lengths,
     "known_truth_tokens": tokens,
     "known_truth_arms": arms,
     "known_truth_missing": missing,

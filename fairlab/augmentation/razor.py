@@ -37,6 +37,7 @@ SETTINGS = {
     "features": ("surface", "embedding", "association", "strongest", "chance"),
     "scored": ("rewritten_field", "joined"),
 }
+BY_TEXT = {"association": AssociationSpace, "strongest": StrongestSpace, "chance": ChanceSpace}
 NONE, NOT_LOWER = "the rewriter offers no text", "no rewrite has a lower shortcut score"
 LOST = "no rewrite keeps its label"
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
@@ -249,12 +250,8 @@ class Razor(Planned):
             if self.embed is None:
                 raise FairlabError("augmentation.features=embedding needs an encoder; give augmentation.vectors=minilm")
             return EmbeddingSpace(texts, labels, self.embed)
-        if self.features == "association":
-            return AssociationSpace(texts, labels)
-        if self.features == "strongest":
-            return StrongestSpace(texts, labels)
-        if self.features == "chance":
-            return ChanceSpace(texts, labels)
+        if self.features in BY_TEXT:
+            return BY_TEXT[self.features](texts, labels)
         if self.compat == "official":
             return OfficialSpace(texts, labels, width=self.width or OFFICIAL_WIDTH)
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
