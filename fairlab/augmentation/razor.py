@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fairlab.augmentation.rounds import read_rewritten_round, write_round
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_chance import ChanceSpace
-from fairlab.metrics.shortcuts_by_word import AssociationSpace
+from fairlab.metrics.shortcuts_by_word import AssociationSpace, StrongestSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
 from fairlab.metrics.surface_probe import probe_gain, too_little
 from fairlab.protocols import Planned, refuse_axis
@@ -34,9 +34,10 @@ from fairlab.types import Count, Description, FairlabError, Made, QuantityInfo, 
 SETTINGS = {
     "accept": ("always", "if_lower"),
     "compat": ("paper", "official"),
-    "features": ("surface", "embedding", "association", "chance"),
+    "features": ("surface", "embedding", "association", "strongest", "chance"),
     "scored": ("rewritten_field", "joined"),
 }
+BY_TEXT = {"association": AssociationSpace, "strongest": StrongestSpace, "chance": ChanceSpace}
 NONE, NOT_LOWER = "the rewriter offers no text", "no rewrite has a lower shortcut score"
 LOST = "no rewrite keeps its label"
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
@@ -115,7 +116,8 @@ class Razor(Planned):
         compat: Form of the score: ``paper``, equations 7-14, or ``official``, the released code.
         features: Basis of the scores: ``surface``, as in the paper; ``embedding``, for the ablation in section 4.2;
             ``association``, which scores documents by how strongly their tokens predict their label, and thus finds
-            shortcuts that are words; or ``chance``, random scores as a control. The last two are not in the paper.
+            shortcuts that are words; ``strongest``, by the one token that predicts it most; or ``chance``, random
+            scores as a control. The last three are not in the paper.
         scored: Part of a document to score: ``rewritten_field`` for only the rewritten text, or ``joined`` to include
             its context.
         pe: Kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
@@ -151,7 +153,7 @@ class Razor(Planned):
         until_gain: float | None = None,
         accept: Literal["always", "if_lower"] = "if_lower",
         compat: Literal["paper", "official"] = "paper",
-        features: Literal["surface", "embedding", "association", "chance"] = "surface",
+        features: Literal["surface", "embedding", "association", "strongest", "chance"] = "surface",
         scored: Literal["rewritten_field", "joined"] = "rewritten_field",
         pe: Literal["paper", "vaswani"] = "paper",
         width: Count | None = None,
@@ -248,10 +250,8 @@ class Razor(Planned):
             if self.embed is None:
                 raise FairlabError("augmentation.features=embedding needs an encoder; give augmentation.vectors=minilm")
             return EmbeddingSpace(texts, labels, self.embed)
-        if self.features == "association":
-            return AssociationSpace(texts, labels)
-        if self.features == "chance":
-            return ChanceSpace(texts, labels)
+        if self.features in BY_TEXT:
+            return BY_TEXT[self.features](texts, labels)
         if self.compat == "official":
             return OfficialSpace(texts, labels, width=self.width or OFFICIAL_WIDTH)
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)

@@ -53,7 +53,7 @@ class AssociationSpace(Space):
         """
         values_VL = self._values(self.held)
         both = zip(self.documents, self.labels, strict=True)
-        return np.array([values_VL[document, label].sum() for document, label in both])
+        return np.array([self._pooled(values_VL[document, label]) for document, label in both])
 
     def score(self, document: int, text: str) -> float:
         """Return the shortcut score of ``text``, see :class:`Space`.
@@ -63,7 +63,7 @@ class AssociationSpace(Space):
         ids, label = self._encode(text), self.labels[document]
         held = self.held[ids]
         held[:, label] += ~np.isin(ids, self.documents[document])
-        return float(self._values(held)[:, label].sum())
+        return self._pooled(self._values(held)[:, label])
 
     def replace(self, document: int, text: str) -> None:
         """Replace a document by ``text``, see :class:`Space`."""
@@ -77,7 +77,12 @@ class AssociationSpace(Space):
         """Return the negated mean score, which is close to 0 if tokens are hardly associated with labels."""
         return float(-self.gamma().mean())
 
+    def _pooled(self, values: Floats) -> float:
+        """Return the score of a document from the values of its distinct tokens."""
+        return float(values.sum())
+
     def _values(self, held_GL: NDArray[np.int64]) -> Floats:
+        """Return the value of each token for each label, (G, L), from the documents that contain it."""
         return mutual_information(held_GL, total=len(self), share_L=self.counts / len(self))
 
     def _distinct(self, text: str) -> NDArray[np.intp]:
@@ -91,3 +96,22 @@ class AssociationSpace(Space):
         if new := len(self.vocabulary) - len(self.held):
             self.held = np.pad(self.held, ((0, new), (0, 0)))
         return ids
+
+
+class StrongestSpace(AssociationSpace):
+    """Space that scores a document by the one token that reveals its label most, with the z-statistic of Gardner et al.
+
+    The statistic is (p(l | t) - p(l)) / sqrt(p(l) (1 - p(l)) / n) for a token in n documents. Neither the length of a
+    text nor its other tokens affect the score, as they do in a sum. The score of a document without tokens is 0.
+
+    Source: Gardner et al. 2021, "Competency Problems: On Finding and Removing Artifacts in Language Data", section 4.
+    The maximum over tokens is ours.
+    """
+
+    def _pooled(self, values: Floats) -> float:
+        return float(values.max()) if len(values) else 0.0
+
+    def _values(self, held_GL: NDArray[np.int64]) -> Floats:
+        share_L = self.counts / len(self)
+        count_G1 = np.maximum(held_GL.sum(axis=1, keepdims=True), 1)
+        return (held_GL / count_G1 - share_L) / np.sqrt(share_L * (1 - share_L) / count_G1)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlab.metrics.shortcuts_by_word import AssociationSpace
+from fairlab.augmentation.z_filtered import z_statistic
+from fairlab.metrics.shortcuts_by_word import AssociationSpace, StrongestSpace
 from fairlab.types import FairlabError
 
 TEXTS = ["a not b", "not b b", "a b", "c"]
@@ -23,8 +24,19 @@ def test_scores_by_hand():
     assert space.objective == pytest.approx(-np.mean(expected))
 
 
-def test_a_documents_own_text_scores_as_it_does():
-    space = AssociationSpace(TEXTS, LABELS)
+def test_the_strongest_token_by_hand():
+    # Half of the documents are "no". "not" stands in two, z = (1 - 1/2) / sqrt(1/4 / 2); "b" in three, one of them
+    # "yes", z = -1/6 / sqrt(1/4 / 3), and "a" in one of each, z = 0; "c" in one, z = 1/2 / sqrt(1/4).
+    space = StrongestSpace([*TEXTS, ""], [*LABELS, "no"])
+    share = 3 / 5
+    negation, both = (1 - share) / math.sqrt(share * (1 - share) / 2), z_statistic(1, 2, 1 - share)
+    assert space.gamma().tolist() == pytest.approx([negation, negation, both, z_statistic(1, 1, 1 - share), 0])
+    assert StrongestSpace(TEXTS, LABELS).gamma().tolist() == pytest.approx([2**0.5, 2**0.5, 0, 1])
+
+
+@pytest.mark.parametrize("kind", [AssociationSpace, StrongestSpace])
+def test_a_documents_own_text_scores_as_it_does(kind):
+    space = kind(TEXTS, LABELS)
     assert [space.score(k, text) for k, text in enumerate(TEXTS)] == pytest.approx(space.gamma().tolist())
 
 
