@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairlab.api import audit, augment, compare, debias, evaluate, load, mend, rewrite, runs
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["audit", "augment", "compare", "debias", "evaluate", "load", "mend", "rewrite", "runs"]
 
 
