@@ -167,7 +167,7 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
         fairlab.augment([1], "counterfactual_groups")
     with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: aflite, balanced"):
         fairlab.augment(TEXTS, "groups")
-    with pytest.raises(FairlabError, match="no augmentation was chosen; add"):
+    with pytest.raises(FairlabError, match="no augmentation was chosen; give"):
         fairlab.augment(TEXTS, "none")
     with pytest.raises(FairlabError, match="the axis 'gender' has no attribute 'old'; it has neutral, man, woman"):
         fairlab.rewrite("He left.", to="old")

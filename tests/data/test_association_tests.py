@@ -69,7 +69,7 @@ def changed(**parts):
         (changed(targets={"x": ["a"]}), "'targets' has one set; give two or more"),
         (
             changed(attributes={"p": ["d"], "q": ["e"], "r": ["f"]}),
-            "'attributes' has 3 sets; give exactly two, the poles",
+            "'attributes' has 3 sets; give exactly two, which",
         ),
         (changed(attributes={"p": ["d"], "q": ["a"]}), "'a' is in both x and q; keep one of them"),
         (changed(attributes=None), "'attributes' has no sets"),

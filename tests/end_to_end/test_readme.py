@@ -90,7 +90,7 @@ def test_the_comparing_command_of_the_readme(run, tmp_path):
         shutil.copytree(fixture / model, tmp_path / place)
     done = run(*arguments, entry="compare")
     assert done.returncode == 0, done.stderr
-    assert "B less A" in done.stdout
+    assert "B minus A" in done.stdout
 
 
 def test_the_mending_command_of_the_readme_has_known_settings():

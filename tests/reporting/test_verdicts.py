@@ -156,7 +156,7 @@ def test_a_change_over_few_items_is_neither_better_nor_worse():
     one = shift(LIKE, 80.0, 4.0, 2.0, 5.0, 100.0)
     few = Shift(type(one.comparison)(**{**vars(one.comparison), "n": 8}), one.before, one.after)
     assert (few.tone, few.kept) == ("", False)
-    assert "too few items to tell" in verdict([few])[0]
+    assert "1 had too few items" in verdict([few])[0]
 
 
 def test_intervals_of_absolute_values_hold_their_estimate():
