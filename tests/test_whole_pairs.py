@@ -47,7 +47,19 @@ def test_what_the_page_says_of_whole_pairs_is_what_the_record_holds():
         assert 2.8 * (change.high - change.low) / 3.92 == pytest.approx(detectable, abs=0.3)
     assert changes["whole less published", "hypothesis"].low > 50
     assert changes["published less finetuned", "half"].high < -10
-    assert facts("snli_validation")["seeds"] == {"finetuned": [42, 43, 44], "published": [42], "whole": [42, 43, 44]}
+    published = changes["published less finetuned", "hypothesis"]
+    assert published.high < -50
+    assert t_interval(differences(published)) == pytest.approx((-92.1, -38.1), abs=0.1)
+    assert changes["published less finetuned", "both"].low < 0 < changes["published less finetuned", "both"].high
+    assert changes["published less finetuned", "accuracy"].high < 0
+    assert changes["whole less published", "accuracy"].low > 0.5
+    assert changes["whole less chance", "both"].low < 0 < changes["whole less chance", "both"].high
+    for kind, within in (("hypothesis", 2.4), ("accuracy", 0.5), ("both", 0.7)):
+        chance = changes["chance less finetuned", kind]
+        assert -within < chance.low < 0 < chance.high < within
+    assert facts("snli_validation")["seeds"] == dict.fromkeys(
+        ("finetuned", "published", "whole", "chance"), [42, 43, 44]
+    )
     for one in record().readings:
         if one.subset == "accuracy":
             assert one.low > 2 * facts("snli_validation")["commonest"]
