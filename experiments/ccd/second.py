@@ -92,12 +92,13 @@ def originals(trials: Sequence[Trial]) -> dict[str, Trial]:
 def all_settings(trials: Sequence[Trial]) -> list[Setting]:
     """Return every setting of which a trial was made, by method in the order of the plan."""
     before = originals(trials)
+    planned = [(method, settings) for method in PLANNED for settings in settings_of(method)]
+    planned += [(one["method"], one["settings"]) for one in trials if "+" in one["method"]]  # sequences
     found = []
-    for method in PLANNED:
-        for settings in settings_of(method):
-            made = [one for one in trials if (one["method"], one["settings"]) == (method, settings)]
-            if made:
-                found.append(Setting(method, settings, {one["encoder"]: one for one in made}, before))
+    for method, settings in planned:
+        made = [one for one in trials if (one["method"], one["settings"]) == (method, settings)]
+        if made and (method, settings) not in [(one.method, one.settings) for one in found]:
+            found.append(Setting(method, settings, {one["encoder"]: one for one in made}, before))
     return found
 
 
@@ -122,7 +123,7 @@ def leaders() -> str:
     for method in dict.fromkeys(one.method for one in settings):
         best = leading([one for one in settings if one.method == method])
         rows += [
-            [PLANNED[method], words(best.settings), *bench_cells(best.found[encoder], before[encoder])]
+            [title(method), words(best.settings), *bench_cells(best.found[encoder], before[encoder])]
             for encoder in ENCODERS
             if encoder in best.found
         ]
@@ -151,12 +152,19 @@ def every() -> str:
     rows = []
     for one in all_settings(tried()):
         reached = [", ".join(one.goals[encoder]) or "none" if encoder in one.goals else "" for encoder in ENCODERS]
-        rows.append([PLANNED[one.method], words(one.settings), *reached, str(one.count), f"{one.association:.2f}"])
+        rows.append([title(one.method), words(one.settings), *reached, str(one.count), f"{one.association:.2f}"])
     return markdown(
         ["method", "setting", *(f"goals reached, {name}" for name in ENCODERS), "number of goals", "association"], rows
     )
 
 
+def title(method: str) -> str:
+    """Return the name of a method or of a sequence on the page."""
+    return ", then ".join(PLANNED[part] for part in method.split("+"))
+
+
 def words(settings: Trial) -> str:
-    """Return a setting in words."""
+    """Return a setting in words; the two settings of a sequence stand in its methods' rows."""
+    if "first" in settings:
+        return "as chosen for each"
     return ", ".join(f"{name} {str(value).lower()}" for name, value in settings.items())

@@ -93,7 +93,7 @@ def overrides(encoder: str, method: str, settings: Settings) -> list[str]:
     """Return the options of ``fairlab.train`` that train an encoder with a setting, without benchmarks."""
     changed = [f"{key}={value}" if key in CHOICES else f"method.{key}={value}" for key, value in settings.items()]
     measured = ["benchmark=none", "measure_before=false"]
-    return [*TRAINED[method], *changed, f"backbone={encoder}", *measured, f"seed={SEED}"]
+    return [*TRAINED[method], *changed, f"backbone={encoder}", "training=mixed", *measured, f"seed={SEED}"]
 
 
 def trained(encoder: str, method: str, settings: Settings) -> Record:

@@ -1,0 +1,58 @@
+"""Run the sequences of the second study on the bench: each trained method, and then each eraser.
+
+    python -m experiments.ccd.validation.sequences minilm mpnet
+
+Both methods of a sequence have the setting that the rule of choice gives each alone, so a trained method waits until it
+was tried in all its settings on both encoders.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from experiments.ccd.second import ENCODERS, Setting, all_settings, leading
+from experiments.ccd.validation.bench import Bench
+from experiments.ccd.validation.matrices import kept_embeddings, people
+from experiments.ccd.validation.trials import ERASERS, SEED, TRAINED, add, losses, settings_of, trained, tried
+
+
+def chosen(method: str, settings: list[Setting]) -> Setting | None:
+    """Return the setting that the rule of choice gives a method, or None before all settings were tried."""
+    made = [one for one in settings if one.method == method and set(one.found) == set(ENCODERS)]
+    return leading(made) if len(made) == len(settings_of(method)) else None
+
+
+def run(encoder: str) -> None:
+    """Run the sequences of an encoder that are known by now and that the record lacks."""
+    trials = tried()
+    done = [(one["encoder"], one["method"], one["settings"]) for one in trials]
+    settings = all_settings(trials)
+    before = Bench(kept_embeddings(encoder))
+    for method in TRAINED:
+        first = chosen(method, settings)
+        for eraser in ERASERS:
+            then = chosen(eraser, settings)
+            if first is None or then is None:
+                continue
+            name, both = f"{method}+{eraser}", {"first": first.settings, "then": then.settings}
+            if (encoder, name, both) in done:
+                continue
+            begun = time.perf_counter()
+            record = trained(encoder, method, first.settings)
+            embedded = kept_embeddings(encoder, record.folder)
+            matrix = ERASERS[eraser](**then.settings)(embedded, people(), SEED)
+            found = losses(record) | Bench(embedded).read(matrix, before)
+            add(encoder, name, both, {"seconds": time.perf_counter() - begun} | found)
+
+
+def main() -> None:
+    """Run the sequences of the encoders that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("encoders", nargs="+", choices=ENCODERS)
+    for encoder in parser.parse_args().encoders:
+        run(encoder)
+
+
+if __name__ == "__main__":
+    main()
