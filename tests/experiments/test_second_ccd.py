@@ -6,6 +6,7 @@ import torch
 
 from experiments.ccd import second
 from experiments.ccd.validation import trials
+from experiments.ccd.validation.sequences import chosen
 from fairlab.data.groups import read_groups
 
 BEFORE = {"gap_pronouns": 0.1, "effects": [1.0, -0.2], "p": [0.001, 0.3], "leakage": 0.95, "sts_lost_at_most": 0.0}
@@ -45,6 +46,19 @@ def test_the_setting_with_the_most_goals_on_both_encoders_leads():
     found = second.all_settings(made)
     assert [one.count for one in found] == [8, 9, 9, 5]
     assert second.leading(found).settings == {"classifiers": 3}  # its associations are lower
+
+
+def test_a_sequence_waits_for_all_settings_of_both_methods_on_both_encoders():
+    made = [BEFORE, BEFORE | {"encoder": "mpnet"}]
+    for encoder in second.ENCODERS:
+        made += [BEST | {"encoder": encoder, "settings": one} for one in trials.settings_of("inlp")]
+    assert chosen("inlp", second.all_settings(made)) is not None
+    assert chosen("inlp", second.all_settings(made[:-1])) is None
+    assert chosen("ccd", second.all_settings(made)) is None
+    both = {"first": {"beta": 1}, "then": {"classifiers": 1}}
+    made.append(BEST | {"method": "ccd+inlp", "settings": both})
+    (sequence,) = [one for one in second.all_settings(made) if one.method == "ccd+inlp"]
+    assert (second.title(sequence.method), second.words(both)) == ("CCD, then INLP", "as chosen for each")
 
 
 def test_every_method_of_the_plan_has_twelve_settings():
@@ -141,8 +155,8 @@ def test_what_the_page_says_of_the_trials():
     )
     assert max(len(goals) for one in found for goals in one.goals.values()) == 4
     assert {one.method for one in found if len(one.goals["minilm"]) == 4} == {"ccd_linear"}
-    assert [set(one.found) for one in of["ccd"]] == [{"minilm"}] * 2
-    assert [one["learned"] for one in made if "learned" in one] == [True] * 2
+    assert [sum(name in one.found for one in of["ccd"]) for name in second.ENCODERS] == [7, 1]
+    assert [one["learned"] for one in made if "learned" in one] == [True] * 8
     for method in ("sentence_debias", "inlp", "leace"):
         for one in of[method]:
             for goals in one.goals.values():
