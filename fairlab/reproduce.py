@@ -191,7 +191,10 @@ def readable(folder: Path) -> Record | None:
 
 
 def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> None:
-    """Add the normalised mb-index to the runs of each table with this column, for seeds whose runs are all finished."""
+    """Add the normalised mb-index to the runs of each table that has a column for it.
+
+    Seeds with unfinished runs are left out.
+    """
     from fairlab.reporting.many_runs.mb_index import NORMALISED, add_normalised
 
     for table in matrix.tables.values():

@@ -30,7 +30,7 @@ STDIN = "-"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="score")
 def main(config: DictConfig) -> None:
-    """Score texts as Hydra's entry point."""
+    """Score texts; this is the entry point that Hydra calls."""
     with cli.one_sentence():
         score(config)
 

@@ -67,7 +67,7 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
 
 
 def _listed(small: Mapping[str, int]) -> str:
-    """List the names and sizes of the largest small groups, at most five."""
+    """List the names and sizes of the small groups, but only of the five largest ones."""
     largest = sorted(small.items(), key=lambda one: -one[1])
     more = f" and {len(small) - SHOWN} more" if len(small) > SHOWN else ""
     return ", ".join(f"{name} ({count})" for name, count in largest[:SHOWN]) + more

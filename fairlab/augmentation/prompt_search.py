@@ -222,7 +222,7 @@ class Wrong:
 
 
 def _at_terminal(wrong: Wrong) -> dict[str, str]:
-    """Ask the user to type every version.
+    """Ask the user at the terminal for each version.
 
     An empty input keeps the model's version.
     """

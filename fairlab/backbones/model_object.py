@@ -59,14 +59,14 @@ class ModelObject:
         name: Name of the object in messages.
         encode: Function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers; or
             None if the object does not embed.
-        scorer: Scorer of the likelihood of texts, or None if the object does not score texts.
+        scorer: Scorer that computes the likelihood of texts, or None if the object does not score texts.
         lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if it is known.
         limit: Length to which the object truncates texts, or None if it is unknown.
 
     Attributes:
-        cut: Hashes of the texts that exceed ``limit``. To count these texts, a caller clears this set first.
+        cut: Hashes of the texts that exceed ``limit``. A caller that counts these texts must clear the set first.
         writer: Writer of texts, or None if the object does not write texts.
-        gate: Result of the behaviour check of the object, as text.
+        gate: Result of the object's behaviour check, as text.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
 

@@ -85,7 +85,10 @@ def as_object(content: Any, place: str) -> dict[str, Any]:
 
 
 def part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the object at a key of another object; empty if it is missing, because tools omit unknown values."""
+    """Return the object at a key of another object.
+
+    If the key is missing, the result is an empty object: tools omit values that they do not know.
+    """
     found = content.get(key)
     return found if isinstance(found, dict) else {}
 

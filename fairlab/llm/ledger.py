@@ -160,9 +160,9 @@ class Ledger:
         return next(filter(None, (self._read(table, key) for table in reversed(self._tables()))), None)
 
     def _tables(self) -> list[str]:
-        """Return the names of the tables with replies.
+        """Return the names of the tables that hold replies.
 
-        A ledger of an earlier version may have no table of failures.
+        The table of failures may be absent: ledgers of earlier versions do not have one.
         """
         query = "SELECT name FROM sqlite_master WHERE name IN ('answers', 'failures') ORDER BY name"
         with self._one_sentence():

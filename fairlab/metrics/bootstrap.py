@@ -63,7 +63,8 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
     therefore draws of the paired difference.
 
     Args:
-        statistic: Function of the samples and the keyword ``axis``, the samples' last axis, along which it is computed.
+        statistic: Function that takes samples and the keyword argument ``axis``, which is always their last axis, and
+            computes the statistic along it.
         samples: One array (N,) or several of equal length, resampled together.
         seed: Seed of the resampling.
     """

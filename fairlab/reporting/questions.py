@@ -195,10 +195,10 @@ def shifts(record: Record) -> list[Shift]:
 
 
 def phases_of(change: str) -> tuple[str, str]:
-    """Return the earlier and the later phase that a comparison compares.
+    """Return the two phases that are compared, the earlier one first.
 
     Args:
-        change: Phase of the comparison: ``change`` (after and before training) or ``B less A``.
+        change: Name of the comparison: ``change`` (after training minus before) or ``B less A``.
     """
     if change == CHANGE:
         return "before", "after"

@@ -182,7 +182,7 @@ class History(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the values from the checkpoint.
 
-        Runs of version 0.1.0 start a new history.
+        Checkpoints of version 0.1.0 hold no history, so their runs start a new one.
         """
         self._bytes, self.last = state_dict.get("bytes", 0), state_dict.get("last", {})
         self._trained = state_dict.get("trained", {})

@@ -14,7 +14,7 @@ class DeadlineReader(io.RawIOBase):
 
     Args:
         connection: Connection to read from.
-        seconds: Maximum time to wait for the first byte of a request, and also from the first to the last byte.
+        seconds: Maximum time to wait for the first byte of a request, and maximum time from its first byte to its last.
 
     Attributes:
         deadline: Time by which the request must be complete, on the clock ``time.monotonic``; None until its first

@@ -163,11 +163,13 @@ def read_json_file(path: Path, remedy: str) -> Any:
 
 
 def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
-    """Return the value of a YAML file in any encoding allowed for text files, without constructing Python objects.
+    """Return the parsed content of a YAML file, without constructing Python objects.
+
+    The file may have any encoding that is allowed for text files.
 
     Args:
         path: Path of the file.
-        otherwise: Words that describe the fault in the message about a file that is not YAML.
+        otherwise: Description of the fault, for the error message about a file that is not valid YAML.
 
     Raises:
         FairlabError: The file is too large, is not text, or is refused by :func:`fairlab.checks.foreign.parse_yaml`.

@@ -161,7 +161,7 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
 
 
 def _notes_without_probe(items: Sequence[Any]) -> list[str]:
-    """Return a note that states why no probe was trained. The list is empty if a probe was trained."""
+    """Return a list with one note that states why no probe was trained, or an empty list if a probe was trained."""
     from fairlab.metrics.surface_probe import too_little
 
     short = too_little([item.label for item in items], [item.text for item in items])

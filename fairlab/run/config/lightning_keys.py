@@ -1,4 +1,4 @@
-"""Arguments of Lightning's trainer: which of them the settings of a run determine, and which a command may add."""
+"""Arguments of Lightning's trainer: those that a run's settings determine, and those that a command may add."""
 
 from __future__ import annotations
 

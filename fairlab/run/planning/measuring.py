@@ -36,7 +36,7 @@ def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict
         settings: Settings of the model.
 
     Returns:
-        Reasons by benchmark; empty for a training run, whose method may add the missing head.
+        Reasons by benchmark; empty for a training run, because its method may add a head that the model lacks.
     """
     if "method" in config or not (kind := kind_of(settings)):
         return {}
