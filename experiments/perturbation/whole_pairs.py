@@ -46,7 +46,7 @@ ARMS: dict[str, tuple[str, dict[str, Setting]]] = {  # an override that selects 
     "whole": ("augmentation=fairtuning", {"augmentation.whole_examples": True}),
     "chance": (
         "augmentation=fairtuning",
-        {"augmentation._target_": "experiments.perturbation.whole_pairs.ColoursOfThings"},
+        {"augmentation._target_": COLOURS},
     ),
 }
 LIMITS = {"snli_validation": 6000, "qqp_halves": None}

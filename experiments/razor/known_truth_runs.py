@@ -12,8 +12,6 @@ import argparse
 import json
 import math
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -36,10 +34,10 @@ from experiments.razor.known_truth import (
     training_pairs,
 )
 from experiments.razor.pairs import write
+from experiments.shared import resumed
 from fairlab.backbones.classification import Classifier
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.published.tasks import CLAIMS, Example
-from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.rewriting.labelled.paraphrase import Paraphrase
 from fairlab.run.config.backbone_nodes import backbone_node
@@ -121,16 +119,12 @@ def train(folder: Path, pairs: Sequence[Example], validation: Sequence[Example],
     data, run = folder / "data", folder / "run"
     data.mkdir(parents=True, exist_ok=True)
     write([*pairs, *validation], data / "train.jsonl")
-    if not holds_run(run) or Record.load(run).status != "finished":
-        epochs = math.ceil(STEPS * BATCH / len(pairs)) + 1
-        place = "ckpt" if any(run.glob("checkpoints/*")) else "hydra.run.dir"
-        settings = ["+experiment=razor_fever", "data.task=fool_me_twice", f"data.path={data}", "data.limit=null"]
-        settings += [f"data.validation={VALIDATION}"]
-        settings += ["data.unseen=[]", f"data.batch_size={BATCH}", "method.lr=3e-5", f"method.epochs={epochs}"]
-        settings += [f"method.steps={STEPS}", f"method.validate_every={STEPS}", "training=mixed", "benchmark=none"]
-        command = [sys.executable, "-m", "fairlab.train", *settings, "measure_before=false", f"seed={seed}"]
-        subprocess.run([*command, f"{place}={run}"], check=True)
-    return Record.load(run)
+    epochs = math.ceil(STEPS * BATCH / len(pairs)) + 1
+    settings = ["+experiment=razor_fever", "data.task=fool_me_twice", f"data.path={data}", "data.limit=null"]
+    settings += [f"data.validation={VALIDATION}"]
+    settings += ["data.unseen=[]", f"data.batch_size={BATCH}", "method.lr=3e-5", f"method.epochs={epochs}"]
+    settings += [f"method.steps={STEPS}", f"method.validate_every={STEPS}", "training=mixed", "benchmark=none"]
+    return resumed.trained(run, [*settings, "measure_before=false", f"seed={seed}"])
 
 
 def measured(folder: Path, known: Known) -> Result:

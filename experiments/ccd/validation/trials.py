@@ -13,8 +13,6 @@ import fcntl
 import gzip
 import json
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -32,7 +30,7 @@ from experiments.ccd.validation.matrices import (
     sentence_debias,
 )
 from experiments.compact import rounded
-from fairlab.files import holds_run
+from experiments.shared import resumed
 from fairlab.metrics.convergence import unlearned
 from fairlab.record import Record
 
@@ -99,12 +97,9 @@ def overrides(encoder: str, method: str, settings: Settings) -> list[str]:
 def trained(encoder: str, method: str, settings: Settings) -> Record:
     """Train an encoder unless that was done, and return the record of its run."""
     folder = KEPT / "runs" / encoder / method / "_".join(f"{key}_{value}" for key, value in settings.items())
-    if not holds_run(folder) or Record.load(folder).status != "finished":
-        place = "ckpt" if any(folder.glob("checkpoints/*")) else "hydra.run.dir"
-        command = [sys.executable, "-m", "fairlab.train", *overrides(encoder, method, settings), f"{place}={folder}"]
-        subprocess.run(command, check=True)
-        shutil.rmtree(folder / "checkpoints")  # several times as large as the model
-    return Record.load(folder)
+    record = resumed.trained(folder, overrides(encoder, method, settings))
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # several times as large as the model
+    return record
 
 
 def losses(record: Record) -> dict[str, Any]:

@@ -69,9 +69,9 @@ def written_like(found: str, age: int) -> str:
         ('70', 'eighteen', 'Seventy-two', '30s')
     """
     if found.endswith("s"):  # the last decade whose middle is not above the age
-        tens = min(max(2, (age - 5) // 10), 9)
         if age < 18:
             return "teens"
+        tens = min(max(2, (age - 5) // 10), 9)
         return f"{tens}0s" if found[0].isdigit() else _TENS[tens - 2].replace("y", "ies")
     if found.isdigit():
         return str(age)
