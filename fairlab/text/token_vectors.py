@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,18 +35,24 @@ class CachedVectors:
         self.columns, self.layers = layers[0].attrs["columns"], layers[1:]
         self.places: dict[bytes, int] = {}
         self.vectors: NDArray[np.float32] | None = None
+        self.lock = threading.Lock()
 
     def __call__(self, model: Any, docs: Sequence[Any], is_train: bool) -> tuple[list[Any], Callable[[Any], Any]]:
         """Return the vectors of each document's words, (N, H), and the function for the gradient, which is unused."""
-        if len(self.places) > MOST:
-            self.places.clear()
-            self.vectors = None
         attributes = [doc.to_array(self.columns) for doc in docs]
         width = 8 * len(self.columns)
         words = [
             [raw[start : start + width] for start in range(0, len(raw), width)]
             for raw in (rows.tobytes() for rows in attributes)
         ]
+        with self.lock:  # texts may be parsed in several threads
+            return self._looked_up(words), _no_gradient
+
+    def _looked_up(self, words: Sequence[Sequence[bytes]]) -> list[Any]:
+        """Return the vectors of each document's words, and compute those that the cache lacks."""
+        if len(self.places) > MOST:
+            self.places.clear()
+            self.vectors = None
         new = list(dict.fromkeys(word for some in words for word in some if word not in self.places))
         if new or self.vectors is None:
             found: Any = [np.frombuffer(b"".join(new), dtype=np.uint64).reshape(-1, len(self.columns))]
@@ -54,7 +61,7 @@ class CachedVectors:
             self.vectors = found[0] if self.vectors is None else np.concatenate([self.vectors, found[0]])
             self.places |= {word: len(self.places) + k for k, word in enumerate(new)}
         vectors: Any = self.vectors
-        return [vectors[[self.places[word] for word in some]] for some in words], _no_gradient
+        return [vectors[[self.places[word] for word in some]] for some in words]
 
 
 def _no_gradient(gradient: Any) -> Any:

@@ -1,10 +1,13 @@
 """Texts are parsed in lots, in order, and entities are found where asked for."""
 
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import spacy
 
+from fairlab.data.groups import read_groups
 from fairlab.data.packed import rules_revision
 from fairlab.text import pipeline
 from fairlab.text.pipeline import (
@@ -17,6 +20,7 @@ from fairlab.text.pipeline import (
     refuse_unknown_pipeline,
     sentence_entities,
 )
+from fairlab.text.token_vectors import CachedVectors
 from fairlab.types import FairlabError
 
 NAMES, PLACES = ("John Smith", "Ali", "Peter", "Tom Baker"), ("Paris", "May", "Ohio")
@@ -90,3 +94,27 @@ def test_a_pipeline_is_installed_or_a_folder(tmp_path):
     refuse_unknown_pipeline(str(tmp_path))
     with parsing_with(str(tmp_path)):
         assert [doc.text for doc in parse(["She left."])] == ["She left."]
+
+
+def test_threads_that_parse_at_the_same_time_get_the_same_parses():
+    cached = [
+        layer._func
+        for _, component in load_pipeline().components
+        for layer in (component.model.walk() if getattr(component, "model", None) is not None else ())
+        if isinstance(layer._func, CachedVectors)
+    ]
+    texts = [text for group in read_groups("embedded/people")[:60] for text in group.texts]
+    expected = [[token.dep_ for token in doc] for doc in parse(texts)]
+    assert cached
+    for one in cached:
+        one.places.clear()
+        one.vectors = None
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            parts = pool.map(lambda k: [[token.dep_ for token in doc] for doc in parse(texts[k::4])], range(4))
+            found = list(parts)
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [expected[k::4] for k in range(4)]
