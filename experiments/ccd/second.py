@@ -115,6 +115,12 @@ def leading(settings: Sequence[Setting]) -> Setting:
     return min(compared, key=lambda one: (-one.count, one.association))
 
 
+def chosen(method: str, settings: Sequence[Setting]) -> Setting | None:
+    """Return the setting that the rule of choice gives a method, or None before all settings were tried."""
+    made = [one for one in settings if one.method == method and set(one.found) == set(ENCODERS)]
+    return leading(made) if len(made) == len(settings_of(method)) else None
+
+
 def leaders() -> str:
     """Return what the bench reads of each encoder, and of the setting of each method that leads by the rule."""
     trials = tried()

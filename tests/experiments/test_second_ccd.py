@@ -6,7 +6,6 @@ import torch
 
 from experiments.ccd import second
 from experiments.ccd.validation import trials
-from experiments.ccd.validation.sequences import chosen
 from fairlab.data.groups import read_groups
 
 BEFORE = {"gap_pronouns": 0.1, "effects": [1.0, -0.2], "p": [0.001, 0.3], "leakage": 0.95, "sts_lost_at_most": 0.0}
@@ -52,9 +51,9 @@ def test_a_sequence_waits_for_all_settings_of_both_methods_on_both_encoders():
     made = [BEFORE, BEFORE | {"encoder": "mpnet"}]
     for encoder in second.ENCODERS:
         made += [BEST | {"encoder": encoder, "settings": one} for one in trials.settings_of("inlp")]
-    assert chosen("inlp", second.all_settings(made)) is not None
-    assert chosen("inlp", second.all_settings(made[:-1])) is None
-    assert chosen("ccd", second.all_settings(made)) is None
+    assert second.chosen("inlp", second.all_settings(made)) is not None
+    assert second.chosen("inlp", second.all_settings(made[:-1])) is None
+    assert second.chosen("ccd", second.all_settings(made)) is None
     both = {"first": {"beta": 1}, "then": {"classifiers": 1}}
     made.append(BEST | {"method": "ccd+inlp", "settings": both})
     (sequence,) = [one for one in second.all_settings(made) if one.method == "ccd+inlp"]

@@ -11,16 +11,10 @@ from __future__ import annotations
 import argparse
 import time
 
-from experiments.ccd.second import ENCODERS, Setting, all_settings, leading
+from experiments.ccd.second import ENCODERS, all_settings, chosen
 from experiments.ccd.validation.bench import Bench
 from experiments.ccd.validation.matrices import kept_embeddings, people
-from experiments.ccd.validation.trials import ERASERS, SEED, TRAINED, add, losses, settings_of, trained, tried
-
-
-def chosen(method: str, settings: list[Setting]) -> Setting | None:
-    """Return the setting that the rule of choice gives a method, or None before all settings were tried."""
-    made = [one for one in settings if one.method == method and set(one.found) == set(ENCODERS)]
-    return leading(made) if len(made) == len(settings_of(method)) else None
+from experiments.ccd.validation.trials import ERASERS, SEED, TRAINED, add, losses, trained, tried
 
 
 def run(encoder: str) -> None:

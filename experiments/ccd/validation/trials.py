@@ -87,17 +87,18 @@ def add(encoder: str, method: str, settings: Settings, found: Settings) -> None:
     print({name: value for name, value in row.items() if name not in ("effects", "p")}, flush=True)
 
 
-def overrides(encoder: str, method: str, settings: Settings) -> list[str]:
+def overrides(encoder: str, method: str, settings: Settings, seed: int = SEED) -> list[str]:
     """Return the options of ``fairlab.train`` that train an encoder with a setting, without benchmarks."""
     changed = [f"{key}={value}" if key in CHOICES else f"method.{key}={value}" for key, value in settings.items()]
     measured = ["benchmark=none", "measure_before=false"]
-    return [*TRAINED[method], *changed, f"backbone={encoder}", "training=mixed", *measured, f"seed={SEED}"]
+    return [*TRAINED[method], *changed, f"backbone={encoder}", "training=mixed", *measured, f"seed={seed}"]
 
 
-def trained(encoder: str, method: str, settings: Settings) -> Record:
+def trained(encoder: str, method: str, settings: Settings, seed: int = SEED) -> Record:
     """Train an encoder unless that was done, and return the record of its run."""
-    folder = KEPT / "runs" / encoder / method / "_".join(f"{key}_{value}" for key, value in settings.items())
-    record = resumed.trained(folder, overrides(encoder, method, settings))
+    parts = [f"{key}_{value}" for key, value in settings.items()] + [f"seed_{seed}"] * (seed != SEED)
+    folder = KEPT / "runs" / encoder / method / "_".join(parts)
+    record = resumed.trained(folder, overrides(encoder, method, settings, seed))
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # several times as large as the model
     return record
 
