@@ -10,6 +10,7 @@ encoder are measured, its items are written to ``records/second``.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,7 @@ from fairlab.benchmarks.stsb import STSB
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import Outcome
+from fairlab.run.environment import environment
 
 KEPT = Path("outputs/second")
 ITEMS = Path(__file__).parent / "records" / "second"
@@ -150,7 +152,7 @@ def joined(encoder: str, some: list[Combination]) -> None:
         for seed in SEEDS
         for key, values in load_file(KEPT / encoder / one.name / f"seed_{seed}.safetensors").items()
     }
-    save_file(every, ITEMS / f"{encoder}.safetensors")
+    save_file(every, ITEMS / f"{encoder}.safetensors", {"environment": json.dumps(environment())})
 
 
 def main() -> None:

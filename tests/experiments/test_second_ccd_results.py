@@ -1,0 +1,136 @@
+"""The second study of CCD on its benchmarks: readings and goals of items made by hand."""
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.ccd import second_measure, second_results
+from experiments.ccd.second import Setting
+from experiments.ccd.second_results import PUBLISHED, STEPS, Result, dominates, paired, spearman_draws
+
+SCORES = np.arange(40.0)
+BEFORE = {"gap_winogender": [1.0, 3.0], "effects": [1.0, -0.5], "effects_p": [0.001, 0.2], "embedded": 1.0}
+AFTER = {"gap_winogender": [0.1, 0.3], "effects": [0.4, -0.5], "effects_p": [0.2, 0.2], "embedded": 0.5}
+
+
+@pytest.fixture(autouse=True)
+def _scores(monkeypatch):
+    monkeypatch.setattr(second_results, "human_scores", lambda: SCORES)
+    monkeypatch.setattr(second_results, "TESTS", ("6", "7"))
+
+
+def result(values, before=None, men=50, seeds=2, name="ccd", pairs=SCORES):
+    """Make a result with the same items for each seed; ``men`` of 100 queries have the man's document first."""
+    queries = np.array([[0.6, 0.4]] * men + [[0.4, 0.6]] * (100 - men))
+    hits = np.zeros((100, 2, 3))
+    hits[: round(100 * values["embedded"]), :, 0] = 1  # the linear probe alone is right
+    items = {key: values[key] for key in ("gap_winogender", "effects", "effects_p")}
+    items |= {"gap_embedded": values["gap_winogender"], "queries": queries, "pairs": np.int16(pairs)}
+    items |= {"hits_embedded": hits, "hits_winogender": hits}
+    return Result("minilm", name, {key: np.stack([np.asarray(one)] * seeds) for key, one in items.items()}, before)
+
+
+def test_readings_are_means_over_seeds_and_items():
+    one = result(AFTER, result(BEFORE), men=60)
+    change, (low, high) = one.gap_change()
+    assert (change, low, high) == pytest.approx((-0.9, -0.9, -0.9))  # every group's gap is a tenth of that before
+    assert (one.seat, one.original.seat) == pytest.approx((0.45, 0.75))
+    share, (low, high) = one.men_first
+    assert share == pytest.approx(0.6)
+    assert (low, high) == pytest.approx((0.52, 0.68), abs=0.011)  # 0.6 -+ 1.645 * sqrt(.24 / 100)
+    assert {name: value for name, (value, _) in one.leakage().items()} == {"linear": 0.5, "kernel": 0, "neural": 0}
+    assert (one.sts, one.sts_change[0]) == pytest.approx((100.0, 0.0))
+    assert one.losses == pytest.approx((0.5, 0.45, 0.1, 0.0))
+    assert one.measures == pytest.approx((0.2, 0.45, 0.1, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("changed", "men", "pairs", "missed"),
+    [
+        ({}, 50, SCORES, None),
+        ({"gap_winogender": [0.1, 0.31]}, 50, SCORES, "gap"),
+        ({"effects": [0.3, -0.51]}, 50, SCORES, "associations"),  # a test has grown
+        ({"effects": [0.5, -0.5]}, 50, SCORES, "associations"),  # 0.5 is above 0.65 times 0.75
+        ({"effects": [-0.3, -0.5], "effects_p": [0.02, 0.2]}, 50, SCORES, "associations"),  # turned over: p .04 by Holm
+        ({"effects": [-0.3, -0.5], "effects_p": [0.03, 0.2]}, 50, SCORES, None),  # p .06 by Holm
+        ({}, 58, SCORES, "order"),  # the upper bound is about .66
+        ({"embedded": 0.61}, 50, SCORES, "leakage"),
+        ({}, 50, SCORES[::-1], "STS-B"),
+    ],
+)
+def test_each_goal_is_missed_alone(changed, men, pairs, missed):
+    one = result(AFTER | changed, result(BEFORE), men, pairs=pairs)
+    assert one.goals == [goal for goal in ("gap", "associations", "order", "leakage", "STS-B") if goal != missed]
+
+
+def test_a_test_that_turned_over_with_one_seed_of_two_counts_if_the_mean_did():
+    before = result(BEFORE)
+    one = result(AFTER, before)
+    one.items["effects"] = np.array([[-0.5, -0.4], [0.1, -0.4]])
+    one.items["effects_p"] = np.array([[0.01, 0.5], [0.9, 0.5]])
+    assert one.astray == ["6"]
+    one.items["effects"] = np.array([[-0.5, -0.4], [0.6, -0.4]])
+    assert one.astray == []
+
+
+def test_draws_of_the_correlation_resample_pairs_and_seeds():
+    pairs = np.stack([SCORES, SCORES[::-1]]).astype(np.int16)  # correlations of 1 and -1
+    draws = spearman_draws(pairs)
+    assert set(np.round(draws)) == {-100, 0, 100}
+    assert np.mean(np.round(draws) == 0) == pytest.approx(0.5, abs=0.05)
+    assert spearman_draws(pairs[:1]).tolist() == [100] * len(draws)
+
+
+def test_paired_differences_are_of_the_same_items():
+    one, other = result(AFTER, result(BEFORE), men=60), result(AFTER | {"embedded": 0.75}, result(BEFORE))
+    found = paired(one, other)
+    assert found["man's document first"][0] == pytest.approx(0.1)
+    assert found["linear probe, Winogender"][0] == pytest.approx(-0.25)
+    assert found["STS-B"] == (0.0, (0.0, 0.0), 1.0)
+    assert len(found) == 6
+
+
+def test_the_frontier_has_what_nothing_beats():
+    assert dominates((0.5, 1.0), (0.5, 1.1))
+    assert not dominates((0.5, 1.0), (0.5, 1.0))
+    assert not dominates((0.4, 1.2), (0.5, 1.1))
+
+
+def test_combinations_have_the_chosen_settings(monkeypatch):
+    chosen = {"leace": {"ridge": 0.1}, "ccd": {"beta": 0.5}}
+    monkeypatch.setattr(
+        second_measure, "chosen", lambda name, _: Setting(name, chosen[name], {}, {}) if name in chosen else None
+    )
+    found = {one.name: (one.first, one.then) for one in second_measure.combinations([])}
+    eraser, trained = ("leace", {"ridge": 0.1}), ("ccd", {"beta": 0.5})
+    assert found == {
+        "none": (None, None),
+        "leace": (None, eraser),
+        PUBLISHED: (("ccd", second_measure.PUBLISHED), None),
+        "ccd": (trained, None),
+        "ccd+leace": (trained, eraser),
+    }
+
+
+def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
+    measured = []
+    monkeypatch.setattr(second_measure, "KEPT", tmp_path)
+    monkeypatch.setattr(second_measure, "ITEMS", tmp_path / "joined")
+    monkeypatch.setattr(second_measure, "embeddings", lambda *_: (None, None))
+    monkeypatch.setattr(second_measure, "matrix_of", lambda one, embedded, seed: torch.eye(2) * (1 + (seed == 44)))
+    monkeypatch.setattr(
+        second_measure, "items_of", lambda encoder: measured.append(0) or {"pairs": np.array([len(measured)])}
+    )
+    one = second_measure.Combination("leace", then=("leace", {}))
+    second_measure.measure("minilm", one)
+    assert len(measured) == 2
+    second_measure.measure("minilm", one)  # nothing is left to do
+    assert len(measured) == 2
+    second_measure.joined("minilm", [one])
+    every = second_measure.load_file(tmp_path / "joined" / "minilm.safetensors")
+    assert {key: int(value[0]) for key, value in every.items()} == {
+        "leace/42/pairs": 1,
+        "leace/43/pairs": 1,
+        "leace/44/pairs": 2,
+    }
+    assert STEPS == second_measure.STEPS
