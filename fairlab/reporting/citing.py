@@ -56,7 +56,7 @@ def bibtex(records: Sequence[Record]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as a BibTeX comment, in which at signs are spelled out, because each sign would start an entry."""
+    """Return a text as a BibTeX comment, with at signs spelled out, because an at sign would start an entry."""
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 

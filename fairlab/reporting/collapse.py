@@ -9,7 +9,7 @@ from fairlab.reporting.headlines import title
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """Return one sentence per CCED set about the remaining distances and whether the gap fell only by collapse."""
+    """Return one sentence per CCED set on the remaining distances and on whether the gap fell only by collapse."""
     return [said for said, _ in _collapse_by_gap(record).values()]
 
 

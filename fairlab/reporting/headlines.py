@@ -94,7 +94,7 @@ def few_compared(comparison: Comparison) -> bool:
 def represents(named: Named) -> bool:
     """Return whether a reading counts for verdicts.
 
-    Such a reading is a headline of a benchmark that is not reserved for selecting settings.
+    Only headlines of benchmarks that are not reserved for selecting settings count.
     """
     found = find_description(named.benchmark)
     return named.headline and not (found is not None and found.for_choosing)

@@ -91,7 +91,7 @@ def model_given(record: Record) -> Any:
     """Return the name of the model that a run was given.
 
     Returns:
-        Name; dictionary of names by label if there are several models; None if the configuration names no model.
+        Name, or a dictionary of names by label for several models, or None if the configuration names no model.
     """
     backbone = record.config.get("backbone")
     return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")

@@ -114,8 +114,8 @@ class Cell:
 
     Attributes:
         verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our
-            interval), ``differs``, ``another scale`` (our value has a different model or data, so it is not compared),
-            ``too few items`` (no interval to compare with), ``not run`` or ``not reproducible``.
+            interval), ``differs``, ``another scale`` (our value comes from another model or other data, so it is not
+            compared), ``too few items`` (no interval to compare with), ``not run`` or ``not reproducible``.
         published: Published number; None if the paper has no such number.
         recomputed: Number that follows from other numbers in the paper, if it differs from the printed number.
         value: Mean of our readings over all seeds.
