@@ -138,7 +138,7 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
     """Raise if a run folder named in the command contains a link that leads out of it, which Hydra would follow.
 
     Raises:
-        FairlabError: There is such a link.
+        FairlabError: A link leads out of the folder.
     """
     for found in filter(None, map(PLACES.match, arguments)):
         if Path(found[2]).is_dir():
@@ -193,7 +193,7 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
-    """End a command without Hydra with one sentence if it is interrupted or an error occurs that the user can fix."""
+    """End a command that does not use Hydra with one sentence, on Ctrl-C or an error that the user can fix."""
     refuse_unwritable(sys.argv)
     try:
         yield

@@ -55,7 +55,7 @@ def started_by_torchrun() -> bool:
 
 
 def refuse_other_count(count: int) -> None:
-    """Raise if ``torchrun`` started another number of processes than the run is configured for."""
+    """Raise an error if ``torchrun`` did not start the configured number of processes."""
     if started_by_torchrun() and int(os.environ["WORLD_SIZE"]) != count:
         raise FairlabError(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, but trainer.devices and trainer.num_nodes ask for "
