@@ -1,7 +1,7 @@
 """Reader of abusive texts to compare a dataset with: tweets labelled by people, or a custom file.
 
 Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language"; tweets of the
-    class "neither" are left out.
+class "neither" are left out.
 """
 
 from __future__ import annotations

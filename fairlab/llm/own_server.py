@@ -30,7 +30,7 @@ class OwnServer:
     """Server of a GGUF file on 127.0.0.1.
 
     The server ends when this object is deleted or the process ends. If the process is killed, a keeper process between
-    them detects this and ends the server. Ctrl-C does not reach the server.
+    it and the server detects this and ends the server. Ctrl-C does not reach the server.
 
     Args:
         program: Program that serves the file.

@@ -12,7 +12,7 @@ PROBES = 3  # requests tried before a job is refused: a single text may be at fa
 
 
 def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
-    """Raise if no probe call was answered.
+    """Raise an error if no probe call was answered.
 
     Args:
         name: Name of the model.

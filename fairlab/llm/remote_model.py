@@ -65,8 +65,8 @@ def load_remote(
         budget: Limits ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
-        tokens_per_minute: Maximum number of tokens per minute for embeddings, and the same for likelihoods; None for no
-            limit.
+        tokens_per_minute: Maximum number of tokens per minute, for embeddings and for likelihoods separately; None for
+            no limit.
         retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the calls that test the
             server's abilities are retried once.
         total_timeout: Maximum duration of a call, in seconds.
@@ -154,7 +154,7 @@ def _probe_chat(llm: LLM) -> None:
 
 
 def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
-    """Send a text again, and raise if the answer differs from the recorded one.
+    """Send a text again, and raise an error if the answer differs from the recorded one.
 
     Raises:
         FairlabError: If the values differ by more than numerical noise, so that another model may have this name.
@@ -207,10 +207,10 @@ class RemoteScorer:
     """Scorer of texts by the log-probabilities that a server returns for the tokens of a prompt.
 
     The first token of a text is scored given a start token, as in :class:`fairlab.backbones.causal_lm.CausalLM`. This
-    is the start token that the server puts before every prompt (vLLM with Llama or Gemma). If the server puts none, it
-    is ``<|endoftext|>`` if the server reads that as one token, if necessary next to the beginning of a chat turn.
-    Without any start token, the first token has no score and is ignored; texts that differ in the first token are then
-    compared only by their other tokens.
+    is the start token that the server puts before every prompt (vLLM with Llama or Gemma). Otherwise, it is
+    ``<|endoftext|>`` if the server reads that as one token, alone or next to the beginning of a chat turn. Without any
+    start token, the first token has no score and is ignored; texts that differ in the first token are then compared
+    only by their other tokens.
     """
 
     cut = 0
