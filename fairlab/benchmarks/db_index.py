@@ -45,7 +45,7 @@ class DBIndexBenchmark(DataBenchmark):
     - ``expectation``: Index over all comparison entries; the headline.
     - ``over_entries``: The same index, but every entry of the dataset counts once, regardless of its cluster.
     - ``random_entry``: The paper's mean over a few random comparison entries. Its interval spans the possible values of
-      such a mean.
+      this mean.
     - ``without_outliers``: Expectation over comparison entries within Tukey's fences.
     - ``spread``: Standard deviation over comparison entries.
 

@@ -97,7 +97,7 @@ class StereoSet(Benchmark):
 
     - Masked LM with a next-sentence head: Probability that the candidate follows the context.
     - Causal LM: Geometric mean of the probabilities of the candidate's tokens, given the start token, the context (with
-      a full stop if it has no end) and a space. The authors trained a next-sentence head for such models, and published
+      a full stop if it has no end) and a space. The authors trained a next-sentence head for causal LMs, and published
       its weights separately. Their older code divides the candidate's mean log-probability by that of the context,
       which is the same for all candidates, so it ignores the context, and a lower score means a more likely candidate.
       fairlab supports neither the head nor the older code.

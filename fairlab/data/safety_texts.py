@@ -48,7 +48,7 @@ class SafetyText:
 
     @property
     def category(self) -> str:
-        """Return the identity category of the subgroup. It is empty if there is no subgroup."""
+        """Return the identity category of the subgroup, or an empty string if there is no subgroup."""
         return self.subgroup.partition(":")[0]
 
 

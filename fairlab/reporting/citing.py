@@ -72,7 +72,7 @@ def _component_citations(record: Record) -> Iterable[str]:
 
 
 def _citation(target: str) -> str:
-    """Return the citation of a class of fairlab; empty if the class does not exist."""
+    """Return the citation of a class of fairlab, or an empty string if the class does not exist."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name, None)

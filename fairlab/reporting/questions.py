@@ -66,7 +66,7 @@ class Shift:
     Attributes:
         comparison: Paired comparison of the two readings.
         before, after: Readings of the earlier and the later model.
-        collapsed: Whether the reading is a gap that fell only by collapse, which does not count as an improvement.
+        collapsed: Whether the reading is a gap that fell only through collapse, which is no improvement.
         few_parts: Whether the reading is a mean of absolute values that all have too few items.
         is_spoiled: Whether the later model did not train, or has readings that do not show bias. Its changes then do
             not count as improvements.

@@ -37,7 +37,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     Args:
         folder: Folder for ``last.ckpt`` and ``best.ckpt``.
         every: Number of training steps between two writes of ``last.ckpt``.
-        monitor: Name of the logged validation value, of which the lowest is best.
+        monitor: Name of the logged validation value that selects the best weights; lower is better.
         patience: Number of validations without a new lowest value after which training stops; None disables early
             stopping.
     """

@@ -73,7 +73,7 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 
 def said_of_training(record: Record) -> list[str]:
-    """Return the warnings on a run's training that affect how to interpret its changes; empty if there are none."""
+    """Return any warnings on a run's training that affect how to interpret its changes."""
     notes = [note for note in record.notes if note.benchmark == TRAINING and note.mark != SAYS_NOTHING]
     return list(dict.fromkeys(note.text for note in notes))
 

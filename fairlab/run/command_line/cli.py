@@ -367,7 +367,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
 
 
 def _parameters_of(node: DictConfig) -> Collection[str]:
-    """Return the parameter names of the class or function that a node refers to; empty if it refers to none."""
+    """Return the parameter names of the class or function that a node refers to, if any."""
     if "_target_" not in node:
         return ()
     try:

@@ -224,7 +224,7 @@ def _given_here() -> Sequence[str]:
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
     """Raise an error if the command adds a key that no code reads.
 
-    Configuration files may have such keys, because other values refer to them.
+    Configuration files may have unread keys, because other values refer to them.
     """
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):

@@ -66,7 +66,7 @@ def refuse_other_count(count: int) -> None:
 def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> None:
     """Call ``task(*arguments)`` in several connected processes, and wait for all of them.
 
-    Under ``torchrun``, this process is one of these processes, and all others wait in :func:`work_for_rank_0`.
+    Under ``torchrun``, this process calls the task as well, and all others wait in :func:`work_for_rank_0`.
 
     Args:
         count: Number of processes.
