@@ -108,7 +108,7 @@ class AttributeSentences(Loading):
         encoder: Backbone whose tokenizer and maximum length are used.
         epochs: Number of epochs. The kind with the fewest sentences determines the length of an epoch.
         seed: Seed of the order of the batches.
-        augmentation: Must be None, because augmentations work on other kinds of data.
+        augmentation: Argument that must be None, because augmentations work on other kinds of data.
 
     Attributes:
         sentences: Neutral sentences of each split, followed by the sentences of each attribute.

@@ -274,7 +274,7 @@ class PerturbationPairs(Streamed):
         encoder: Model whose tokenizer and maximum length are used.
         epochs: Number of passes over the training pairs.
         seed: Seed for all random choices and for the order of the batches.
-        augmentation: Must be None, because there are no augmentations of pairs.
+        augmentation: Argument that must be None, because there are no augmentations of pairs.
 
     Attributes:
         pairs: Pairs of each split.

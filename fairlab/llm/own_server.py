@@ -41,7 +41,7 @@ class OwnServer:
         slots: Number of requests answered concurrently.
 
     Raises:
-        FairlabError: If the port is invalid.
+        FairlabError: The port is invalid.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class OwnServer:
         A server that died is restarted once.
 
         Raises:
-            FairlabError: If there is not enough memory, the port is taken, or the server does not become ready or has
+            FairlabError: There is not enough memory, the port is taken, or the server does not become ready or has
                 died twice.
         """
         if self.process is not None and self.process.poll() is None:

@@ -20,7 +20,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
         calls: Number of calls in the job.
 
     Raises:
-        FairlabError: If the model gave no answer.
+        FairlabError: The model gave no answer.
     """
     if any(reply.kept for reply in replies.values()):
         return

@@ -39,7 +39,7 @@ class Server(Endpoint):
         settings: Further arguments of :class:`Endpoint`.
 
     Raises:
-        FairlabError: If the address or another value is invalid.
+        FairlabError: The address or another value is invalid.
     """
 
     path = "/chat/completions"

@@ -185,6 +185,6 @@ def check_checkpoint(path: Path) -> None:
     """Raise an error if a checkpoint to resume from declares larger tensors than it stores.
 
     Raises:
-        FairlabError: See :func:`fairlab.checks.tensor_archive.check_tensor_archive`.
+        FairlabError: The check of :func:`fairlab.checks.tensor_archive.check_tensor_archive` fails.
     """
     check_tensor_archive(path / STATE if path.is_dir() else path)  # files of safetensors cannot do this
