@@ -1,4 +1,4 @@
-"""Overlap of a benchmark's texts with the training texts, which may make readings reflect memorisation."""
+"""Overlap of a benchmark's texts with the training texts. Readings on shared texts may reflect memorisation."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ class AbusiveReference:
         """Return a random sample of the texts, in their original order.
 
         Args:
-            entries: Number of texts to draw without replacement. All texts are returned if it is None or at least their
-                number.
+            entries: Number of texts to draw without replacement. If it is None, or if there are no more texts, all are
+                returned.
             seed: Random seed.
         """
         if entries is None or entries >= len(self.texts):

@@ -4,7 +4,8 @@ The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair T
 2). Two aspects are specific to this project. First, one matrix is trained instead of the encoder, so a change applies
 to all texts alike. Second, neutral texts are not preserved (equation 3) but lose their lean, that is, their components
 along the directions in which attributes differ. Equation 3 keeps the lean, and with it the associations that SEAT and
-Bias-IR measure. Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
+Bias-IR measure.
+Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
 """
 
 from __future__ import annotations

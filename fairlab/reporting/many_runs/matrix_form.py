@@ -93,7 +93,7 @@ def require_row(file: Path, table: str, name: str, row: Any) -> None:
     """Check that a table row at one scale is the id of a run or a :class:`RowForm`.
 
     Raises:
-        FairlabError: The row is neither of the two.
+        FairlabError: The row is neither an id nor a :class:`RowForm`.
     """
     require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
 

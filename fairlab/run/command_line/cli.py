@@ -193,7 +193,7 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
-    """End a command that does not use Hydra with one sentence, on Ctrl-C or an error that the user can fix."""
+    """Print one sentence and end a command without Hydra, on Ctrl-C or an error that the user can fix."""
     refuse_unwritable(sys.argv)
     try:
         yield

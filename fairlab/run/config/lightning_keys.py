@@ -32,7 +32,7 @@ def lightning_hint(key: str, config: Any) -> str | None:
 
     Args:
         key: Name of the argument.
-        config: Configuration of the run; the message names only settings that it has.
+        config: Configuration of the run; the sentence names only settings that it has.
 
     Returns:
         Sentence, or None if no other setting determines the argument.
