@@ -3,7 +3,7 @@
 The index measures data, not a model, but depends on the model that embeds the texts.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.3 and table 1, which specifies neither the embedding nor the comparison set.
+Quantification", section 3.3 and table 1. The paper specifies neither the embedding nor the comparison set.
 """
 
 from __future__ import annotations
