@@ -1,6 +1,6 @@
 """Bias-IR: does embedding-based search prefer the male or the female version of a document?
 
-Source: Krieg et al. 2023, "Grep-BiasIR" (the data; it comes with no metric code); the male ratio per category and its
+Source: Krieg et al. 2023, "Grep-BiasIR" (the data, published without metric code); the male ratio per category and its
 mean deviation as in "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 4 and 5. The treatment
 of ties, the intervals, the sign test and the other quantities are defined by this project.
 """
@@ -188,7 +188,7 @@ class BiasIR(Benchmark):
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Return the cosines (Q, D) of all queries to all documents of each gender.
 
-        Column q is the relevant document of query q. Ties require that equal documents have exactly equal cosines.
+        Column q is the relevant document of query q. Ties are found only if equal documents have exactly equal cosines.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]

@@ -62,8 +62,8 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 class Counterfactual(Benchmark):
     """Similarity and sentiment of texts for prompts that differ in the group, compared with repeated samples.
 
-    Every prompt is answered ``samples`` times. Texts also vary between samples of the same prompt. Pairs of texts about
-    two groups are therefore compared with pairs of texts about one group, and the effect of the group is the difference
+    Every prompt is answered ``samples`` times. Because texts also vary between samples of one prompt, pairs of texts
+    about two groups are compared with pairs of texts about one group, and the effect of the group is the difference
     between the two kinds of pairs.
 
     Quantities of each category of groups:

@@ -3,7 +3,7 @@
 The index measures data, not a model, but depends on the model that embeds the texts.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.3 and table 1, which does not specify the embedding and the comparison set.
+Quantification", section 3.3 and table 1. The paper specifies neither the embedding nor the comparison set.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DBIndexBenchmark(DataBenchmark):
     - ``expectation``: Index over all comparison entries; the headline.
     - ``over_entries``: The same index, but every entry of the dataset counts once, regardless of its cluster.
     - ``random_entry``: The paper's mean over a few random comparison entries. Its interval spans the possible values of
-      such a mean.
+      this mean.
     - ``without_outliers``: Expectation over comparison entries within Tukey's fences.
     - ``spread``: Standard deviation over comparison entries.
 

@@ -50,7 +50,7 @@ class Decisions:
 
 
 class DecisionGaps(Benchmark):
-    """Log-odds of yes against no in decisions about people of different age, race and gender.
+    """Log-odds of yes against no in decisions about people of different ages, races and genders.
 
     Every template is filled with every combination of age, race and gender, and answered by the likelihoods of ``yes``
     and ``no``. Quantities:

@@ -24,8 +24,8 @@ def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
         now: Current values of the same facts.
 
     Returns:
-        Name of the file; empty if the content itself (``sha256``) has changed; None if nothing has changed or the
-        record contains no hashes of the files.
+        Name of the file, an empty string if the content itself (``sha256``) has changed, or None if nothing has changed
+        or the record contains no hashes of the files.
     """
     if kept["sha256"] != now["sha256"]:
         return ""

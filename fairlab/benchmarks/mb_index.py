@@ -58,7 +58,7 @@ class MBIndex(Benchmark):
       context is continued greedily by ``characters`` characters. The class of a continuation is the candidate whose
       embedding has the highest cosine to the continuation's. A continuation with a tie, a zero vector or no text counts
       as nonsensical (our rule). The authors' ideal is 0. Intervals resample contexts.
-    - ``continuations/nonsensical``: Percentage of continuations in neither of these two classes.
+    - ``continuations/nonsensical``: Percentage of continuations that are neither stereotypes nor anti-stereotypes.
     - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates,
       over target terms, in percent. Ideal: 50.
     - ``all/mb_index``: Perplexity times stereotype score, divided by the number of entries on which the model was

@@ -44,7 +44,7 @@ def option_log_likelihoods(
 
 
 def preface(system: str) -> str:
-    """Return a system prompt as a paragraph to put before a context. Without a system prompt, it is empty."""
+    """Return a system prompt as a paragraph to put before a context, or an empty string without a system prompt."""
     return f"{system}\n\n" if system else ""
 
 

@@ -1,4 +1,4 @@
-"""Overlap of a benchmark's texts with the training texts, on which readings may reflect memorisation."""
+"""Overlap of a benchmark's texts with the training texts. Readings on shared texts may reflect memorisation."""
 
 from __future__ import annotations
 

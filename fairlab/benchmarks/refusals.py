@@ -174,7 +174,7 @@ class Refusals(Benchmark):
         """Read the requests of the chosen axes, with at most ``limit`` templates.
 
         Raises:
-            FairlabError: A part of the file is missing, or it has no such axis.
+            FairlabError: A part of the file is missing, or the file lacks a chosen axis.
         """
         found = read_requests(self.path)
         chosen = [one_of("refusals.axes", axis, tuple(found.groups)) for axis in self.axes or found.groups]

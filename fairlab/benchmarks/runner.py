@@ -56,7 +56,7 @@ def measure(
             values are written to files in its folder.
         earlier: Phase of the model to compare with, measured earlier in the same run; None disables the comparison.
         change: Label under which the comparisons are stored.
-        trained_on: Hashes of the texts that the model was trained on, which a benchmark should not use; None if
+        trained_on: Hashes of the texts that the model was trained on, to detect benchmarks that use them; None if
             unknown.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}

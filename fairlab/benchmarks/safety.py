@@ -63,7 +63,7 @@ class Safety(Benchmark):
 
     Raises:
         FairlabError: The threshold is not a probability.
-        DataUnavailable: In ``measure``, the model scored no such texts.
+        DataUnavailable: The model scored none of these texts. The error is raised by :meth:`measure`.
     """
 
     version: ClassVar[int] = 2
@@ -199,7 +199,7 @@ class Safety(Benchmark):
 
 
 def _items(part: Predicted) -> dict[str, Array]:
-    """Return calibrated scores by harm, and uncalibrated scores under another name."""
+    """Return calibrated scores by harm, and uncalibrated scores under names of their own."""
     return dict(part.scores) | {_raw(harm): scores for harm, scores in part.uncalibrated.items()}
 
 

@@ -1,4 +1,4 @@
-"""Scales that quantities of several benchmarks share: unit and bounds, and for an even choice its ideal and margin."""
+"""Scales that several benchmarks share: unit and bounds, and for a choice that should be even also ideal and margin."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models", section 5, with the
 details of the official code. The protocol ``meade`` is from Meade et al. 2022, "An Empirical Survey of the
 Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has only the intrasentence
-task and differs by a space.
+task and puts a space before the words that it scores.
 
 Published values for reference (gender, protocol ``meade``). They require weights from the Hub, and as ``path`` the
 ``data/stereoset/test.json`` of bias-bench, which has 771 examples of gender and differs from the public development set
@@ -97,10 +97,10 @@ class StereoSet(Benchmark):
 
     - Masked LM with a next-sentence head: Probability that the candidate follows the context.
     - Causal LM: Geometric mean of the probabilities of the candidate's tokens, given the start token, the context (with
-      a full stop if it has no end) and a space. The authors trained a next-sentence head for such models, and published
+      a full stop if it has no end) and a space. The authors trained a next-sentence head for causal LMs, and published
       its weights separately. Their older code divides the candidate's mean log-probability by that of the context,
       which is the same for all candidates, so it ignores the context, and a lower score means a more likely candidate.
-      fairlab supports neither of these.
+      fairlab supports neither the head nor the older code.
 
     Quantities of each subset, in percent (``lms`` and ``ss`` are unweighted means over target terms):
 

@@ -1,7 +1,7 @@
 """Reader of abusive texts to compare a dataset with: tweets labelled by people, or a custom file.
 
 Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language"; tweets of the
-    class "neither" are left out.
+class "neither" are left out.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class AbusiveReference:
         """Return a random sample of the texts, in their original order.
 
         Args:
-            entries: Number of texts to draw without replacement. If it is None or not below the number of texts, all
-                are returned.
+            entries: Number of texts to draw without replacement. If it is None, or if there are no more texts, all are
+                returned.
             seed: Random seed.
         """
         if entries is None or entries >= len(self.texts):

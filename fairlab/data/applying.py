@@ -1,4 +1,4 @@
-"""Application of an augmentation by training data, with a check of the return values of external classes."""
+"""Functions that apply an augmentation to training data and check the return values of external classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def groups_of_augmentation(augmentation: GroupAugmentation, groups: Sequence[Gro
     """Return the groups that an augmentation makes from the given groups.
 
     Raises:
-        FairlabError: The augmentation returns values of another kind.
+        FairlabError: The augmentation does not return a list of groups.
     """
     return _list_of(Group, augmentation.groups(groups), augmentation, "groups")
 
@@ -22,7 +22,7 @@ def texts_of_augmentation(augmentation: TextAugmentation, text: str) -> list[str
     """Return the texts with which an augmentation replaces a text.
 
     Raises:
-        FairlabError: The augmentation returns values of another kind.
+        FairlabError: The augmentation does not return a list of texts.
     """
     return _list_of(str, augmentation.texts(text), augmentation, "texts")
 

@@ -24,7 +24,7 @@ class OwnTests:
 
     Attributes:
         axis: Axis that the tests are about; empty if the file does not name it.
-        tests: Tests by the name used for readings.
+        tests: Tests by the name under which their results are recorded.
     """
 
     axis: str

@@ -94,21 +94,21 @@ class AttributeSentences(Loading):
         paths: Plain-text files, folders of ``.txt`` files, or ``embedded/NAME``, as for a corpus.
         axis: Name of the lexicon with the attribute words and the stereotyped (neutral) words, such as ``gender``.
         lists: Published word lists to use instead of the lexicon: for each attribute and for ``neutral``, the name of a
-            file under ``FAIRLAB_DATA`` with one word per line. Words on the same line of the attributes' files are
+            file under ``FAIRLAB_DATA`` with one word per line. Words on the same line of two attributes' files are
             counterparts.
         mixed: Treatment of a sentence with words of several attributes. ``drop`` leaves it out, and uses every other
             sentence once, for its first listed word (DPCE). ``keep`` uses it once for every attribute word, and a
             sentence without attribute words once for every stereotyped word (ADEPT).
-        at_least: Minimum frequency of the rarest among counterparts such as *he* and *she*. All counterparts are used
-            as often as the rarest of them. If its frequency is below ``at_least``, none of them is used. None uses all
-            words (DPCE).
-        validation: Number of sentences of each kind that are held out by their hash, or their fraction if below 1.
+        at_least: Minimum frequency of the rarest word among counterparts such as *he* and *she*. All counterparts are
+            used as often as the rarest of them. If its frequency is below ``at_least``, none of them is used. None uses
+            all words (DPCE).
+        validation: Number of sentences of each kind to hold out, chosen by their hash, or a fraction if below 1.
         batch_size: Number of sentences in a training batch, over all processes.
         limit: Maximum number of training sentences of each kind; None for all.
         encoder: Backbone whose tokenizer and maximum length are used.
         epochs: Number of epochs. The kind with the fewest sentences determines the length of an epoch.
         seed: Seed of the order of the batches.
-        augmentation: Must be None, because augmentations work on other kinds of data.
+        augmentation: Argument that must be None, because augmentations work on other kinds of data.
 
     Attributes:
         sentences: Neutral sentences of each split, followed by the sentences of each attribute.
@@ -183,7 +183,7 @@ class AttributeSentences(Loading):
         return len(self._batches())
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: hashes of the files, and the number of sentences of each kind."""
+        """Return the facts for the run's record: hashes of the files, and the number of sentences of each kind."""
         counts = {
             f"{split}_{name}": len(kind)
             for split, kinds in self.by_kind.items()
@@ -277,7 +277,7 @@ def sentences_of(data: object, split: str) -> list[Sentence]:
     """Return the sentences of a split, from attribute sentences or counterfactual groups.
 
     Raises:
-        FairlabError: The data contains neither.
+        FairlabError: The data contains neither attribute sentences nor groups.
     """
     if isinstance(data, AttributeSentences):
         return data.sentences[split]

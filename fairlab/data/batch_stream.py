@@ -34,7 +34,7 @@ class Numbered:
 
     Args:
         batches: Positions of the items in each batch. If the object has an attribute ``skip``, it leaves out that many
-            batches, and numbering starts there.
+            batches, and numbering starts at ``skip``.
     """
 
     def __init__(self, batches: Iterable[list[int]]) -> None:
@@ -56,7 +56,7 @@ class BatchMaker(Dataset[Any]):
         self.make = make
 
     def __getitem__(self, key: tuple[int, list[int]]) -> Any:
-        """Return the batch for a pair of number and positions."""
+        """Return the batch with the given number and positions."""
         return self.make(*key)
 
 
@@ -151,7 +151,7 @@ class Streamed(Loading):
         """Return the batch of the items at ``positions`` in a split."""
 
     def share(self, split: str, positions: list[int]) -> Any:
-        """Return this process's share of the batch of the items at ``positions``. Only its own items are collated."""
+        """Return this process's share of the batch of the items at ``positions``. No other items are collated."""
         own = list(own_share(positions))
         return self.collate(split, own) if own else without_items(self.collate(split, positions[:1]))
 

@@ -15,8 +15,8 @@ class BucketedBatches:
     """Stream of batches over all epochs, each with the positions of items of similar length.
 
     An epoch is a random permutation of the items, which is divided into pools of 50 batches. Each pool is sorted by
-    length and divided into batches, and the batches are shuffled. Every item appears once per epoch; only the last
-    batch of an epoch is smaller. The stream depends on ``seed`` alone, so a run that resumes after ``skip`` batches
+    length and divided into batches, and the batches are shuffled. Every item appears once per epoch. Only the last
+    batch of an epoch may be smaller. The stream depends on ``seed`` alone, so a run that resumes after ``skip`` batches
     sees the same remaining stream.
 
     Args:

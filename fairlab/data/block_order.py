@@ -55,8 +55,8 @@ class BlockBatches:
 def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
     """Return the items at the given positions of a random permutation of 0..count-1.
 
-    A Feistel network permutes the next power of four. Values outside of 0..count-1 are permuted again until they are
-    inside, which keeps the result a permutation ("cycle walking").
+    A Feistel network permutes the numbers below the next power of four. Values of ``count`` or more are permuted again
+    until they are below it, which keeps the result a permutation ("cycle walking").
 
     Args:
         places: Positions in 0..count-1, (P,).

@@ -126,7 +126,7 @@ class Corpus(Streamed):
                 self.num_truncated += len(ids) >= self.encoder.max_length
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: hashes of the files, sizes, and the number of truncated texts."""
+        """Return the facts for the run's record: hashes of the files, sizes, and the number of truncated texts."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         return {
             "path": ", ".join(self.paths),
@@ -144,7 +144,7 @@ class Corpus(Streamed):
         return found
 
     def axes(self) -> frozenset[str]:
-        """Return the axis of the augmentation. Without an augmentation, there is no axis."""
+        """Return the axis of the augmentation, or no axis without an augmentation."""
         axis = getattr(self.augmentation, "axis", None)
         return frozenset() if axis is None else frozenset([axis])
 

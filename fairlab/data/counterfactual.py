@@ -197,7 +197,7 @@ class CounterfactualData(Streamed):
 
 
 def _tokenize_groups(groups: Sequence[Group], encoder: Backbone) -> list[list[list[int]]]:
-    """Tokenize all versions of all groups in one call, because a call costs more than a text."""
+    """Tokenize all versions of all groups in one call, which is faster than a call per group."""
     token_ids = iter(encoder.tokenize_to_embed([text for group in groups for text in group.texts]))
     return [[next(token_ids) for _ in group.texts] for group in groups]
 

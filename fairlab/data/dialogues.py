@@ -34,8 +34,8 @@ def read_dialogue(row: Mapping[str, Any], tokenizer: Any) -> Dialogue:
     Args:
         row: Row with ``messages`` (each with ``role`` and ``content``), or with ``prompt`` and ``completion`` (two
             texts or two lists of messages). Only the assistant's messages or the completion are answers to train on.
-        tokenizer: Tokenizer of the model. Messages are formatted with its chat template. A prompt and completion that
-            are texts are joined, and followed by the end token.
+        tokenizer: Tokenizer of the model. Messages are formatted with its chat template. A prompt and a completion
+            given as texts are joined and followed by the end token.
 
     Raises:
         ValueError: The row has neither valid messages nor a valid prompt and completion.

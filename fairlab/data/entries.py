@@ -38,7 +38,7 @@ SHORTEST = 5  # minimum number of words of an entry; excludes titles and dates
 
 
 class Origin(NamedTuple):
-    """Origin of an entry.
+    """Record of how an entry was obtained.
 
     Attributes:
         entry: Number of the original entry in the sample, counting from 1. For rows read from a file, the value of the
@@ -67,12 +67,12 @@ class Entries(Streamed):
         unit: Unit of plain text that makes an entry, ``paragraph`` or ``sentence``; not used for a file of rows.
         sample: Number of entries passed to the augmentation.
         expandable: Whether to sample only from entries that the augmentation can expand.
-        augmented: Whether to train on the augmented sample, or on the same number of original entries.
+        augmented: Whether to train on the augmented sample instead of the same number of original entries.
         made: Output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes the
             augmented sample with ``augmentation``.
         kinds: Kinds of entries to train on: ``entry``, ``copy``, ``upshift`` or ``downshift``; None for all.
-        limit: Maximum number of training entries; None for all. Of more entries, a balanced subsample is used, as with
-            ``limit`` of ``fairlab.augment``.
+        limit: Maximum number of training entries; None for all. From a larger number, a balanced subsample is drawn, as
+            with ``limit`` of ``fairlab.augment``.
         tokens: Number of training tokens; None uses each entry once. Entries are taken in random order until the number
             is reached, repeatedly if necessary, and the last one is truncated. Original entries are then not limited to
             the number of augmented entries.
@@ -214,7 +214,7 @@ class Entries(Streamed):
         return [[pieces[k] for k in chosen] for chosen in packed([len(piece) for piece in pieces], block)]
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: hashes of the files, and sizes."""
+        """Return the facts for the run's record: hashes of the files, and sizes."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         kind = f"made of {self.sample}" if self.augmented else "original"
         return {
@@ -279,7 +279,7 @@ def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limi
         seed: Seed of the subsample.
 
     Raises:
-        FairlabError: There is no entry of these kinds.
+        FairlabError: There is no entry of the given kinds.
     """
     found = [text for text, origin in made_of.items() if kinds is None or origin.kind in kinds]
     if not found:
@@ -297,10 +297,10 @@ def _about(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> list[str]:
-    """Move the first ``count`` entries that the augmentation can expand to the front, and keep the order otherwise.
+    """Move to the front the first ``count`` entries that the augmentation can expand, and keep the order otherwise.
 
     Raises:
-        FairlabError: The augmentation cannot identify such entries, or there are fewer of them.
+        FairlabError: The augmentation cannot tell which entries it can expand, or it can expand fewer than ``count``.
     """
     if not isinstance(augmentation, ExpandingAugmentation):
         raise FairlabError("data.expandable=true needs an augmentation that finds expandable entries, such as biasers")

@@ -1,4 +1,4 @@
-"""Check for counterfactual groups with equal texts, for which training lowers the loss without learning anything."""
+"""Check for counterfactual groups with equal texts, on which the loss falls although the model learns nothing."""
 
 from __future__ import annotations
 

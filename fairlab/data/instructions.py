@@ -1,7 +1,7 @@
 """LightningDataModule over instructions with answers, for tuning a causal language model on the answers alone.
 
-Conversations are formatted with the model's chat template and packed into blocks, in which they do not attend to each
-other.
+Conversations are formatted with the model's chat template and packed into blocks. Tokens attend only to their own
+conversation.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Instructions(Streamed):
         return Conversation(dialogue.text, token_ids, scored)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: path, hash, and sizes."""
+        """Return the facts for the run's record: path, hash, and sizes."""
         scored = sum(sum(one.scored) for one in self.examples["train"])
         file = Path(self.path)
         return {

@@ -171,7 +171,7 @@ class LabelledTexts(Streamed):
         return len(self.task.labels) if self.task.options else 1
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: content hash, sizes, label balance and number of truncated texts."""
+        """Return the facts for the run's record: content hash, sizes, label balance and number of truncated texts."""
         train = self.examples["train"]
         return {
             "path": self.path or ", ".join(published(self.task)),

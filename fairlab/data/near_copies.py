@@ -1,4 +1,4 @@
-"""Groups of counterfactual sets that contain near-duplicates of each other, and must be in the same fold.
+"""Groups of counterfactual sets that contain near-duplicates of each other and so must be in the same fold.
 
 Shape letters: N texts, T distinct trigrams.
 """

@@ -39,14 +39,14 @@ RULES = (".py", ".yaml", ".csv", ".txt")
 class PackedText(Loading):
     """Running text that is divided into passages and packed into blocks without padding.
 
-    A passage consists of consecutive sentences of one file, up to a number of tokens. Passages are rewritten by an
-    augmentation and held out as a whole. The tokens of consecutive training passages fill the blocks. Each block starts
-    and ends with the tokenizer's special tokens.
+    A passage consists of consecutive sentences of one file, up to a number of tokens. An augmentation rewrites whole
+    passages, and whole passages are held out. The tokens of consecutive training passages fill the blocks. Each block
+    starts and ends with the tokenizer's special tokens.
 
     The division into passages, the choice of held-out passages and the order of the blocks depend only on the original
     text and the seed. Two runs that differ only in their augmentation (twins) therefore read the same passages in the
-    same order for the same number of batches. The passages are only shifted if preceding passages became longer or
-    shorter. Both runs are validated on the same original text.
+    same order for the same number of batches. A passage is shifted only if preceding passages became longer or shorter.
+    Both runs are validated on the same original text.
 
     The text is read, perturbed and tokenized once, and stored in shards on disk (see :mod:`fairlab.data.prepared`). All
     processes, resumed runs, and other runs with the same text and settings read these shards. Memory use does not
@@ -185,7 +185,7 @@ class PackedText(Loading):
         return settings["paths"][0] if len(settings["paths"]) == 1 else None
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: hashes of the files, sizes, and how much an augmentation changed."""
+        """Return the facts for the run's record: hashes of the files, sizes, and how much an augmentation changed."""
         names = [source.name for source in self.sources]
         several = [names.count(name) > 1 for name in names]  # for example, outputs of fairlab.augment
         places = [str(one) if doubled else one.name for one, doubled in zip(self.sources, several, strict=True)]
@@ -272,8 +272,8 @@ def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int) -> T
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
     """Return the folder of the prepared text: ``root`` if it holds prepared text, otherwise a subfolder of it.
 
-    The subfolder's name depends on the settings and on the paths of the files, but not on their content. If the text at
-    a path has changed, the change is therefore reported instead of preparing the new text in another subfolder.
+    The subfolder's name depends on the settings and on the paths of the files, but not on their content. A changed text
+    at the same path is therefore reported, and is not prepared in another subfolder.
     """
     if (root / NAME).is_file():
         return root

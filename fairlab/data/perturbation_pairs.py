@@ -268,13 +268,13 @@ class PerturbationPairs(Streamed):
         format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
         validation: Fraction of the original texts held out, above 0 and below 1.
         test: Fraction of the original texts reserved for ``benchmark=perturber``, and not used for training or
-            validation. It is at least 0, and below 1 together with ``validation``.
+            validation. It is at least 0, and its sum with ``validation`` is below 1.
         batch_size: Number of pairs in a training batch, over all processes.
         limit: Maximum number of training pairs, sampled with ``seed``; None for all.
         encoder: Model whose tokenizer and maximum length are used.
         epochs: Number of passes over the training pairs.
         seed: Seed for all random choices and for the order of the batches.
-        augmentation: Must be None, because there are no augmentations of pairs.
+        augmentation: Argument that must be None, because there are no augmentations of pairs.
 
     Attributes:
         pairs: Pairs of each split.
@@ -335,7 +335,7 @@ class PerturbationPairs(Streamed):
         self.encoded = {split: encode_pairs(encoder, part, format) for split, part in self.pairs.items()}
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record: hashes of the files, sizes, and the number of truncated texts."""
+        """Return the facts for the run's record: hashes of the files, sizes, and the number of truncated texts."""
         most = longest(self.encoder)
         return {
             "path": self.where,

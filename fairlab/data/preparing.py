@@ -1,4 +1,4 @@
-"""Parallel preparation of a corpus: cut into passages, perturbed, tokenized and stored as shards of token ids."""
+"""Parallel preparation of a corpus: it is cut into passages, perturbed, tokenized and stored as shards of token ids."""
 
 from __future__ import annotations
 

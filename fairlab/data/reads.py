@@ -13,7 +13,7 @@ _noted: ContextVar[dict[str, Path] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noting_reads() -> Iterator[dict[str, Path]]:
-    """Collect the files that are read within the context, by a name that is the same on other machines."""
+    """Collect the files that are read within the context, by a name that is the same on every machine."""
     found: dict[str, Path] = {}
     token = _noted.set(found)
     try:

@@ -48,7 +48,7 @@ class SafetyText:
 
     @property
     def category(self) -> str:
-        """Return the identity category of the subgroup. It is empty if there is no subgroup."""
+        """Return the identity category of the subgroup, or an empty string if there is no subgroup."""
         return self.subgroup.partition(":")[0]
 
 
@@ -70,7 +70,7 @@ def binary_label(value: object, place: str) -> int:
     """Convert a label to 0 or 1.
 
     Raises:
-        FairlabError: The label has another value.
+        FairlabError: The label is neither 0 nor 1.
     """
     if (written := as_written(value)) not in ("0", "1"):
         raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")

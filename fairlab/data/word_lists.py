@@ -110,7 +110,7 @@ def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[F
 def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Found]:
     """Return the neutral sentences, and equally many sentences for all words in a row of counterparts.
 
-    This number is the frequency of the rarest word in the row. The row is left out if it is below ``at_least``. A word
+    This number is the frequency of the rarest word in the row. If it is below ``at_least``, the row is left out. A word
     in two rows is used for both, so some sentences occur twice, as in the code of ADEPT's authors.
     """
     by_word: dict[tuple[int, str], list[Found]] = defaultdict(list)

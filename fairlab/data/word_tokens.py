@@ -18,7 +18,7 @@ SAMPLE = 200  # number of texts on which looking up is compared with tokenizing
 
 
 class WordTokens:
-    """Token ids of pieces of running text, without special tokens.
+    """Tokenizer of pieces of running text that adds no special tokens.
 
     Each word is tokenized with a preceding space, as in the middle of a text. Most tokenizers split at spaces first, so
     a word has the same tokens in every position. They also split at special tokens, so words joined by a special token

@@ -44,7 +44,7 @@ class BatchServer(Server):
         settings: Further arguments of :class:`fairlab.llm.server.Server`.
 
     Raises:
-        FairlabError: If the address or another value is invalid.
+        FairlabError: The address or another value is invalid.
     """
 
     batch_size = MOST_REQUESTS
@@ -76,8 +76,8 @@ class BatchServer(Server):
         """Send the requests as batch jobs, wait until the jobs have ended, and return one attempt per request.
 
         Raises:
-            StillAtWork: If this process is interrupted, or the server cannot be reached, while a job is running.
-            FairlabError: If the server rejects a job, or does not offer batch jobs.
+            StillAtWork: This process is interrupted, or the server cannot be reached, while a job is running.
+            FairlabError: The server rejects a job, or does not offer batch jobs.
         """
         self._forget_collected()
         asked = {self._id_of(request): request for request in requests}
@@ -175,8 +175,8 @@ class BatchServer(Server):
         """Wait until a job has ended, and return the server's description of it.
 
         Raises:
-            StillAtWork: If the server can no longer be reached.
-            FairlabError: If the server has no such job.
+            StillAtWork: The server can no longer be reached.
+            FairlabError: The server has no such job.
         """
         told = ""
         while True:
@@ -223,7 +223,7 @@ class BatchServer(Server):
         """Return the JSON object in a response.
 
         Raises:
-            FairlabError: If the server rejected the request, or the response is not a JSON object.
+            FairlabError: The server rejected the request, or the response is not a JSON object.
         """
         if answer.status in (401, 403):
             self.refusal(answer, 0.0)
@@ -248,7 +248,7 @@ class BatchServer(Server):
         Requests lost by the network or the server are retried.
 
         Raises:
-            FairlabError: If every retry was lost (an error of the class ``lost``), or if the response is too long.
+            FairlabError: Every retry was lost (an error of the class ``lost``), or the response is too long.
         """
         import httpx2
 
@@ -282,7 +282,7 @@ def _text_of(found: Mapping[str, Any], name: str) -> str:
     """Return a required text field of a JSON object from the server.
 
     Raises:
-        FairlabError: If the field is missing.
+        FairlabError: The field is missing.
     """
     if not isinstance(value := found.get(name), str) or not value:
         raise FairlabError(f"the server's description of a batch job lacks '{name}'; set llm.batch=false")

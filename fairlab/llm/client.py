@@ -87,7 +87,7 @@ class LLM:
             answer.
 
     Raises:
-        FairlabError: If a budget in dollars is set without a price, or the tokens per minute are below 1.
+        FairlabError: A budget in dollars is set without a price, or the tokens per minute are below 1.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class LLM:
             stage: Name of the ledger entry that accumulates calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: If the budget is spent, the server cannot be used at all, the first calls of a large job get
+            FairlabError: The budget is spent, the server cannot be used at all, the first calls of a large job get
                 no answer, or a replayed ledger lacks an answer. All answers so far are in the ledger.
         """
         found, missing = self._look_up(requests)
@@ -158,7 +158,7 @@ class LLM:
         If there is no answer to the first text, the next texts are tried.
 
         Raises:
-            FairlabError: If the model gives no answer.
+            FairlabError: The model gives no answer.
         """
         assert self.model is not None
         replies: dict[str, Reply] = {}
@@ -183,7 +183,7 @@ class LLM:
         Only its cost is recorded.
 
         Raises:
-            FairlabError: If the server cannot be used at all.
+            FairlabError: The server cannot be used at all.
         """
         model = self.model
         assert model is not None
@@ -360,7 +360,7 @@ class LLM:
         Answers are recorded. Failures are recorded only for a replay.
 
         Raises:
-            FairlabError: If the server is unreachable or has stopped answering, so that any other call would fail too.
+            FairlabError: The server is unreachable or has stopped answering, so that any other call would fail too.
         """
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:

@@ -90,7 +90,7 @@ class Endpoint:
             waiting without data while reading, and for a whole call.
 
     Raises:
-        FairlabError: If the address or another value is invalid.
+        FairlabError: The address or another value is invalid.
     """
 
     path: ClassVar[str]
@@ -148,7 +148,7 @@ class Endpoint:
         """Return the API key, or an empty string if none is sent.
 
         Raises:
-            FairlabError: If the environment variable for the key is not set, or its configured name is invalid.
+            FairlabError: The environment variable for the key is not set, or its configured name is invalid.
         """
         if self.api_key_env is None:
             return ""
@@ -176,7 +176,7 @@ class Endpoint:
         """Send each request by itself, and return their attempts.
 
         Raises:
-            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
+            FairlabError: No attempt can succeed, because the key is wrong, the model does not exist, or no credit is
                 left.
         """
         return [await self.send_one(request) for request in requests]
@@ -213,7 +213,7 @@ class Endpoint:
         """Return the server's response.
 
         Raises:
-            TooLong: If the response is longer than the limit.
+            TooLong: The response is longer than the limit.
         """
         content = bytearray()
         async with self.client.stream("POST", self.url, json=payload) as response:
@@ -229,7 +229,7 @@ class Endpoint:
         The result is empty if it provides no list.
 
         Raises:
-            FairlabError: If the server cannot be reached, rejects the key, or has a different interface.
+            FairlabError: The server cannot be reached, rejects the key, or has a different interface.
         """
         import httpx2
 
@@ -267,7 +267,7 @@ class Endpoint:
         """Raise an error if a response names a model other than the requested one.
 
         Raises:
-            FairlabError: If another model answered.
+            FairlabError: Another model answered.
         """
         if named := self.other_model(body):
             raise FairlabError(
@@ -278,7 +278,7 @@ class Endpoint:
         """Convert an error response (any status other than 200) to an attempt.
 
         Raises:
-            FairlabError: If no further request can succeed, because the key is wrong, the model does not exist, or no
+            FairlabError: No further request can succeed, because the key is wrong, the model does not exist, or no
                 credit is left.
         """
         status, said = answer.status, self.said(answer)
@@ -329,7 +329,7 @@ def checked_url(base_url: str, whose: str) -> str:
         whose: Prefix of the names of settings in messages.
 
     Raises:
-        FairlabError: If it is not a URL, or contains a password or a query.
+        FairlabError: The address is not a URL, or contains a password or a query.
     """
     import httpx2
 

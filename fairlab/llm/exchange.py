@@ -264,7 +264,7 @@ def parse_answer(text: str) -> Any:
     """Parse the JSON value in a reply, ignoring a byte-order mark, reasoning, a code fence or surrounding text.
 
     Raises:
-        ValueError: If the reply is not JSON; ``NaN`` and ``Infinity`` are not valid.
+        ValueError: The reply is not JSON; ``NaN`` and ``Infinity`` are not valid.
     """
     answer = without_reasoning(text).strip("\ufeff \n\r\t")
     try:

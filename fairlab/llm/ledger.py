@@ -68,7 +68,7 @@ class Ledger:
         read_only: Whether the ledger is only replayed; the file must then exist and is never changed.
 
     Raises:
-        FairlabError: If the file is missing (read-only), is not a ledger, or has another format.
+        FairlabError: The file of a replay is missing, or the file is not a ledger or has another format.
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:

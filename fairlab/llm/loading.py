@@ -54,7 +54,7 @@ def load_server(
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: If a value is invalid.
+        FairlabError: A value is invalid.
     """
     from fairlab.llm.batch_server import BatchServer
     from fairlab.llm.server import Server
@@ -153,7 +153,7 @@ def load_replay(*, ledger: str, model: str | None) -> LLM:
         model: Name of the model whose answers are replayed, or None if the ledger contains answers of only one model.
 
     Raises:
-        FairlabError: If there is no such ledger, or no such model in it.
+        FairlabError: The ledger does not exist, or holds no answers of the model.
     """
     opened = Ledger(ledger, read_only=True)
     models = opened.models()
@@ -170,7 +170,7 @@ def as_budget(values: Mapping[str, Any]) -> Budget:
     """Convert the configured limits to a budget.
 
     Raises:
-        FairlabError: If there is no such limit, or its value is invalid.
+        FairlabError: There is no such limit, or its value is invalid.
     """
     if unknown := sorted(set(values) - {"calls", "tokens", "dollars"}):
         raise FairlabError(f"there is no setting '{unknown[0]}' in llm.budget; there are: calls, tokens, dollars")
@@ -186,7 +186,7 @@ def as_price(values: Mapping[str, float] | Literal["listed"] | None, base_url: s
         model: Name of the model on the server.
 
     Raises:
-        FairlabError: If a price is missing or invalid.
+        FairlabError: A price is missing or invalid.
     """
     if values is None:
         return None

@@ -42,7 +42,7 @@ class Local:
         batch_size: Number of requests that are generated together.
 
     Raises:
-        FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
+        FairlabError: The weights are unavailable or have another hash, or a value is out of range.
     """
 
     workers = 1
@@ -243,7 +243,7 @@ def find_gguf(name: str, gguf: str, package: str | None) -> Path:
     """Return the path of the GGUF file in a package or a folder.
 
     Raises:
-        FairlabError: If the file does not exist, or the package that reads the format is not installed.
+        FairlabError: The file does not exist, or the package that reads the format is not installed.
     """
     folder = Path(name)
     if package is not None:

@@ -30,7 +30,7 @@ class OwnServer:
     """Server of a GGUF file on 127.0.0.1.
 
     The server ends when this object is deleted or the process ends. If the process is killed, a keeper process between
-    them detects this and ends the server. Ctrl-C does not reach the server.
+    it and the server detects this and ends the server. Ctrl-C does not reach the server.
 
     Args:
         program: Program that serves the file.
@@ -41,7 +41,7 @@ class OwnServer:
         slots: Number of requests answered concurrently.
 
     Raises:
-        FairlabError: If the port is invalid.
+        FairlabError: The port is invalid.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class OwnServer:
         A server that died is restarted once.
 
         Raises:
-            FairlabError: If there is not enough memory, the port is taken, or the server does not become ready or has
+            FairlabError: There is not enough memory, the port is taken, or the server does not become ready or has
                 died twice.
         """
         if self.process is not None and self.process.poll() is None:

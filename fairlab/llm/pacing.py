@@ -42,7 +42,7 @@ class TokenPace:
         tokens_per_minute: Maximum number of tokens, or None for no limit.
 
     Raises:
-        FairlabError: If the limit is below 1.
+        FairlabError: The limit is below 1.
     """
 
     def __init__(self, tokens_per_minute: int | None) -> None:

@@ -152,7 +152,7 @@ class Silence:
             most: Number of consecutive lost calls that end the run.
 
         Raises:
-            FairlabError: If the model has lost ``most`` calls since its last answer.
+            FairlabError: The model has lost ``most`` calls since its last answer.
         """
         self._given_up += 1
         if self._began is None or self._given_up < most:

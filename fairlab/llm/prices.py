@@ -19,7 +19,7 @@ COSTS = ("input", "output", "cached")
 
 
 def listed_price(base_url: str, model: str, today: date | None = None) -> Price | None:
-    """Return the published price of a provider's model, or None if the table has no current one.
+    """Return the published price of a provider's model, or None if the table has no current price.
 
     Args:
         base_url: Address of the server, whose host determines the provider.

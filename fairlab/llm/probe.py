@@ -12,7 +12,7 @@ PROBES = 3  # requests tried before a job is refused: a single text may be at fa
 
 
 def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
-    """Raise if no probe call was answered.
+    """Raise an error if no probe call was answered.
 
     Args:
         name: Name of the model.
@@ -20,7 +20,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
         calls: Number of calls in the job.
 
     Raises:
-        FairlabError: If the model gave no answer.
+        FairlabError: The model gave no answer.
     """
     if any(reply.kept for reply in replies.values()):
         return

@@ -63,7 +63,7 @@ def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingPro
         arguments: Additional arguments of the program.
 
     Raises:
-        FairlabError: If there is no such program.
+        FairlabError: There is no such program.
     """
     if given is not None:
         if not (found := shutil.which(given)):

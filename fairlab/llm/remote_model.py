@@ -65,14 +65,14 @@ def load_remote(
         budget: Limits ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
-        tokens_per_minute: Maximum number of tokens per minute for embeddings, and the same for likelihoods; None for no
-            limit.
+        tokens_per_minute: Maximum number of tokens per minute, for embeddings and for likelihoods separately; None for
+            no limit.
         retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the calls that test the
             server's abilities are retried once.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: If the server cannot be used, serves only other models, offers none of these abilities, or answers
+        FairlabError: The server cannot be used, serves only other models, offers none of these abilities, or answers
             differently from the ledger.
     """
     name = _served_name(Embeddings(base_url, model, api_key_env=api_key_env, total_timeout=total_timeout))
@@ -121,7 +121,7 @@ def _served_name(endpoint: Endpoint) -> str:
     """Return the name of the model to request: the given name, or the only name that the server lists.
 
     Raises:
-        FairlabError: If the server lists only other models, or several models and none was chosen.
+        FairlabError: The server lists only other models, or several models and none was chosen.
     """
     listed = endpoint.listed()
     if endpoint.name and (not listed or endpoint.name in listed):
@@ -146,7 +146,7 @@ def _probe_chat(llm: LLM) -> None:
     """Request a one-token answer to test whether the server answers chats.
 
     Raises:
-        CannotScore: If the server does not answer chats.
+        CannotScore: The server does not answer chats.
     """
     (reply,) = llm.ask([text_request("Say yes.")], stage="probe")
     if reply.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED, ExchangeOutcome.REFUSED):
@@ -154,10 +154,10 @@ def _probe_chat(llm: LLM) -> None:
 
 
 def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
-    """Send a text again, and raise if the answer differs from the recorded one.
+    """Send a text again, and raise an error if the answer differs from the recorded one.
 
     Raises:
-        FairlabError: If the values differ by more than numerical noise, so that another model may have this name.
+        FairlabError: The values differ by more than numerical noise, so that another model may have this name.
     """
     request = text_request(PROBES[0])
     kept, now = llm.ledger.get(llm.address_of(request)), llm.ask_again(request, stage="probe")
@@ -175,7 +175,7 @@ def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T
     """Return the server's answer for each text.
 
     Raises:
-        CannotScore: If the server does not answer for one of the texts.
+        CannotScore: The server does not answer for one of the texts.
     """
     replies: list[Reply] = llm.ask([text_request(text) for text in texts], stage=stage)
     for text, reply in zip(texts, replies, strict=True):
@@ -195,7 +195,7 @@ class RemoteVectors:
         """Return the embeddings (N, D) of texts.
 
         Raises:
-            CannotScore: If the server does not embed one of the texts, or returns vectors of different lengths.
+            CannotScore: The server does not embed one of the texts, or returns vectors of different lengths.
         """
         found = _answers(self.llm, texts, EMBEDDINGS, read_vector)
         if len({len(vector) for vector in found}) > 1:
@@ -207,10 +207,10 @@ class RemoteScorer:
     """Scorer of texts by the log-probabilities that a server returns for the tokens of a prompt.
 
     The first token of a text is scored given a start token, as in :class:`fairlab.backbones.causal_lm.CausalLM`. This
-    is the start token that the server puts before every prompt (vLLM with Llama or Gemma). If the server puts none, it
-    is ``<|endoftext|>`` if the server reads that as one token, if necessary next to the beginning of a chat turn.
-    Without any start token, the first token has no score and is ignored; texts that differ in the first token are then
-    compared only by their other tokens.
+    is the start token that the server puts before every prompt (vLLM with Llama or Gemma). Otherwise, it is
+    ``<|endoftext|>`` if the server reads that as one token, alone or next to the beginning of a chat turn. Without any
+    start token, the first token has no score and is ignored; texts that differ in the first token are then compared
+    only by their other tokens.
     """
 
     cut = 0
@@ -227,7 +227,7 @@ class RemoteScorer:
         """Return the text to put before a text as its start token, or None if the server adds a start token itself.
 
         Raises:
-            CannotScore: If the server does not answer, or assigns log-probabilities to the wrong tokens, as
+            CannotScore: The server does not answer, or assigns log-probabilities to the wrong tokens, as
                 llama-cpp-python does for a prompt without its start token.
         """
         for start in ("", *STARTS):
@@ -251,7 +251,7 @@ class RemoteScorer:
         """Return the log-likelihood and token count of each text.
 
         Raises:
-            CannotScore: If the server does not answer, or if a text should be read in windows, or without the start
+            CannotScore: The server does not answer, or a text should be read in windows, or without the start
                 token that the server adds itself.
         """
         del progress
@@ -275,7 +275,7 @@ class RemoteScorer:
         A context is sent immediately before its continuations, so that the server can reuse the common beginning.
 
         Raises:
-            CannotScore: If the server does not answer.
+            CannotScore: The server does not answer.
         """
         del progress
         start = self.start or ""

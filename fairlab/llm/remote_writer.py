@@ -57,8 +57,8 @@ class RemoteWriter:
         """Return a text for each prompt, as :class:`fairlab.backbones.writers.Writer` does.
 
         Raises:
-            CannotScore: If the server answers none of the first prompts.
-            FairlabError: If the server cannot be used at all, or the budget is spent.
+            CannotScore: The server answers none of the first prompts.
+            FairlabError: The server cannot be used at all, or the budget is spent.
         """
         del progress
         requests = self.requests(prompts, sampling)

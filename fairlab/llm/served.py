@@ -33,7 +33,7 @@ class ServedModel:
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: If the model is not in the cache or cannot be served, or if there is no program to serve it.
+        FairlabError: The model is not in the cache or cannot be served, or there is no program to serve it.
     """
 
     batch_size = 1
@@ -92,7 +92,7 @@ class ServedModel:
         The server is started first if it is not running.
 
         Raises:
-            FairlabError: If the server cannot be started or died twice, or if its weights are damaged.
+            FairlabError: The server cannot be started or died twice, or its weights are damaged.
         """
         async with self.starting:
             await asyncio.to_thread(self._ensure)

@@ -39,7 +39,7 @@ class Server(Endpoint):
         settings: Further arguments of :class:`Endpoint`.
 
     Raises:
-        FairlabError: If the address or another value is invalid.
+        FairlabError: The address or another value is invalid.
     """
 
     path = "/chat/completions"
@@ -152,7 +152,7 @@ class Server(Endpoint):
         return attempt
 
     def _omits_parameter(self, body: Any, said: str, payload: Mapping[str, Any]) -> bool:
-        """Omit or rename a parameter that the server rejects by name, and return whether there is one.
+        """Omit or rename a parameter that the server rejects by name, and return whether it rejects one.
 
         If the temperature is omitted, the model samples with its default.
         """

@@ -46,7 +46,7 @@ class Embeddings(Endpoint):
         """Send the texts in one request, and return one attempt per text.
 
         Raises:
-            FairlabError: If no attempt can succeed, because the key is wrong, the model does not exist, or no credit is
+            FairlabError: No attempt can succeed, because the key is wrong, the model does not exist, or no credit is
                 left.
         """
         texts = [request.prompt for request in requests]
@@ -175,7 +175,7 @@ def _number(value: Any) -> float:
     A placeholder for minus infinity is replaced.
 
     Raises:
-        ValueError: If the value is not a log-probability.
+        ValueError: The value is not a log-probability.
     """
     number = float(value)
     if not number <= 1e-4:  # rounding may make a certainty exceed 0

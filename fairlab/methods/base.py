@@ -238,14 +238,14 @@ class Trained(OfEncoder, lightning.LightningModule):
 
 
 def refuse_unless_above_zero(**values: Any) -> None:
-    """Raise unless every value of the method's configuration is a number above 0."""
+    """Raise an error unless every value of the method's configuration is a number above 0."""
     for name, value in values.items():
         if isinstance(value, str) or not value > 0:
             raise FairlabError(f"method.{name} must be above 0, not {value}")
 
 
 def refuse_below(lowest: int, **values: Any) -> None:
-    """Raise unless every value of the method's configuration is at least ``lowest``, or None."""
+    """Raise an error unless every value of the method's configuration is at least ``lowest``, or None."""
     for name, value in values.items():
         if value is not None and (isinstance(value, str) or not value >= lowest):
             bound = "0 or more" if lowest == 0 else f"at least {lowest}"

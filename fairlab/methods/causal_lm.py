@@ -74,9 +74,8 @@ class CausalLMTuning(Trained):
         seed: Seed of the adapters' initial weights; the rest of the method is deterministic.
 
     Raises:
-        FairlabError: A value is out of range, or this machine cannot quantize; in training, if the loss is not finite.
-        CannotScore: The backbone is not a causal LM; in ``setup``, if entries of a block attend to each other in the
-            model.
+        FairlabError: A value is out of range, this machine cannot quantize or, in training, the loss is not finite.
+        CannotScore: The backbone is not a causal LM or, in ``setup``, entries of a block attend to each other.
     """
 
     title = "causal-language-model tuning"

@@ -52,12 +52,12 @@ class CCD(Trained):
         dropout: Whether the encoder's own dropout is active in training; it never applies to the reference embeddings.
         epochs: Number of passes over the training groups.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step, so a resumed run
+        seed: Seed of the dropout. The randomness of a step depends only on the seed and the step, so a resumed run
             repeats it.
 
     Raises:
-        FairlabError: A value is out of range; in ``setup``, if the bandwidth leaves no gradient; in training, if the
-            loss is not finite.
+        FairlabError: A value is out of range, the bandwidth leaves no gradient (in ``setup``), or the loss is not
+            finite (in training).
     """
 
     title = "content-conditional debiasing (CCD)"

@@ -1,8 +1,8 @@
 """Content-conditional debiasing by one linear map of an encoder's embeddings, which is computed in seconds.
 
 The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation
-2). Two parts are specific to this project. First, one matrix is trained instead of the encoder, so a change applies to
-all texts alike. Second, neutral texts are not preserved (equation 3) but lose their lean, that is, their components
+2). Two aspects are specific to this project. First, one matrix is trained instead of the encoder, so a change applies
+to all texts alike. Second, neutral texts are not preserved (equation 3) but lose their lean, that is, their components
 along the directions in which attributes differ. Equation 3 keeps the lean, and with it the associations that SEAT and
 Bias-IR measure.
 Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
@@ -62,8 +62,8 @@ class CCDLinear(Fitted):
         seed: Seed for the order of the groups.
 
     Raises:
-        FairlabError: A value is out of range; in ``fit``, if the data is not counterfactual groups, or if the
-            attributes of ``short`` or ``directions`` differ from the training groups' attributes.
+        FairlabError: A value is out of range or, in ``fit``, the data is not counterfactual groups or the attributes of
+            ``short`` or ``directions`` differ from the training groups' attributes.
     """
 
     title = "content-conditional debiasing by one linear map"
@@ -122,7 +122,7 @@ class CCDLinear(Fitted):
         project(self.encoder, matrix, general=True)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record, including the mean loss of the first and the last epoch."""
+        """Return the facts for the run's record, including the mean loss of the first and the last epoch."""
         ends = {"first_epoch_loss": self.losses[0], "last_epoch_loss": self.losses[-1]} if self.losses else {}
         return super().facts() | ends
 

@@ -69,7 +69,7 @@ class DPCE(PrototypeDebiasing):
         dropout: Whether the encoder's own dropout is active in training.
         epochs: Number of passes over the training sentences.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step.
+        seed: Seed of the dropout. The randomness of a step depends only on the seed and the step.
 
     Raises:
         FairlabError: A value is out of range.

@@ -35,8 +35,8 @@ class INLP(Fitted):
         seed: Seed of the classifiers' training.
 
     Raises:
-        FairlabError: The number of classifiers is less than one; in ``fit``, if the data is not counterfactual groups,
-            or if the classifiers' directions span the whole embedding space.
+        FairlabError: The number of classifiers is less than one or, in ``fit``, the data is not counterfactual groups
+            or the classifiers' directions span the whole embedding space.
     """
 
     title = "iterative nullspace projection (INLP)"

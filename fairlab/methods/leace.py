@@ -39,8 +39,8 @@ class LEACE(Fitted):
         seed: Unused; the method is deterministic.
 
     Raises:
-        FairlabError: A value is out of range; in ``fit``, if the data is not counterfactual groups, or if the versions
-            of all groups have the same embedding.
+        FairlabError: A value is out of range or, in ``fit``, the data is not counterfactual groups or the versions of
+            all groups have the same embedding.
     """
 
     title = "linear concept erasure (LEACE)"
@@ -88,7 +88,7 @@ class LEACE(Fitted):
         project(self.encoder, matrix, general=True)
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record, including the number of erased dimensions."""
+        """Return the facts for the run's record, including the number of erased dimensions."""
         return super().facts() | {"dimensions_erased": self.erased}
 
 

@@ -89,7 +89,7 @@ class MLM(Trained):
             step.
 
     Raises:
-        FairlabError: A value is out of range; in training, if the loss is not finite.
+        FairlabError: A value is out of range or, in training, the loss is not finite.
     """
 
     title = "masked-language-model training"

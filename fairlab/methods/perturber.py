@@ -47,7 +47,7 @@ class PerturberTraining(Trained):
 
     Raises:
         FairlabError: The model is neither an encoder-decoder nor a causal LM, a causal LM's tokenizer has no end token,
-            or a value is out of range; in training, if the loss is not finite.
+            a value is out of range or, in training, the loss is not finite.
         CannotScore: The causal LM attends to later tokens.
     """
 

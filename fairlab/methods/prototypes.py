@@ -63,12 +63,12 @@ class PrototypeDebiasing(Trained, ABC):
         dropout: Whether the encoder's own dropout is active in training.
         epochs: Number of passes over the training sentences.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step, so a resumed run
+        seed: Seed of the dropout. The randomness of a step depends only on the seed and the step, so a resumed run
             repeats it.
 
     Raises:
-        FairlabError: A value is out of range; in ``setup``, if the data has no target words; in training, if the loss
-            is not finite.
+        FairlabError: A value is out of range, the data has no target words (in ``setup``), or the loss is not finite
+            (in training).
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""SentenceDebias: projection that removes the directions in which versions of a sentence differ from embeddings.
+"""SentenceDebias: projection that removes from embeddings the directions in which versions of a sentence differ.
 
 Source: Liang et al. 2020, "Towards Debiasing Sentence Representations", as Meade et al. 2022 apply it (bias-bench).
 Shape letters: G groups, A attributes, D embedding width, K components.
@@ -25,7 +25,7 @@ class SentenceDebias(Fitted):
         seed: Unused; the method is deterministic.
 
     Raises:
-        FairlabError: The number of components is less than one; in ``fit``, if the data is not counterfactual groups.
+        FairlabError: The number of components is less than one or, in ``fit``, the data is not counterfactual groups.
     """
 
     title = "projecting out the bias subspace (SentenceDebias)"
@@ -57,7 +57,7 @@ class SentenceDebias(Fitted):
         project(self.encoder, away_from(directions_KD))
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record, including the share of variance that the subspace explains."""
+        """Return the facts for the run's record, including the share of variance that the subspace explains."""
         return super().facts() | {"explained_variance": self.explained}
 
 

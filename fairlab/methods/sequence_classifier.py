@@ -52,8 +52,8 @@ class SequenceClassifier(Trained):
         debiasing: Debiasing strategy against shortcuts; None for plain cross-entropy.
 
     Raises:
-        FairlabError: A value is out of range, or the backbone multiplies its embeddings by a matrix, which would be
-            lost; in training, if the loss is not finite.
+        FairlabError: A value is out of range, the backbone multiplies its embeddings by a matrix, which would be lost,
+            or, in training, the loss is not finite.
     """
 
     title = "fine-tuning on a labelled task"

@@ -60,7 +60,7 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
 
 
 def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
-    """Return the population variance of the scores within a set, averaged over sets; 0 is fair.
+    """Return the population variance of the scores within a set, averaged over sets. A value of 0 is fair.
 
     Examples outside of sets and sets of one example are excluded. The result is NaN if no set remains.
     """

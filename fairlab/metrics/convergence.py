@@ -1,8 +1,7 @@
 """Checks, from the logged history, whether training lowered its loss and whether a classifier beats guessing.
 
 A debiasing loss is the sum of two terms: a bias term, which should fall, and a regularisation term, which preserves the
-    model, starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches
-    vary, so
+model, starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches vary, so
 the loss must fall by at least a twentieth and by more than their noise: the last quarter of the steps is compared with
 the first by a Mann-Whitney U test. Held-out losses are computed on the same items every time, so a smaller fall is
 informative. For a language model's loss, which is mostly the entropy of the text, a hundredth is enough. On the runs of

@@ -3,8 +3,8 @@
 Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models",
 section 3.
 
-Scores have the shape (N, 2): the more and the less stereotyping sentence of each pair. Higher scores are more likely,
-and skipped pairs have NaN.
+Scores have the shape (N, 2): the more and the less stereotyping sentence of each pair. A higher score means a more
+likely sentence, and skipped pairs have NaN.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.2.
 
-Similarities have the shape (N, 3): of each continuation to the stereotype, the anti-stereotype and the unrelated
-sentence of its context. M is the number of models.
+Similarities (N, 3) compare each continuation with the stereotype, the anti-stereotype and the unrelated sentence of its
+context. M is the number of models.
 """
 
 from __future__ import annotations

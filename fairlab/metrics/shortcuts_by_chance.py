@@ -1,4 +1,4 @@
-"""Random scores: a control that rewrites as many documents as a shortcut score, regardless of their content."""
+"""Random scores: a control with which as many documents are rewritten as with a shortcut score, whatever they say."""
 
 from __future__ import annotations
 

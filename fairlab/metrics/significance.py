@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def wilson_interval(count: float, n: int) -> tuple[float, float]:
-    r"""Return the 95 % Wilson score interval of the proportion ``count / n``, where ties may count as one half.
+    r"""Return the 95 % Wilson score interval of the proportion ``count / n``. A tie may count as one half.
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
 

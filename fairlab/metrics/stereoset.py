@@ -1,7 +1,7 @@
 """Scores of StereoSet from the scores of its candidates.
 
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models", section 5.
-Shapes: scores (N, 3) of N examples: stereotype, anti-stereotype, unrelated, higher is likelier; T target terms.
+Shapes: scores (N, 3) of each example's stereotype, anti-stereotype and unrelated sentence (higher: likelier); T terms.
 """
 
 from __future__ import annotations

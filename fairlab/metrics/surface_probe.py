@@ -37,7 +37,7 @@ def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
-    """Return out-of-fold probabilities (N, L) of the sorted labels; no model was trained on a copy of the text.
+    """Return out-of-fold probabilities (N, L) of the sorted labels. No model saw a copy of the text in training.
 
     Args:
         texts: Texts whose labels are predicted.

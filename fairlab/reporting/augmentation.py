@@ -76,7 +76,7 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
 
 
 def _sizes(record: Record, manifest: Manifest) -> Section | None:
-    """Return the section with the number of rows per biaser or subgroup; None if the augmentation has neither."""
+    """Return the section with the number of rows per biaser or subgroup, or None if the augmentation has neither."""
     if "inject" in manifest.made_by:
         return Section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}

@@ -77,7 +77,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
 
 
 def citation_lines(citations: Iterable[str]) -> list[str]:
-    """Return the lines of a card's citation section; empty if there are no citations.
+    """Return the lines of a card's citation section, or an empty list if there are no citations.
 
     Args:
         citations: BibTeX entries, or sentences that credit the authors of a component.

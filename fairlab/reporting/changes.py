@@ -21,7 +21,7 @@ NOTE = (
 
 
 def what_changed(record: Record) -> Section | None:
-    """Return the section with all comparisons by question; None if there are no comparisons.
+    """Return the section with all comparisons by question, or None if there are no comparisons.
 
     Headline readings come first.
     """

@@ -179,7 +179,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
     """Return the range of an axis: the range of the values with a margin at both ends.
 
-    There is no margin at an end that is 0 if 0 is a required value.
+    An end at 0 has no margin if 0 is a required value.
     """
     found = [float(value) for value in (*values, *held) if math.isfinite(value)]
     low, high = min(found, default=0.0), max(found, default=1.0)

@@ -56,7 +56,7 @@ def bibtex(records: Sequence[Record]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text as a BibTeX comment, in which at signs are spelled out, because each sign would start an entry."""
+    """Return a text as a BibTeX comment, with at signs spelled out, because an at sign would start an entry."""
     return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
@@ -72,7 +72,7 @@ def _component_citations(record: Record) -> Iterable[str]:
 
 
 def _citation(target: str) -> str:
-    """Return the citation of a class of fairlab; empty if the class does not exist."""
+    """Return the citation of a class of fairlab, or an empty string if the class does not exist."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name, None)

@@ -9,7 +9,7 @@ from fairlab.reporting.headlines import title
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """Return one sentence per CCED set about the remaining distances and whether the gap fell only by collapse."""
+    """Return one sentence per CCED set on the remaining distances and on whether the gap fell only through collapse."""
     return [said for said, _ in _collapse_by_gap(record).values()]
 
 
@@ -19,11 +19,11 @@ def collapsed_readings(record: Record) -> frozenset[str]:
 
 
 def _collapse_by_gap(record: Record) -> dict[str, tuple[str, bool]]:
-    """Return, by key of the gap, one sentence per CCED set and whether the gap fell only by collapse.
+    """Return, by key of the gap, one sentence per CCED set and whether the gap fell only through collapse.
 
-    A gap fell only by collapse if no distance is left. It also fell only by collapse if the ratio of the gap to the
-    mean distance fell by less than a tenth, while distances fell by at least half as much as the gap. The earlier model
-    is the model before training or, if a record has several models, the first one.
+    A gap fell only through collapse if no distance is left. It also fell only through collapse if the ratio of the gap
+    to the mean distance fell by less than a tenth, while distances fell by at least half as much as the gap. The
+    earlier model is the model before training or, if a record has several models, the first one.
     """
     readings = {reading.key: reading.value for reading in record.readings}
     found = {}

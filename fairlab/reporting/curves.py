@@ -30,7 +30,7 @@ def rounds(history: Sequence[Mapping[str, float]]) -> Figure:
 
 
 def objective(history: Sequence[Mapping[str, float]]) -> Figure:
-    """Draw one panel over the rounds for each of RAZOR's objective, the number of negations and the probe's gain."""
+    """Draw RAZOR's objective, the number of negations and the probe's gain over the rounds, in one panel each."""
     names = {
         "objective": "mean similarity across labels",
         "negations": "negations in all texts",

@@ -42,14 +42,14 @@ def benchmark_title(named: Named) -> str:
 
 
 def meaning(named: Named) -> str:
-    """Return an explanation of a reading and its best value; empty if the benchmark is unknown."""
+    """Return an explanation of a reading and its best value, or an empty string if the benchmark is unknown."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     return info.meaning if info else ""
 
 
 def bounds(named: Named) -> str:
-    """Return a text on the smallest and largest possible value of a reading; empty if there are no bounds."""
+    """Return a text on the smallest and largest possible value of a reading, or an empty string without bounds."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     low, high = (info.low, info.high) if info else (None, None)
@@ -94,7 +94,7 @@ def few_compared(comparison: Comparison) -> bool:
 def represents(named: Named) -> bool:
     """Return whether a reading counts for verdicts.
 
-    Such a reading is a headline of a benchmark that is not reserved for selecting settings.
+    Only headlines of benchmarks that are not reserved for selecting settings count.
     """
     found = find_description(named.benchmark)
     return named.headline and not (found is not None and found.for_choosing)
@@ -117,7 +117,7 @@ def titled(column: str) -> str:
 
 
 def bare(column: str) -> Reading | None:
-    """Return a placeholder reading for a key, which is used to look up names; None if the text is not a key."""
+    """Return a placeholder reading for a key, which is used to look up names, or None if the text is not a key."""
     parts = column.split("/")
     return Reading(parts[0], parts[1], parts[2], 0.0, "", None, 0, 0.0, 0.0) if len(parts) == 3 else None
 

@@ -66,7 +66,7 @@ class PaperRow:
     changes: dict[Place, list[Comparison]] = field(default_factory=dict)
 
     def point(self, place: Place) -> Point | None:
-        """Return the average of a reading over the runs, with interval and warnings; None if no run has the reading."""
+        """Return the average of a reading over the runs, with interval and warnings, or None if no run has it."""
         return point_over([(side.record, side.readings[place]) for side in self.sides if place in side.readings])
 
     def judged(self, place: Place) -> bool:
@@ -308,7 +308,7 @@ def short_name(sides: Sequence[Side]) -> str:
 
 
 def _model(record: Record) -> str:
-    """Return the last part of the name of a run's only model; empty if the run has no model, or several."""
+    """Return the last part of the name of a run's only model, or an empty string if there is not exactly one."""
     name = model_given(record)
     return Path(str(name)).name if name and not isinstance(name, dict | list) else ""
 

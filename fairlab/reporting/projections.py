@@ -99,7 +99,7 @@ def tsne_figure(record: Record) -> Figure | None:
 
 
 def embedding_sections(record: Record) -> list[Section]:
-    """Return the sections with distances, offsets and the t-SNE map; empty if the run stored no embeddings."""
+    """Return the sections with distances, offsets and the t-SNE map, if the run stored embeddings."""
     found = embedded(record)
     mapped = tsne_figure(record)
     if found is None or mapped is None:

@@ -66,10 +66,10 @@ class Shift:
     Attributes:
         comparison: Paired comparison of the two readings.
         before, after: Readings of the earlier and the later model.
-        collapsed: Whether the reading is a gap that fell only by collapse, which does not count as an improvement.
+        collapsed: Whether the reading is a gap that fell only through collapse, which is no improvement.
         few_parts: Whether the reading is a mean of absolute values that all have too few items.
-        is_spoiled: Whether the later model did not train or its readings do not show bias, so that changes do not count
-            as improvements.
+        is_spoiled: Whether the later model did not train, or has readings that do not show bias. Its changes then do
+            not count as improvements.
     """
 
     comparison: Comparison
@@ -147,7 +147,7 @@ class Shift:
 
     @property
     def state(self) -> str:
-        """Return the verdict: ``better``, ``worse``, within the margin, or the reason why none of these is shown."""
+        """Return the verdict: ``better``, ``worse``, within the margin, or the reason why there is no verdict."""
         if self.tone:
             return self.tone
         if self.collapsed:
@@ -171,7 +171,7 @@ class Shift:
     def said(self) -> str:
         """Return the change as text, such as ``−76 %`` of the distance to the ideal value.
 
-        If there is no such distance, return the difference with its unit.
+        Without a distance to compare with, return the difference with its unit.
         """
         if self.span is None:
             return f"{self.comparison.difference:+.3g} {self.comparison.unit}".strip()
@@ -288,7 +288,7 @@ def _lines(some: Sequence[Shift]) -> list[str]:
 
 
 def _change_text(one: Shift) -> str:
-    """Return a text on the change of one reading: both values, the margin or the interval, depending on its state."""
+    """Return a text on the change of one reading, with its values, margin or interval depending on its state."""
     c, info = one.comparison, judging_rules(one.comparison)
     if one.state in (BETTER, WORSE):
         margin = f", within the margin of ±{info.margin:g}" if one.kept and info is not None else ""

@@ -42,7 +42,7 @@ def write_safety_card(record: Record) -> None:
 
 
 def _averaging_paragraph(description: Mapping[str, Any]) -> str:
-    """Return a paragraph on averaging scores over reference groups; empty if scores are not averaged."""
+    """Return a paragraph on averaging scores over reference groups, or an empty string if scores are not averaged."""
     if "references" not in description:
         return ""
     return (

@@ -19,7 +19,7 @@ BINS = 40
 
 
 def shortcuts(record: Record) -> list[Section]:
-    """Return one section per dataset; empty if no dataset was measured.
+    """Return one section per dataset, or an empty list if no dataset was measured.
 
     If there are several datasets, the first section compares the first one with the others.
     """
@@ -66,7 +66,7 @@ def _dataset_section(phase: str, items: Items) -> Section:
 
 
 def _map(label: str, items: Items) -> list[Block]:
-    """Return the share of the label by word and position; empty if there are no positions for the words."""
+    """Return the share of the label by word and position, or an empty list if there are no positions for the words."""
     start = f"map/{label}/"
     words = [gram for gram in _grams(items, label) if start + gram in items]
     if not words:

@@ -9,7 +9,7 @@ from fairlab.reporting.page import Block, Fold, PageTable, Section
 
 
 def stage_section(record: Record) -> Section | None:
-    """Return the section on the duration of a run's stages; None for older records, which have no stages."""
+    """Return the section on the duration of a run's stages, or None for older records, which have no stages."""
     stages = stages_of(record)
     if not stages:
         return None

@@ -43,7 +43,7 @@ def summary_lines(record: Record) -> list[str]:
 
 
 def _suffix(phase: str) -> str:
-    """Return the label of a model as a suffix; empty for ``before`` and ``after``."""
+    """Return the label of a model as a suffix, or an empty string for ``before`` and ``after``."""
     return "" if phase in ("", "before", "after") else f" on {phase}"
 
 

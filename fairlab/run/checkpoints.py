@@ -37,7 +37,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     Args:
         folder: Folder for ``last.ckpt`` and ``best.ckpt``.
         every: Number of training steps between two writes of ``last.ckpt``.
-        monitor: Name of the logged validation value, of which the lowest is best.
+        monitor: Name of the logged validation value that selects the best weights; lower is better.
         patience: Number of validations without a new lowest value after which training stops; None disables early
             stopping.
     """
@@ -159,7 +159,7 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
     """Return the newest intact checkpoint, and the damaged checkpoints that are newer.
 
     Returns:
-        Path of the checkpoint, or None if there is no intact one; and the paths of damaged checkpoints.
+        Path of the newest intact checkpoint or None, and the paths of the damaged checkpoints.
     """
     damaged: list[Path] = []
     for path in (folder / LAST, folder / PREVIOUS):
@@ -171,7 +171,7 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def checkpoint_is_intact(path: Path) -> bool:
-    """Return whether a checkpoint, a zip file or a folder of shards, is complete and matches its checksums."""
+    """Return whether a checkpoint (a zip file or a folder of shards) is complete and matches its checksums."""
     if path.is_dir():
         return shards_are_intact(path)
     try:
@@ -182,9 +182,9 @@ def checkpoint_is_intact(path: Path) -> bool:
 
 
 def check_checkpoint(path: Path) -> None:
-    """Raise if a checkpoint to resume from declares larger tensors than it stores.
+    """Raise an error if a checkpoint to resume from declares larger tensors than it stores.
 
     Raises:
-        FairlabError: See :func:`fairlab.checks.tensor_archive.check_tensor_archive`.
+        FairlabError: The check of :func:`fairlab.checks.tensor_archive.check_tensor_archive` fails.
     """
     check_tensor_archive(path / STATE if path.is_dir() else path)  # files of safetensors cannot do this

@@ -178,7 +178,7 @@ def plain_config(config: DictConfig) -> dict[str, Any]:
 
 
 def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
-    """Raise unless ``folder`` contains an unfinished run with the same configuration."""
+    """Raise an error unless ``folder`` contains an unfinished run with the same configuration."""
     if not holds_run(folder):
         raise FairlabError(f"{folder} holds no run to continue (no record.json); give a run folder or ckpt=last")
     record = Record.load(folder)

@@ -236,7 +236,7 @@ def command_line(entry: str) -> str:
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise if the data, the weights or the benchmark files of a resumed run have changed since it started.
+    """Raise an error if the data, the weights or the benchmark files of a resumed run have changed since it started.
 
     Raises:
         FairlabError: A file changed; the message names it.

@@ -123,7 +123,7 @@ class Trace(Callback):
     def on_train_batch_end(self, *_: Any) -> None:
         """Count a batch.
 
-        The profiler starts and stops the trace when this is due.
+        The profiler starts and stops the trace after the set number of batches.
         """
         if self._profiler is not None:
             self._profiler.step()

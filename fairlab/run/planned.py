@@ -56,7 +56,7 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
 
 
 def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> None:
-    """Raise if the command would continue a run that does not exist or has another configuration."""
+    """Raise an error if the command would continue a run that does not exist or has another configuration."""
     values = dict(one.lstrip("+").split("=", maxsplit=1) for one in given if "=" in one)
     if values.get("ckpt", "null") != "null":
         run_folder(values.get("experiment", entry), "", values["ckpt"], _root_=config)
@@ -148,7 +148,7 @@ def _settings_of(name: str) -> dict[str, Any]:
 def embedders_of(config: dict[str, Any]) -> list[str]:
     """Return the names of the models that embed an evaluation's datasets.
 
-    The result is empty if it measures models.
+    The result is empty if the evaluation measures models.
     """
     named = [str(node.get("vectors") or "") for node in (config["benchmark"] or {}).values()]
     return [name for name in named if name and not name.startswith("spacy:")] if config["dataset"] is not None else []

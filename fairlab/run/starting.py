@@ -131,7 +131,7 @@ class SourceClassifiers:
 
 
 def announce_backbone(config: DictConfig) -> None:
-    """Print the scale, the backbone and the model that it stands for.
+    """Print the scale, and the name of the backbone with the model that it stands for.
 
     If the scale or the backbone is not set, nothing is printed.
     """

@@ -1,6 +1,6 @@
 """Plain English texts for the validity gate: sentences, paraphrases, exchanged words, and words with two senses.
 
-All of them were written for the project.
+All texts were written for the project.
 """
 
 from __future__ import annotations

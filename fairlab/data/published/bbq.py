@@ -1,4 +1,4 @@
-"""BBQ: questions about two people, one of whom fits a stereotype, with and without the facts for an answer.
+"""BBQ: questions about two people, one of whom fits a stereotype, with or without the facts needed for an answer.
 
 Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answering". The authors' file with the
 positions of the targets (``additional_metadata.csv``) is not read, because the target can be derived from the groups of

@@ -30,7 +30,7 @@ class PronounSentence:
 
 
 def differing_words(first: str, second: str) -> list[int]:
-    """Return the indices of the words that differ. If the texts have different numbers of words, there are none.
+    """Return the indices of the words that differ, or an empty list if the texts have different numbers of words.
 
     Example:
         >>> differing_words("He saw his hat.", "She saw her hat.")

@@ -63,7 +63,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
 
 
 def _in_first_half(text: str) -> bool:
-    """Return whether a text's hash assigns it to the first half. The choice of held-out texts uses another hash."""
+    """Return whether a text's hash puts it in the first half of its file. Held-out texts are chosen by another hash."""
     return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
 
 
@@ -108,7 +108,7 @@ def parse_examples(file: Path, task: Task) -> list[Example]:
     The fields of a tab-separated file are not quoted, so lines are split at every tab.
 
     Raises:
-        FairlabError: A row has other columns or an unknown label. The message names the row.
+        FairlabError: A row has the wrong columns or an unknown label. The message names the row.
     """
     if file.suffix in (".csv", ".parquet"):
         return _in_table(file, task)
@@ -170,7 +170,7 @@ def read_hub(task: Task, split: str) -> list[Example]:
 
     Raises:
         DataUnavailable: The hub or the dataset is unavailable.
-        FairlabError: A row has other columns or an unknown label.
+        FairlabError: A row has the wrong columns or an unknown label.
     """
     from datasets import load_dataset
 

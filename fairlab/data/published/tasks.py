@@ -61,7 +61,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Task:
-    """Location and layout of a task's examples, and the metrics of its predictions.
+    """Location and layout of a task's examples, and the metrics for its predictions.
 
     Attributes:
         name: Name by which the task is selected.

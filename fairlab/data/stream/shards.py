@@ -105,7 +105,7 @@ def data_name(split: str, number: int) -> str:
 
 
 def split_of(file: Path) -> str:
-    """Return the split in the name of a data file. It is empty if the name contains no split.
+    """Return the split in the name of a data file, or an empty string if the name contains no split.
 
     Example:
         >>> split_of(Path("data-train-00003.jsonl")), split_of(Path("data-00003.jsonl"))

@@ -1,7 +1,7 @@
 """CLEVER: subtraction of claim-only outputs from the outputs for claim and evidence at inference.
 
-Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3. The available parts of the paper do
-not specify the scale and the space of the subtraction, so both are settings.
+Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3. The available parts of the paper
+specify neither the scale nor the space of the subtraction, so both are settings.
 """
 
 from __future__ import annotations

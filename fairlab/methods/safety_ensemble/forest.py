@@ -80,8 +80,7 @@ class SafetyEnsemble:
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score for any
-            text.
+            for reweighting. In ``fit``, the training texts have only one label, or a source has no score for any text.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -238,7 +237,7 @@ class SafetyEnsemble:
         self._train_exported(data, views, folds[0])
 
     def _refuse_silent_sources(self, features: Array) -> None:
-        """Raise if a source, such as a file with scores of other texts, has no score for any training text.
+        """Raise an error if a source, such as a file with scores of other texts, has no score for any training text.
 
         Raises:
             FairlabError: A source has no score for any training text.
@@ -306,7 +305,7 @@ class SafetyEnsemble:
         return ", ".join(sorted(self.models))
 
     def facts(self) -> dict[str, object]:
-        """Return the facts for the record, including missing scores, chosen settings and sampled texts."""
+        """Return the facts for the run's record, including missing scores, chosen settings and sampled texts."""
         return {
             "title": self.title,
             "limits": self.limits,

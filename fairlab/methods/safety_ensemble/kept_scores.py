@@ -1,6 +1,6 @@
 """Scores of one model for all divisions of the texts into folds.
 
-A text that is divided into folds is scored by the model of its fold. Other texts get the mean score over the folds.
+A text that belongs to a fold is scored by the model of that fold. Other texts get the mean score over the folds.
 
 Shape letters: N texts, R repeats of the division into folds.
 """

@@ -1,4 +1,4 @@
-"""Score thresholds: the lowest threshold that meets a target on validation texts detects the most harmful texts."""
+"""Score thresholds: the lowest one that meets a target on validation texts, which detects the most harmful texts."""
 
 from __future__ import annotations
 

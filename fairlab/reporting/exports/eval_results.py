@@ -1,7 +1,7 @@
 """Export in the format that the hub shows on the page of a model: ``.eval_results/fairlab.yaml``.
 
 Datasets are named ``fairlab/BENCHMARK``, because fairlab's benchmarks are not on the hub. To take part in a
-leaderboard, replace such a name with the name of a benchmark on the hub.
+leaderboard, replace these names with names of benchmarks on the hub.
 
 Source: https://huggingface.co/docs/hub/eval-results.
 """
@@ -17,7 +17,7 @@ from fairlab.reporting.verdicts import interval_text
 
 
 def hub_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the content of the file with the headline readings, by path; empty if there are none."""
+    """Return the content of the file with the headline readings, by path, or an empty dict if there are none."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     entries = [

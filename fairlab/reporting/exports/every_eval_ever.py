@@ -30,7 +30,7 @@ NEAREST = "nearer to the ideal value is better, on either side of it"
 
 
 def eee_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the content of the record, by its path in a collection of such records."""
+    """Return the content of the exported file, by its path in a collection of Every Eval Ever files."""
     published = OWNED.fullmatch(model.name) and (model.phase != "after" or model.record.name)
     developer, _, name = model.name.partition("/") if published else (LOCAL, "", model.name.rpartition("/")[2])
     name = name_of_file(name).strip("_") or "model"

@@ -15,7 +15,7 @@ COLUMNS = ("id", "score", "task", "metric", "model", "text", "group")
 
 
 def csv_files(model: MeasuredModel) -> dict[str, str]:
-    """Return the content of the table by file name; empty if there are no scores.
+    """Return the content of the table by file name, or an empty dict if there are no scores.
 
     Scores that are not finite are left out.
     """

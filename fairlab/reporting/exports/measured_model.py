@@ -57,7 +57,7 @@ class MeasuredModel:
 
     @property
     def _facts(self) -> Mapping[str, Any]:
-        """Return the name and hash of the weights from which the model was loaded; empty if the record has none."""
+        """Return the name and hash of the weights from which the model was loaded, if the record has them."""
         found = weights_of(self.record)
         return found.get(self.phase) or (next(iter(found.values())) if len(found) == 1 else {})
 
@@ -68,7 +68,7 @@ class MeasuredModel:
 
     @property
     def weights(self) -> str:
-        """Return the hash of the model's weights; empty if the record has none."""
+        """Return the hash of the model's weights, or an empty string if the record has none."""
         trained = self.record.provenance.get("model_sha256")
         return str((trained if self.phase == "after" else self._facts.get("sha256")) or "")
 
@@ -91,7 +91,7 @@ def model_given(record: Record) -> Any:
     """Return the name of the model that a run was given.
 
     Returns:
-        Name; dictionary of names by label if there are several models; None if the configuration names no model.
+        Name, or a dictionary of names by label for several models, or None if the configuration names no model.
     """
     backbone = record.config.get("backbone")
     return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")

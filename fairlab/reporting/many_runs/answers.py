@@ -9,7 +9,7 @@ from fairlab.reporting.tables.naming import settings_text
 
 
 def short_choice(choice: Choice) -> str:
-    """Return the user-given name of a group of runs, or their settings other than defaults as overrides."""
+    """Return the user-given name of a group of runs, or, as overrides, the settings that are not defaults."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
     return choice.called or settings_text(said) or choice.name
 

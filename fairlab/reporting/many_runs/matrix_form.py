@@ -93,7 +93,7 @@ def require_row(file: Path, table: str, name: str, row: Any) -> None:
     """Check that a table row at one scale is the id of a run or a :class:`RowForm`.
 
     Raises:
-        FairlabError: The row has another form.
+        FairlabError: The row is neither an id nor a :class:`RowForm`.
     """
     require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
 
@@ -102,7 +102,7 @@ def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
     """Check that the table columns at one scale have the form BENCHMARK/SUBSET/QUANTITY.
 
     Raises:
-        FairlabError: A column has another form.
+        FairlabError: A column does not have this form.
     """
     for column in columns:
         require_form(file, column, str, f"tables.{table}.columns")
@@ -116,7 +116,7 @@ def _require_texts(file: Path, key: str, overrides: Any) -> None:
     """Check that overrides are texts or nested lists of texts.
 
     Raises:
-        FairlabError: The overrides contain another type of value.
+        FairlabError: The overrides contain a value that is not text.
     """
     for number, one in enumerate(overrides if isinstance(overrides, list) else ()):
         if isinstance(one, list):

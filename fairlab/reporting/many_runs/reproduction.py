@@ -114,8 +114,8 @@ class Cell:
 
     Attributes:
         verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our
-            interval), ``differs``, ``another scale`` (our value has a different model or data, so it is not compared),
-            ``too few items`` (no interval to compare with), ``not run`` or ``not reproducible``.
+            interval), ``differs``, ``another scale`` (our value comes from another model or other data, so it is not
+            compared), ``too few items`` (no interval to compare with), ``not run`` or ``not reproducible``.
         published: Published number; None if the paper has no such number.
         recomputed: Number that follows from other numbers in the paper, if it differs from the printed number.
         value: Mean of our readings over all seeds.
@@ -125,7 +125,7 @@ class Cell:
         low, high: Smallest lower and largest upper bound of the seeds' 95 % intervals.
         moved: Whether the change from the model before training is significant in every seed (p below 0.05, without
             adjustment). False if a reading has too few items or an outdated version of the benchmark, or is a gap that
-            fell only by collapse.
+            fell only through collapse.
         reason: Reason why the cell has no value; empty if it has one.
     """
 
@@ -197,7 +197,7 @@ def in_one_list(overrides: Sequence[Any]) -> list[str]:
 
 
 def _published_tables(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the published tables of the paper that a matrix reproduces; empty if it names no paper."""
+    """Return the published tables of the paper that a matrix reproduces, or an empty dict if it names no paper."""
     if "published" not in content:
         return {}
     tables: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))

@@ -109,7 +109,7 @@ def _verdict_text(cell: Cell) -> str:
 
 
 def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
-    """Plot the columns of a table against the setting that differs between rows; empty if there is no such setting."""
+    """Plot the columns of a table against the setting that differs between rows, if there is one."""
     found = [
         (float(_value_at(next(iter(records[row.run].values())).config, table.against)), cells)
         for row, cells in zip(table.rows, rows, strict=True)

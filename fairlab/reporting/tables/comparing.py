@@ -125,7 +125,7 @@ def of_other_definitions(before: Side, after: Side) -> list[str]:
 
 
 def why_not(before: Side, after: Side, place: Place) -> str:
-    """Return the reason why a reading of two models cannot be compared; empty if it can be compared."""
+    """Return the reason why a reading of two models cannot be compared, or an empty string if it can be compared."""
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
         return f"they were measured with different settings ({key})"

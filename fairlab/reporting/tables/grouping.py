@@ -67,7 +67,7 @@ class Point:
 
     @property
     def distance(self) -> float:
-        """Return the distance from the ideal value; nan if there is no ideal value."""
+        """Return the distance from the ideal value, or nan if there is no ideal value."""
         return math.nan if self.ideal is None else abs(self.value - self.ideal)
 
     @property
@@ -82,7 +82,7 @@ class Point:
 
     @property
     def interval(self) -> str:
-        """Return the bounds of the interval in brackets; empty if there are too few items or seeds for an interval."""
+        """Return the bounds of the interval in brackets, or an empty string if there are too few items or seeds."""
         shown = math.isfinite(self.low) and FEW_ITEMS not in self.marks
         return f"[{self.low:.4g}, {self.high:.4g}]" if shown else ""
 
@@ -208,7 +208,7 @@ def _overrides_of(record: Record) -> dict[str, str]:
 
 
 def _configured_value(config: Any, key: str) -> str:
-    """Return the value of a configuration key; empty if the key is missing or denotes a whole group of settings."""
+    """Return the value of a configuration key, or an empty string if it is missing or denotes a group of settings."""
     for part in key.split("."):
         if not isinstance(config, dict) or part not in config:
             return ""
@@ -370,7 +370,7 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
 
 
 def _intervals_disjoint(first: Point, second: Point) -> bool:
-    """Return whether the intervals of two distances do not overlap; always false if there are too few items."""
+    """Return whether the intervals of two distances are disjoint. With too few items, the result is False."""
     few = FEW_ITEMS in (*first.marks, *second.marks)  # comparisons with nan, the bounds for two seeds, are false
     (low, high), (other_low, other_high) = first.distances, second.distances
     return not few and (low > other_high or high < other_low)

@@ -66,7 +66,7 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     """Write the long-form table to a ``.csv`` or ``.parquet`` file.
 
     Raises:
-        FairlabError: The file has another suffix, or the disk is full.
+        FairlabError: The path does not end in one of these suffixes, or the disk is full.
     """
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no known file ending; give a name that ends in .csv or .parquet")

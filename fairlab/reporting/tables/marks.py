@@ -64,7 +64,7 @@ def marked(shown: str, marks: Sequence[str]) -> str:
 
 
 def failed_models(record: Record) -> dict[str, list[str]]:
-    """Return, by label of the model, the reasons why its readings do not show bias; empty if there are none."""
+    """Return the reasons why the readings of failed models do not show bias, by the model's label."""
     found: dict[str, list[str]] = {}
     for note in record.notes:
         if note.mark == SAYS_NOTHING and note.text not in found.setdefault(note.phase, []):
@@ -73,7 +73,7 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 
 def said_of_training(record: Record) -> list[str]:
-    """Return the warnings on a run's training that affect how to interpret its changes; empty if there are none."""
+    """Return any warnings on a run's training that affect how to interpret its changes."""
     notes = [note for note in record.notes if note.benchmark == TRAINING and note.mark != SAYS_NOTHING]
     return list(dict.fromkeys(note.text for note in notes))
 

@@ -76,7 +76,7 @@ class Measured:
 
     @property
     def deviation(self) -> float:
-        """Return the standard deviation over seeds; nan for a single seed."""
+        """Return the standard deviation over seeds, or nan for a single seed."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
 
     def above(self) -> Measured:
@@ -92,7 +92,7 @@ class Measured:
 
     @property
     def distance(self) -> float:
-        """Return the distance of the mean from the ideal value; nan if there is no ideal value."""
+        """Return the distance of the mean from the ideal value, or nan if there is no ideal value."""
         return math.nan if self.reading.ideal is None else abs(self.mean - self.reading.ideal)
 
     @property
@@ -144,7 +144,7 @@ class MethodTable:
         return first if all(p < ALPHA for p in p_values) else None
 
     def p(self, place: Place, first: str, second: str) -> float:
-        """Return the adjusted p-value of the test for no difference between two methods; 1 if they could not be tested.
+        """Return the adjusted p-value of the test for no difference between two methods, or 1 if they were not tested.
 
         Raises:
             FairlabError: The table has no column ``place``, or no row for one of the methods.

@@ -65,13 +65,13 @@ def distinct_names(names: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def common_name(records: Sequence[Record]) -> str:
-    """Return the user-given name that all runs share; empty if they have no name, or different names."""
+    """Return the user-given name that all runs share, or an empty string if they have no name, or different names."""
     names = {record.name for record in records}
     return names.pop() if len(names) == 1 else ""
 
 
 def model_called(records: Sequence[Record], label: str = "") -> str:
-    """Return the user-given name of a model's runs, with the model's label if there is one; empty without a name.
+    """Return the user-given name of a model's runs, if any, with the model's label if there is one.
 
     Args:
         records: Records of one or more runs, which differ in their seeds.

@@ -14,7 +14,7 @@ RESULTS = "results of another tool"  # provenance key of the path of the results
 
 
 def tool_records(place: Path) -> list[Record]:
-    """Return a record for each run of another tool in a file or folder, including subfolders; empty if there are none.
+    """Return a record for each run of another tool in a file or folder, including subfolders.
 
     Raises:
         FairlabError: A file is damaged, or there are too many files.
@@ -23,7 +23,7 @@ def tool_records(place: Path) -> list[Record]:
 
 
 def results_file(record: Record) -> Path | None:
-    """Return the results file of the tool that a record was converted from; None for a run of fairlab."""
+    """Return the results file of the tool that a record was converted from, or None for a run of fairlab."""
     found = record.provenance.get(RESULTS)
     return Path(found) if isinstance(found, str) else None
 

@@ -129,7 +129,7 @@ def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> 
 def _scored(
     name: str, part: ItemTexts, own: Measurement | None, arrays: Mapping[str, Mapping[str, Array]]
 ) -> ScoredItems | None:
-    """Return the items of a part with their scores; None if there are no scores, or if they do not match the items."""
+    """Return the items of a part with their scores, or None if scores are missing or do not match the items."""
     try:
         scores = {
             phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))

@@ -37,7 +37,7 @@ class Perturbing:
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
-        """Return the rows with their choices and a builder of the perturbation; None if there is no rewriter."""
+        """Return the rows with their choices and a builder of the perturbation, or None if there is no rewriter."""
         from fairlab.data.stream.choices import with_choices
 
         given = self.values["augmentation"]["choices"]

@@ -87,13 +87,13 @@ class Rounds:
 
 
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
-    """Return a check that rewrites keep their label.
+    """Return a check of whether rewrites keep their labels.
 
     If there are several checks, a rewrite must pass all of them.
 
     Args:
-        names: Name of a check, folder of a classifier, or a list of these. None selects ``llm`` if there is a language
-            model, else ``lexical``.
+        names: Name of a check, folder of a classifier, or a list of names and folders. None selects ``llm`` if there is
+            a language model, else ``lexical``.
         llm: Language model, or None.
         labels: Labels of the dataset.
 

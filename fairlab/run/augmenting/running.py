@@ -106,7 +106,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """Return the hash of each lexicon or prompt file given by the user.
 
-    The keys are the names of the files in messages.
+    The keys are the names that messages use for the files.
     """
     named = files_in_settings([values["axis"], values["rewriter"]])
     return {f"file {path}": {"sha256": sha256(path)} for path in named}
@@ -143,7 +143,7 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
-    """Raise if ``fairlab.augment`` cannot run the chosen augmentation.
+    """Raise an error if ``fairlab.augment`` cannot run the chosen augmentation.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
@@ -229,7 +229,7 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise if no row can be read, with the reason for the first row.
+    """Raise an error with the reason for the first row if no row can be read.
 
     Reading stops at the first readable row.
     """
@@ -251,7 +251,7 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
-    """Raise if there are no rows to write, with the number of rows by outcome."""
+    """Raise an error with the number of rows by outcome if there are no rows to write."""
     if manifest.made:
         return
     what = ", ".join(_counted(count, name) for name, count in manifest.rows().items() if count)

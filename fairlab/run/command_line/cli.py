@@ -138,7 +138,7 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
     """Raise if a run folder named in the command contains a link that leads out of it, which Hydra would follow.
 
     Raises:
-        FairlabError: There is such a link.
+        FairlabError: A link leads out of the folder.
     """
     for found in filter(None, map(PLACES.match, arguments)):
         if Path(found[2]).is_dir():
@@ -193,7 +193,7 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
-    """End a command without Hydra with one sentence if it is interrupted or an error occurs that the user can fix."""
+    """Print one sentence and end a command without Hydra, on Ctrl-C or an error that the user can fix."""
     refuse_unwritable(sys.argv)
     try:
         yield
@@ -367,7 +367,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
 
 
 def _parameters_of(node: DictConfig) -> Collection[str]:
-    """Return the parameter names of the class or function that a node refers to; empty if it refers to none."""
+    """Return the parameter names of the class or function that a node refers to, if any."""
     if "_target_" not in node:
         return ()
     try:

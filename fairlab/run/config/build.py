@@ -22,7 +22,7 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
     """Call the node's ``_target_`` with the node's values and with objects that cannot be in a configuration.
 
     With ``_partial_: true``, return a partial of the target instead. Unlike Hydra's ``instantiate``, this function
-        passes on objects unchanged and does not catch errors of the target.
+    passes on objects unchanged and does not catch errors of the target.
 
     Raises:
         FairlabError: The target has no parameter for a setting in the node, or a value is missing or does not fit.

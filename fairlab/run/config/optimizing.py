@@ -29,7 +29,7 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
     """Build the configured optimizer and schedule once as a test, on a small dummy model.
 
     Raises:
-        FairlabError: A value is rejected, the object is of another kind, or the method does not train in steps.
+        FairlabError: A value or the type of an object is wrong, or the method does not train in steps.
     """
     chosen = [key for key in ("optimizer", "schedule") if values.get(key) is not None]
     if not chosen:
@@ -59,7 +59,7 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
 
 
 def _build_as_test(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
-    """Build an optimizer or a schedule as a test, and raise if it fails or gives an object of another kind."""
+    """Build an optimizer or a schedule as a test, and raise an error if the result is unusable."""
     try:
         made = make(build({**node, PARTIAL: True}))
     except (TypeError, ValueError, RuntimeError) as error:

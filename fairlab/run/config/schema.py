@@ -167,7 +167,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
         given: Overrides of the command, or None for the overrides of the running Hydra job.
 
     Raises:
-        FairlabError: A value is missing or does not fit; the sentence names its key and a fitting value.
+        FairlabError: A value is missing or does not fit. The message names its key and a fitting value.
     """
     known = keys_of(entry)
     refuse_missing(config)
@@ -189,10 +189,10 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
 
 
 def refuse_missing(config: DictConfig) -> None:
-    """Raise if a required value is not set.
+    """Raise an error if a required value is not set.
 
     Raises:
-        FairlabError: A value is missing; the sentence names its key.
+        FairlabError: A value is missing; the message names its key.
     """
     if missing := sorted(_missing(config)):
         raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
@@ -222,9 +222,9 @@ def _given_here() -> Sequence[str]:
 
 
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Raise if the command adds a key that no code reads.
+    """Raise an error if the command adds a key that no code reads.
 
-    Configuration files may have such keys, because other values refer to them.
+    Configuration files may have unread keys, because other values refer to them.
     """
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
@@ -269,10 +269,10 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
 
 
 def refuse_other_data(target: Any) -> None:
-    """Raise if a class lacks members that training data must have, as a plain LightningDataModule does.
+    """Raise an error if a class lacks members that training data must have, as a plain LightningDataModule does.
 
     Raises:
-        FairlabError: A member is missing; the sentence names all missing members.
+        FairlabError: A member is missing; the message names all missing members.
     """
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:

@@ -113,7 +113,7 @@ def run_missing(
 
 
 def takes_over(run: str, matrix: Matrix) -> bool:
-    """Return whether a run can reuse the readings before training of another run, the matrix's ``before``.
+    """Return whether a run can reuse the readings before training from the run that the matrix names ``before``.
 
     Evaluations cannot reuse these readings. Runs that do not measure before training, or that have another backbone or
     other benchmarks, cannot reuse them either.

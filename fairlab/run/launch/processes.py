@@ -55,7 +55,7 @@ def started_by_torchrun() -> bool:
 
 
 def refuse_other_count(count: int) -> None:
-    """Raise if ``torchrun`` started another number of processes than the run is configured for."""
+    """Raise an error if ``torchrun`` did not start the configured number of processes."""
     if started_by_torchrun() and int(os.environ["WORLD_SIZE"]) != count:
         raise FairlabError(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, but trainer.devices and trainer.num_nodes ask for "
@@ -66,7 +66,7 @@ def refuse_other_count(count: int) -> None:
 def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> None:
     """Call ``task(*arguments)`` in several connected processes, and wait for all of them.
 
-    Under ``torchrun``, this process is one of these processes, and all others wait in :func:`work_for_rank_0`.
+    Under ``torchrun``, this process calls the task as well, and all others wait in :func:`work_for_rank_0`.
 
     Args:
         count: Number of processes.

@@ -51,7 +51,7 @@ def launch(
 
     Raises:
         FairlabError: A folder contains another run, another process runs this sweep, or a package is missing.
-        KeyboardInterrupt: the sweep was interrupted; its runs were asked to save a checkpoint.
+        KeyboardInterrupt: The sweep was interrupted. Its runs were asked to save a checkpoint.
     """
     for run in runs:
         refuse_other_run_of_sweep(run.job.folder, run.config)

@@ -83,7 +83,7 @@ class Ensemble:
         return {harm: model.score(features, owner) if len(features) else np.empty(0) for harm, model in found}
 
     def refuse_others(self, sources: Sources) -> None:
-        """Raise if the sources or their versions differ from the sources in training.
+        """Raise an error if the sources or their versions differ from the sources in training.
 
         Raises:
             FairlabError: A source or a version differs.

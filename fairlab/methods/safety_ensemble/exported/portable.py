@@ -3,7 +3,7 @@
 ``sources.yaml`` refers to these files as ``sources/NAME``, relative to the folder. Word lists are copied to the folder.
 For a user-defined source, the hash of its code is stored. Large files, and files with texts that must not be
 redistributed (scores made elsewhere, weights of classifiers), are not copied. After moving the folder, users must copy
-such files or give their locations.
+these files or give their locations.
 """
 
 from __future__ import annotations

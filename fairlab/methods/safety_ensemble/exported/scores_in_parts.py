@@ -1,6 +1,6 @@
 """Resumable scoring of any number of rows in parts; finished parts are kept, so no row is scored twice.
 
-A part is a run of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
+A part consists of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
 output. ``NNNNN.jsonl`` holds the scores of a part's rows; ``NNNNN.json``, written last, marks the part as finished and
 identifies its rows. Once all parts are finished, they are combined into the output and the folder is removed.
 """

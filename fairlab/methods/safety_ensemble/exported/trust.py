@@ -166,7 +166,7 @@ def code_sha256(source: type[Source]) -> str | None:
 
 
 def _refuse_changed_code(file: Path, name: str, source: type[Source], expected: object) -> None:
-    """Raise if the code of a source is not the code that the ensemble was exported with.
+    """Raise an error if the code of a source is not the code that the ensemble was exported with.
 
     Raises:
         FairlabError: The hash differs.

@@ -41,8 +41,8 @@ class Sources:
         cut: Number of texts truncated so far.
 
     Raises:
-        FairlabError: There are no sources, or two have the same name; in ``score``, if a source fails on too many texts
-            or returns scores of a wrong shape.
+        FairlabError: There are no sources, or two have the same name. In ``score``, a source fails on too many texts or
+            returns scores of a wrong shape.
     """
 
     def __init__(self, sources: Sequence[Source], *, cache: str | Path | None = None) -> None:

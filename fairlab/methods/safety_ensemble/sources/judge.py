@@ -107,7 +107,7 @@ class Judge(Source):
         name: Name of the source, unique within an ensemble.
 
     Raises:
-        FairlabError: The template or a harm is unknown; in ``score``, if the server cannot be used, or no reply to a
+        FairlabError: The template or a harm is unknown or, in ``score``, the server cannot be used or no reply to a
             batch of texts is a judgement.
     """
 

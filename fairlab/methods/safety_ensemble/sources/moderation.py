@@ -78,7 +78,7 @@ class Moderation(Source):
         retries: Maximum number of retries of a request while the server is busy or unavailable.
 
     Raises:
-        FairlabError: The address is invalid or the key is missing; in ``score``, if the server refuses the key or the
+        FairlabError: The address is invalid or the key is missing or, in ``score``, the server refuses the key or the
             model, or is unavailable.
     """
 

@@ -21,7 +21,7 @@ class Profanity(Source):
     The weights are read from the installed package, but its code is not run, because it would import scikit-learn.
 
     Raises:
-        FairlabError: The package is not installed; in ``score``, if its files differ from the expected ones.
+        FairlabError: The package is not installed or, in ``score``, its files differ from the expected ones.
     """
 
     title = "profanity according to alt-profanity-check"
