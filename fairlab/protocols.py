@@ -111,7 +111,7 @@ class TrainingData(Protocol):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the ``input`` for ``fairlab.augment`` to augment this data, or None if it cannot be augmented.
+        """Return the ``input`` with which ``fairlab.augment`` reads this data, or None if it cannot be augmented.
 
         Args:
             settings: Configuration of the data.

@@ -2,7 +2,7 @@
 
     python experiments/cluster/simulate.py            # in outputs/cluster; runs that are finished there are not
     repeated
-    python experiments/cluster/simulate.py --write    # also writes the outcome of each run to record.json
+    python experiments/cluster/simulate.py --write    # also writes the outcome of each run to record.json.xz
     python experiments/cluster/simulate.py --launcher ray --papers ccd    # two workers of Ray, in another folder
 
 All values are those of ``scale=paper`` except for the size of models and data. Models are tiny, with random weights and
@@ -29,7 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the path of a script contains only its own folder
 from experiments.cluster.answers import server
 from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, TRIALS, write_matrix
-from fairlab.files import write_whole
+from fairlab.files import COMPACT, compressed, read_record
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.run.environment import environment
@@ -37,7 +37,7 @@ from fairlab.run.folders import is_finished
 from fairlab.run.launch.matrix_jobs import command_of, folder_of, job_name, making_of, places
 
 ROOT = Path(__file__).parents[2]
-RECORD = Path(__file__).with_name("record.json")
+RECORD = Path(__file__).with_name(COMPACT)
 SCALE, SEED = "paper", 42
 LAUNCHERS = {
     "submitit_local": ["launcher=submitit_local", "launcher.n_jobs=2"],
@@ -205,9 +205,9 @@ def main() -> None:
     for one in found:
         print(f"{one.paper:12} {one.run:28} {one.stage:18} {one.seconds:7.1f} s  {one.why}")
     if arguments.write:
-        committed = json.loads(RECORD.read_text(encoding="utf-8"))["outcomes"]
+        committed = json.loads(read_record(RECORD))["outcomes"]
         content = {"machine": environment(), "outcomes": beside(committed, found)}
-        write_whole(RECORD, json.dumps(content, separators=(",", ":")) + "\n")
+        RECORD.write_bytes(compressed(json.dumps(content, separators=(",", ":")) + "\n"))
 
 
 if __name__ == "__main__":

@@ -8,15 +8,16 @@ from typing import Any
 
 from experiments.cluster import memory
 from experiments.rendering import markdown
+from fairlab.files import COMPACT, read_record
 
-RECORD = Path(__file__).with_name("record.json")
+RECORD = Path(__file__).with_name(COMPACT)
 TRIALS, FINISHED = "trials", "finished"
 FIRST = 20  # number of losses that are compared; later ones diverge, because rounding errors accumulate
 
 
 def record() -> dict[str, Any]:
     """Return the committed outcomes of all runs."""
-    return json.loads(RECORD.read_text(encoding="utf-8"))
+    return json.loads(read_record(RECORD))
 
 
 def summary() -> str:

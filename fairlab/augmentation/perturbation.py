@@ -1,4 +1,4 @@
-"""Perturbation augmentation: one randomly chosen person per text is rewritten to another demographic attribute.
+"""Perturbation augmentation: each text is rewritten so that one randomly chosen person has another attribute.
 
 The choices of words and attributes are made first, and can be stored, shared and reused; see
 :mod:`fairlab.data.stream.choices`.

@@ -360,7 +360,7 @@ class Replaced:
 
 
 def _shown(row: Row, one: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Return the rejected rewrite of a document that was kept, if there is one, and the details of the rejection."""
+    """Return an unchanged document's rejected rewrite, if it has one, and the details of the rejection."""
     if one["reason"] == LOST:
         text, objection = one["turned_down"][0]
         return {"rewrite": join_fields([*row.fields[:-1], text])}, objection

@@ -61,7 +61,7 @@ class ZFiltered(Filter):
         self.top, self.threshold, self.batch, self.seed = top, threshold, batch, seed
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """Return the indices of the rows to keep, see :meth:`Filter.kept`."""
+        """Return the indices of the rows to keep; see :meth:`Filter.kept`."""
         shares = Counter(item.label for item in items)
         if len(shares) < 2:
             raise FairlabError(

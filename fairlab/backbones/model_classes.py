@@ -80,7 +80,7 @@ def refuse_without_texts(config: PretrainedConfig, name: str) -> None:
 
 
 def _next_sentence_head(files: Sequence[Path]) -> bool:
-    """Return whether a checkpoint contains BERT's complete next-sentence head, and its masked-LM head."""
+    """Return whether a checkpoint contains both BERT's complete next-sentence head and its masked-LM head."""
     from safetensors import safe_open
 
     keys = [] if is_safe(files) else [key for file in files for key in described_names(file)]

@@ -82,8 +82,8 @@ class Written:
 
     Attributes:
         text: Text without its prompt; empty if the model failed.
-        ended: Reason why the text ended: ``end`` by the model, ``length`` at the maximum length, ``refused`` by the
-            server's filter, or ``failed`` if there is no answer.
+        ended: Reason why the text ended: ``end`` if the model ended it, ``length`` if it reached the maximum length,
+            ``refused`` if the server's filter blocked it, or ``failed`` if there is no answer.
         tokens: Number of tokens in the text.
     """
 
@@ -107,12 +107,12 @@ class Writer(Protocol):
 
         Args:
             prompts: Any number of prompts.
-            sampling: Settings of the sampling.
+            sampling: Sampling settings.
             done: Function that is called with a prompt's position and its text as soon as the text is finished.
             progress: Title of a progress bar, shown on a terminal only.
 
         Raises:
-            CannotScore: The model cannot write, or a prompt leaves no room for a text.
+            CannotScore: The model cannot generate text, or a prompt leaves no room for output.
         """
         ...
 

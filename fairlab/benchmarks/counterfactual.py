@@ -324,7 +324,7 @@ def _by_words(words: Sequence[Sequence[str]], similarity: str) -> Array:
 
 
 def _described(description: Description, similarity: str, prompts: str | None) -> Description:
-    """Return the description with the unit of the chosen similarity, and with non-default settings in its name."""
+    """Return a description with the chosen similarity's unit, and with non-default settings added to its name."""
     infos = {
         name: replace(info, unit=UNITS[similarity], meaning=info.meaning.replace(UNITS[ROUGE_L], UNITS[similarity]))
         if info.unit == UNITS[ROUGE_L]

@@ -1,6 +1,6 @@
-"""Answers of a model to multiple-choice questions, from likelihoods or from a chat reply.
+"""A model's answers to multiple-choice questions, from likelihoods or from chat replies.
 
-Shape letters: N questions.
+Shape letter: N is the number of questions.
 """
 
 from __future__ import annotations

@@ -161,14 +161,14 @@ def measure_data(
     phase: str,
     record: Record,
 ) -> None:
-    """Run a benchmark of data, unless the record already contains it for this dataset.
+    """Run a benchmark that measures data, unless the record already contains it for this dataset.
 
     Args:
         benchmark: Benchmark to run.
-        dataset: Dataset: a file, a folder or a name that the benchmark can read.
+        dataset: File, folder or name of a dataset that the benchmark can read.
         field: Name of the column with the texts, or several names.
         embed: Function from texts to vectors; None if the benchmark does not need it.
-        phase: Label of the dataset; empty if there is only one.
+        phase: Label of the dataset; empty if only one dataset is measured.
         record: The run's record, which receives readings, notes and benchmarks that were not run; per-item values are
             written to files in its folder.
     """

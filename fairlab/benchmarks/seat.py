@@ -206,7 +206,7 @@ class SEAT(Benchmark):
 
 
 def file_of_test(test: str) -> str:
-    """Return the file of a test, as a name under ``FAIRLAB_DATA``.
+    """Return the path of a test's file, relative to ``FAIRLAB_DATA``.
 
     Raises:
         FairlabError: The test does not exist.

@@ -5,9 +5,9 @@ details of the official code. The protocol ``meade`` is from Meade et al. 2022, 
 Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has only the intrasentence
 task and puts a space before the words that it scores.
 
-Published values for reference (gender, protocol ``meade``). They require weights from the Hub, and as ``path`` the
-``data/stereoset/test.json`` of bias-bench, which has 771 examples of gender and differs from the public development set
-that is read by default. The last row is from MABEL's repository:
+Published values for reference (gender, protocol ``meade``). To reproduce them, use weights from the Hub and set
+``path`` to bias-bench's ``data/stereoset/test.json``, which has 771 examples on gender and differs from the public
+development set that is read by default. The last row is from MABEL's repository:
 
 =======================  =====  =====  =====
 model                    LMS    SS     ICAT

@@ -99,7 +99,7 @@ def _words(texts: Sequence[str], templates: Sequence[str]) -> list[str]:
 
 
 def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:
-    """Return the texts of each set, inserted into every template, by the name of the set."""
+    """Return a dict from each set's name to its texts, inserted into every template."""
     if not isinstance(sets, dict) or not sets:
         raise FairlabError(f"{place} has no sets; give each set a name and a list of texts")
     found = {}

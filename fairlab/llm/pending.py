@@ -121,10 +121,10 @@ async def settled(
 
 
 class Silence:
-    """Counter of the calls that a model has lost since its last answer.
+    """Counter of the calls to a model that have failed since its last answer.
 
-    A single text may make a server fail, so one lost call does not end a run. If the server loses every call, the run
-    ends, because otherwise each call would use all of its retries.
+    A single text may make a server fail, so one failed call does not end a run. If every call fails, the run ends,
+    because otherwise each call would use all of its retries.
     """
 
     def __init__(self) -> None:

@@ -176,7 +176,7 @@ def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _train(wish: Wish, method: str, folder: Path) -> None:
-    """Train a copy of the model with a method, without measuring the model."""
+    """Train a copy of the model with a debiasing method, without running benchmarks."""
     given = [f"scale={wish.scale}", f"method={method}", "data=groups", "benchmark=none"]
     values: dict[str, Any] = {"model": wish.model, "data.path": wish.groups, "seed": wish.seed, "axis": wish.axis}
     values["measure_before"] = False

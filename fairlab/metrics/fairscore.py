@@ -1,7 +1,7 @@
-"""Fairscore: how often a classifier's prediction changes if a person in its input gets another attribute.
+"""Fairscore: how often a classifier's prediction changes if a person in its input is given another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples for which both
-predictions, or none, are correct follow the authors' script (``compute_fairscore.py``).
+predictions or neither are correct follow the authors' script (``compute_fairscore.py``).
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class OfficialSpace(Space):
     def _maps(
         self, rows: NDArray[np.int64], ids: NDArray[np.int32], count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Return the document, token and f(token) for every distinct token in ``count`` documents."""
+        """Return the document, token and map f(token) for each distinct token of each of ``count`` documents."""
         lengths = np.bincount(rows, minlength=count)
         longest = int(lengths.max(initial=1))
         if longest > len(self.tau):

@@ -166,7 +166,7 @@ class Moderations(ThreadingHTTPServer):
                 self.idle.notify_all()
 
     def reply(self, texts: Sequence[str], found: Sequence[Scores]) -> dict[str, Any]:
-        """Return the response to a request in OpenAI's documented format."""
+        """Return the response to a request, in the format that OpenAI documents."""
         return {"id": f"modr-{uuid.uuid4().hex}", "model": self.model, "results": [self._result(one) for one in found]}
 
     def _result(self, found: Scores) -> dict[str, Any]:

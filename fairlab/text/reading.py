@@ -1,7 +1,7 @@
-"""Reader of text files from other sources: encodings, line ends, tables, JSON and YAML.
+"""Reader of text files that were not written by fairlab: encodings, line endings, tables, JSON and YAML.
 
 A text file is UTF-8, with or without a byte-order mark, or UTF-16 with one. A line ends at LF, CR LF or a lone CR.
-Every other character, such as U+2028, U+0085 or a form feed, is part of its line.
+Any other character, such as U+2028, U+0085 or a form feed, does not end a line.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ class TableRow:
     Attributes:
         name: Name of the row in the paper, or our own name if the paper has no such row.
         run: Id of the run; empty if no run is available, or if each column has its own run.
-        runs: Id of the run by column, if a separate model is trained for each task.
+        runs: Id of each column's run, if a separate model is trained for each task.
         phase: Phase of the run's readings: ``before`` or ``after`` training, or empty for a model that was evaluated
-            without training. Runs by column always use ``after``.
+            without training. The runs of single columns always use ``after``.
         reason: Reason why there is no run.
     """
 

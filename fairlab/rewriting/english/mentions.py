@@ -149,7 +149,7 @@ class MentionFinder:
         return found
 
     def _look_up(self, text: str) -> list[ListedWord]:
-        """Find the words that :meth:`listed` returns in a text that is not cached."""
+        """Compute the result of :meth:`listed` for a text that is not cached yet."""
         spans = list(self.finder.find_read(text))
         if not spans:
             return []

@@ -298,7 +298,10 @@ def _after_adverbs(token: Any) -> Any:
 
 
 def precedes_verb(token: Any) -> bool:
-    """Return whether a finite verb follows a word, including *left* without a noun, which the parser often misses."""
+    """Return whether a finite verb follows a word.
+
+    *left* counts as a verb if no noun follows it, because the parser often tags it as an adjective.
+    """
     after, then = (token.doc[token.i + step : token.i + step + 1] for step in (1, 2))
     if len(after) and after[0].lower_ == "left":
         return not len(then) or (then[0].tag_[:2] not in ("NN", "JJ", "VB") and then[0].text != "-")

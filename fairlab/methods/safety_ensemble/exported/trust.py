@@ -1,8 +1,8 @@
-"""Trust checks for exported ensembles: checks of the description and of the sources that a folder names.
+"""Trust checks for exported ensembles: checks of a folder's description and of the sources it names.
 
 A folder may name only built-in sources of fairlab, which declare their own settings. Custom sources, server addresses,
-names of environment variables that hold keys, and names on the hub are accepted only from the command line. Otherwise a
-folder could run code or send a key to its author.
+names of environment variables that hold keys, and model names on the Hub are accepted only from the command line.
+Otherwise, a folder could run code or send a key to its author.
 """
 
 from __future__ import annotations
