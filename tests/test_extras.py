@@ -22,6 +22,7 @@ from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
+from fairlab.rewriting.english.linkers import load_linker
 from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
 from fairlab.text.pipeline import MODELS, _load, load_pipeline, refuse_unknown_pipeline
@@ -82,6 +83,7 @@ USES = {
     "adapters of PEFT": ("peft", "adapters", lambda folder: merge_peft_folder(None, folder)),
     "a served model": ("httpx2", "llm", lambda _: Server("http://localhost:1/v1", "m")),
     "the moderation source": ("httpx2", "llm", lambda _: Moderation(**MODERATION)),
+    "a trained linker": ("fastcoref", "fastcoref", lambda _: load_linker("fastcoref")),
     "a language model": ("jsonschema", "llm", lambda _: LLM(None, "m", None)),
 }
 

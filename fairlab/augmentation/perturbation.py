@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
+from fairlab.rewriting.english.linkers import RULES
 from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.verifiers import load_verifiers
@@ -72,6 +73,7 @@ class Perturbation(RowAugmentationOnAxes):
             probability. The paper only says that its finetuning data used "a modified frequency-based sampling strategy
             that ensures representation of race/ethnicity"; this weighting is not from the paper.
         mode: Method of finding words, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
+        linker: Method of finding the words for one person, see :func:`fairlab.rewriting.english.linkers.load_linker`.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; the number of fields is
             always checked.
         choices: File of earlier choices on the same data (``choices.jsonl``), used instead of a draw.
@@ -99,6 +101,7 @@ class Perturbation(RowAugmentationOnAxes):
         axes: Sequence[str],
         sampling: Literal["uniform", "inverse_frequency"],
         mode: Literal["syntax", "lexical"] = "syntax",
+        linker: str = RULES,
         verify: Sequence[str] = ("harms",),
         choices: str | None = None,
         whole_examples: bool = False,
@@ -110,13 +113,13 @@ class Perturbation(RowAugmentationOnAxes):
         if isinstance(axes, str):
             raise FairlabError(f"augmentation.axes must be a list such as [gender, race, age], not {axes}")
         self.lexicons = [load_lexicon(axis) for axis in axes]
-        self.words = PerturbableWords(self.lexicons, mode)
+        self.words = PerturbableWords(self.lexicons, mode, linker)
         self.sampling = sampling
         self.choices = None if choices is None else Path(choices)
         self.whole_examples = whole_examples
         self.seed = seed
         self.verifiers = {lexicon.axis: load_verifiers(verify, lexicon) for lexicon in self.lexicons}
-        self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode)
+        self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode, linker=linker)
 
     def weights(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the sampling weight of each axis: 1, or the inverse of the number of its words in all texts.
@@ -245,9 +248,9 @@ class Choosing:
         ]
 
 
-def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, mode: Literal["syntax", "lexical"] = "syntax") -> WordRewriter:
-    """Return a rule-based rewriter for several axes."""
-    return ByAxis({lexicon.axis: RuleGroups(lexicon=lexicon, seed=seed, mode=mode) for lexicon in lexicons})
+def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, **settings: Any) -> WordRewriter:
+    """Return a rule-based rewriter for several axes, with settings of :class:`RuleGroups` such as ``mode``."""
+    return ByAxis({lexicon.axis: RuleGroups(lexicon=lexicon, seed=seed, **settings) for lexicon in lexicons})
 
 
 def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.linkers import RULES
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableText, PerturbableWords
 from fairlab.text.papers import QIAN_2022
@@ -25,6 +26,7 @@ class PerturbedText:
         person: People to rewrite: ``one`` rewrites the person that the drawn word refers to, as in the paper, and
             parses the text. ``everybody`` rewrites all words of the drawn word's axis, with neighbouring words as the
             only context, which is many times faster.
+        linker: Method of finding the words for one person, see :func:`fairlab.rewriting.english.linkers.load_linker`.
         seed: Seed for the drawn words and targets; a text's draw depends only on the seed and the text.
 
     Raises:
@@ -37,19 +39,27 @@ class PerturbedText:
     limits = "At most one word of each passage changes, by rules; passages are cut by length, not by subject."
     citation = QIAN_2022
 
-    def __init__(self, *, axes: Sequence[str], person: Literal["one", "everybody"] = "one", seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        axes: Sequence[str],
+        person: Literal["one", "everybody"] = "one",
+        linker: str = RULES,
+        seed: int = 0,
+    ) -> None:
         if person not in PERSONS:
             raise FairlabError(f"augmentation.person must be {' or '.join(PERSONS)}, not {person}")
-        self.person, self.seed = person, seed
+        self.person, self.linker, self.seed = person, linker, seed
         mode: Literal["syntax", "lexical"] = "syntax" if person == "one" else "lexical"
         lexicons = [load_lexicon(axis) for axis in axes]
-        self.words = PerturbableWords(lexicons, mode)
+        self.words = PerturbableWords(lexicons, mode, linker)
         self.rewriters = {lexicon.axis: RuleRewriter(lexicon, mode=mode, seed=seed) for lexicon in lexicons}
 
     def described(self) -> dict[str, Any]:
-        """Return the axes with the hashes of their lexicons, the setting ``person``, and the seed."""
+        """Return the axes with the hashes of their lexicons, the settings, and the seed."""
         lexicons = {axis: rewriter.vocabulary.lexicon.sha256 for axis, rewriter in self.rewriters.items()}
-        return {"name": "perturbed_text", "lexicons": lexicons, "person": self.person, "seed": self.seed}
+        described = {"name": "perturbed_text", "lexicons": lexicons, "person": self.person, "seed": self.seed}
+        return described if self.linker == RULES else {**described, "linker": self.linker}
 
     def texts(self, text: str) -> list[str]:
         """Return the perturbed text, as the only element of a list."""

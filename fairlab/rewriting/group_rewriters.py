@@ -16,6 +16,7 @@ from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.agreement import with_agreement
 from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
+from fairlab.rewriting.english.linkers import RULES
 from fairlab.rewriting.english.mentions import UNALIGNED, Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
@@ -135,14 +136,17 @@ class RuleGroups:
         seed: int = 0,
         mode: Literal["syntax", "lexical"] = "syntax",
         names: Literal["swap", "keep"] = "swap",
+        linker: str = RULES,
     ) -> None:
         if mode not in ("syntax", "lexical"):
             raise FairlabError(f"rewriter.mode must be syntax or lexical, not {mode}")
         if names not in ("swap", "keep"):
             raise FairlabError(f"rewriter.names must be swap or keep, not {names}")
         self.lexicon = lexicon
-        self.rewriter = RuleRewriter(lexicon, mode=mode, names=names, seed=seed)
+        self.rewriter = RuleRewriter(lexicon, mode=mode, names=names, linker=linker, seed=seed)
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
+        if linker != RULES:
+            self.provenance["linker"] = linker
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
         """Return the versions of every text.

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.linkers import RULES, load_linker
 from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
 from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.syntax import Syntax, parse_views
@@ -40,18 +41,21 @@ class PerturbableWords:
         lexicons: Lexicons of the axes, one per axis.
         mode: Method of finding words: ``syntax`` parses every text that has a listed word; ``lexical`` uses only
             neighbouring words.
+        linker: Method of finding the words for one person, see :func:`fairlab.rewriting.english.linkers.load_linker`.
 
     Raises:
-        FairlabError: The mode is unknown, or two lexicons have the same axis.
+        FairlabError: The mode or linker is unknown, or two lexicons have the same axis.
     """
 
-    def __init__(self, lexicons: Sequence[Lexicon], mode: Literal["syntax", "lexical"] = "syntax") -> None:
+    def __init__(
+        self, lexicons: Sequence[Lexicon], mode: Literal["syntax", "lexical"] = "syntax", linker: str = RULES
+    ) -> None:
         if mode not in ("syntax", "lexical"):
             raise FairlabError(f"augmentation.mode must be syntax or lexical, not {mode}")
         axes = [lexicon.axis for lexicon in lexicons]
         if not axes or len(set(axes)) < len(axes):
             raise FairlabError(f"augmentation.axes must name one axis or more, each once, not {axes}")
-        self.mode = mode
+        self.mode, self.linker = mode, load_linker(linker, mode)
         self.people = frozenset[str]().union(*(lexicon.people for lexicon in lexicons))
         self._known_targets: dict[tuple[str, str, int], list[str]] = {}
         self.finders = {
@@ -197,7 +201,7 @@ class PerturbableText:
             text, finder, people = self.view.text, self.words.finders[axis], None
             try:
                 mentions = finder.find(text, self.syntax) if self.syntax else finder.find_by_neighbours(text)
-                people = People(finder, text, self.syntax, mentions) if self.syntax else None
+                people = People(finder, text, self.syntax, mentions, self.words.linker) if self.syntax else None
             except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                 mentions = finder.find_by_neighbours(text)
             self._axes[axis] = _selectable(finder, mentions, text), people

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import re
 import signal
 import threading
@@ -23,7 +22,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar
@@ -45,7 +43,10 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_CHARACTERS = 8_000_000  # maximum number of characters per shard, to bound memory for long texts
 WAITING = 2  # number of shards per process that are read in advance
 T = TypeVar("T")
-RAY_BLOCK = 64  # shards passed to Ray at a time
+_KILLED = (
+    "one of {} was killed, perhaps due to a lack of memory; run the same command again to resume, with a smaller "
+    "num_proc if it happens again"
+)
 
 Input = Row | BadRow
 
@@ -132,8 +133,8 @@ def make_shards(
         folder: Folder of the output.
         shard_rows: Number of input rows in a shard, fewer if texts are very long.
         num_proc: Number of processes; 1 uses the current process.
-        engine: Place where shards are made: ``local``, or ``ray`` for Ray Data on the cluster that this process
-            connects to.
+        engine: Place where shards are made: ``local``, or ``ray`` for the Ray cluster that this process connects
+            to.
 
     Raises:
         FairlabError: A setting is invalid, a process was killed, Ray is not installed, or the augmentation failed.
@@ -293,10 +294,7 @@ def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) 
     try:
         yield pool
     except BrokenProcessPool as error:
-        raise FairlabError(
-            f"one of the num_proc={num_proc} processes was killed, perhaps due to a lack of memory; run the "
-            "same command again to resume, with a smaller num_proc if it happens again"
-        ) from error
+        raise FairlabError(_KILLED.format(f"the num_proc={num_proc} processes")) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -311,26 +309,75 @@ class _RayWorker:
     def __init__(self, builder: Callable[[], Augmentation]) -> None:
         self.augmentation = builder()
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        summary = make_shard(pickle.loads(row["task"]), self.augmentation)
-        return {"number": row["number"], "summary": json.dumps(summary)}
+    def ready(self) -> None:
+        """Do nothing; returns when the actor has been started."""
+
+    def make(self, task: ShardTask) -> tuple[int, dict[str, Any]]:
+        return task.number, make_shard(task, self.augmentation)
+
+
+class _RayPool:
+    """Ray actors that make one shard at a time each. An actor gets its next shard as soon as it is free.
+
+    Args:
+        builder: Function that makes the augmentation.
+        num_proc: Number of actors.
+
+    Attributes:
+        made: Summaries of the shards made so far, by number.
+    """
+
+    def __init__(self, builder: Callable[[], Augmentation], num_proc: int) -> None:
+        import ray
+
+        self.ray, self.num_proc = ray, num_proc
+        worker = ray.remote(num_cpus=1)(_RayWorker)
+        actors = [worker.remote(builder) for _ in range(num_proc)]
+        self.running = {actor.ready.remote(): actor for actor in actors}  # an actor without a processor gets no shard
+        self.made: dict[int, dict[str, Any]] = {}
+
+    def submit(self, task: ShardTask) -> None:
+        """Wait for a free actor, and let it make a shard."""
+        actor = self.collect()
+        self.running[actor.make.remote(task)] = actor
+
+    def collect(self) -> Any:
+        """Wait for an actor to finish, keep the summary of its shard, and return the actor.
+
+        Raises:
+            FairlabError: The augmentation failed, or the actor was killed.
+        """
+        (finished,), _ = self.ray.wait(list(self.running))
+        actor = self.running.pop(finished)
+        try:
+            found = self.ray.get(finished)
+        except self.ray.exceptions.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, FairlabError) else error from None
+        except self.ray.exceptions.RayActorError as error:
+            raise FairlabError(_KILLED.format(f"Ray's num_proc={self.num_proc} workers")) from error
+        if found is not None:
+            number, self.made[number] = found
+        return actor
 
 
 def _on_ray(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
-    """Make shards with Ray Data, one block at a time. All nodes must share the output folder."""
+    """Make shards on Ray, and yield their summaries in order. All nodes must share the output folder."""
     need_extra("ray", "engine=ray", "ray")
-    import ray
-    import ray.data
-
-    builder()
-    while block := list(islice(tasks, RAY_BLOCK)):
-        summaries = {task.number: task.part.read() for task in block}
-        missing = [
-            {"number": task.number, "task": pickle.dumps(task)} for task in block if summaries[task.number] is None
-        ]
-        if missing:
-            made = ray.data.from_items(missing, override_num_blocks=len(missing)).map(
-                _RayWorker, fn_constructor_args=(builder,), concurrency=num_proc
-            )
-            summaries |= {row["number"]: json.loads(row["summary"]) for row in made.iter_rows()}
-        yield from (summary for _, summary in sorted(summaries.items()) if summary is not None)
+    builder()  # reports invalid settings before any actor starts
+    pool = _RayPool(builder, num_proc)
+    begun = yielded = 0
+    for task in tasks:
+        begun += 1
+        summary = task.part.read()
+        if summary is None:
+            pool.submit(task)
+        else:
+            pool.made[task.number] = summary
+        while yielded in pool.made:
+            yield pool.made.pop(yielded)
+            yielded += 1
+    while yielded < begun:
+        while yielded not in pool.made:
+            pool.collect()
+        yield pool.made.pop(yielded)
+        yielded += 1

@@ -13,15 +13,13 @@ from itertools import accumulate
 from typing import Any
 
 from fairlab.lexicons.names import find_name
-from fairlab.rewriting.english.ages import whose_age
+from fairlab.rewriting.english.links import Links
 from fairlab.rewriting.english.people import is_person
 from fairlab.rewriting.english.pronouns import POSSESSIVE, case_by_syntax
 from fairlab.rewriting.english.referring import (
     PRONOUNS,
     Person,
     Reference,
-    described_noun,
-    find_quoted,
     first_name,
     is_antecedent_of_who,
     is_definite,
@@ -63,7 +61,7 @@ class Weights:
 WEIGHTS = Weights()
 
 
-class Coreference:
+class Coreference(Links):
     """People mentioned in a parsed text, with the words that refer to each person.
 
     Args:
@@ -80,21 +78,15 @@ class Coreference:
         weights: Weights = WEIGHTS,
         adjectives: Container[int] = (),
     ) -> None:
+        super().__init__(tokens, marked)
         self.adjectives = adjectives
         self.weights = weights
-        self.tokens = list(tokens)
-        self.attributes = {start: attribute for start, _, attribute in marked}
-        self.token_at = {token.idx: token for token in self.tokens}
         self.sentence = [*accumulate(bool(token.is_sent_start) for token in self.tokens)]
-        self.quoted = find_quoted([token.text for token in self.tokens])
         self.people: list[Person] = []
-        self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[Reference] = []
         self.by_word: dict[str, Person] = {}
         self.said_later: list[tuple[Any, Any]] = []  # predicate nouns that precede their subject
         self._read()
-        self._at: dict[int, Person | None] = {}  # cache of :meth:`at`
-        self._marked: dict[int, set[int]] = {}  # offsets of the marked words of each person, by the person's id
 
     def _read(self) -> None:
         names = name_runs(self.tokens, self.adjectives, self.attributes)
@@ -304,35 +296,6 @@ class Coreference:
                 later.take(person)
                 person.tokens = later.tokens
                 return
-
-    def at(self, start: int) -> Person | None:
-        """Return the person that the word at a character offset refers to."""
-        if start not in self._at:
-            self._at[start] = self._find_at(start)
-        return self._at[start]
-
-    def _find_at(self, start: int) -> Person | None:
-        token = self.token_at.get(start)
-        if token is None:
-            token = next((t for t in self.tokens if t.idx <= start < t.idx + len(t)), None)
-        if token is None:
-            return None
-        owner = whose_age(token) if token.like_num else described_noun(token)
-        return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
-
-    def marked_with(self, start: int) -> set[int]:
-        """Return the offsets of the marked words that refer to the same person as the word at ``start``."""
-        person = self.at(start)
-        if person is None:
-            return set()
-        if id(person) not in self._marked:
-            self._marked[id(person)] = {offset for offset in self.attributes if self.at(offset) is person}
-        return self._marked[id(person)]
-
-    def spans(self, person: Person | None) -> list[tuple[int, int]]:
-        """Return the start and end of every word that refers to a person."""
-        words = (self.tokens[index] for index, other in self.person_at.items() if other is person)
-        return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
 def _is_uncounted(token: Any) -> bool:

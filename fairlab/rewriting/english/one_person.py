@@ -9,6 +9,7 @@ from typing import Any
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.coreference import Coreference
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES, last_names
+from fairlab.rewriting.english.links import Linker, Links
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
 from fairlab.rewriting.english.referring import PRONOUNS
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
@@ -25,10 +26,18 @@ class People:
         text: Text that mentions the people.
         syntax: Parse of the text.
         mentions: Mentions found in the text.
+        linker: Function that links the mentions of the same person.
     """
 
-    def __init__(self, finder: MentionFinder, text: str, syntax: Syntax, mentions: Sequence[Mention]) -> None:
-        self.finder, self.text, self.syntax, self.mentions = finder, text, syntax, mentions
+    def __init__(
+        self,
+        finder: MentionFinder,
+        text: str,
+        syntax: Syntax,
+        mentions: Sequence[Mention],
+        linker: Linker = Coreference,
+    ) -> None:
+        self.finder, self.text, self.syntax, self.mentions, self.linker = finder, text, syntax, mentions, linker
         self.gendered = bool(finder.vocabulary.pronouns)
         self.doubtful = finder.doubtful(text, syntax, mentions)
         self.tokens = syntax.tokens
@@ -37,11 +46,11 @@ class People:
         self._unturned: dict[str, list[tuple[int, int]]] = {}  # by attribute
 
     @cached_property
-    def coreference(self) -> Coreference:
+    def coreference(self) -> Links:
         """Return the links between the mentions, which a text with a single mention does not need."""
         marked = [(m.start, m.end, m.sense.attribute) for m in (*self.mentions, *self.doubtful)]
         adjectives = {m.start for m in self.mentions if m.sense.pos == "adjective"}
-        return Coreference(self.tokens.values(), marked, adjectives=adjectives)
+        return self.linker(self.tokens.values(), marked, adjectives=adjectives)
 
     def mentions_at(self, start: int) -> list[Mention]:
         """Return the mentions of the person that the word at an offset refers to, including that word."""

@@ -14,6 +14,7 @@ from fairlab.rewriting.english.certain import certain_mentions
 from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase, say_once
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
+from fairlab.rewriting.english.linkers import RULES, load_linker
 from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
 from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
@@ -44,6 +45,7 @@ class RuleRewriter:
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
         quotations: Treatment of quotations: ``rewrite`` treats quoted speech as part of the text, about the same
             people; ``keep`` leaves everything in quotation marks unchanged.
+        linker: Method of finding the words for one person, see :func:`fairlab.rewriting.english.linkers.load_linker`.
         seed: Seed for choosing among equally suitable first names.
 
     Attributes:
@@ -58,11 +60,13 @@ class RuleRewriter:
         mode: Literal["syntax", "lexical"] = "syntax",
         names: Literal["swap", "keep"] = "swap",
         quotations: Literal["rewrite", "keep"] = "rewrite",
+        linker: str = RULES,
         seed: int = 0,
     ) -> None:
         if mode not in ("syntax", "lexical"):
             raise FairlabError(f"the rule rewriter has the modes syntax and lexical, not '{mode}'")
         self.mode, self.names = mode, names
+        self.linker = load_linker(linker, mode)
         self.unaligned = 0
         keep_quotations = quotations == "keep"
         self.vocabulary = Vocabulary(lexicon, seed)
@@ -241,7 +245,7 @@ class RuleRewriter:
             mentions = self.finder.find(text, syntax)
         except Unaligned as error:
             return error
-        return self.rewrite_people(view, People(self.finder, text, syntax, mentions), chosen)
+        return self.rewrite_people(view, People(self.finder, text, syntax, mentions, self.linker), chosen)
 
     def rewrite_people(self, view: View, people: People, chosen: Sequence[tuple[int, str]]) -> str:
         """Return the original of a view with some of its people rewritten, each to their own target.

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
@@ -105,3 +106,109 @@ def test_memory_does_not_grow_with_the_input(tmp_path):
         command = [sys.executable, "-c", textwrap.dedent(GROWTH), str(path), str(tmp_path / f"out{size}")]
         peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
     assert peaks[1] - peaks[0] < 20
+
+
+class Call:
+    """Call of an actor that was begun: the second at which it ends, and its result."""
+
+    def __init__(self, end, result):
+        self.end, self.result = end, result
+
+
+class FakeActor:
+    def __init__(self, ray, worker):
+        self.ray, self.worker, self.free = ray, worker, 0
+        self.ready, self.make = (
+            SimpleNamespace(remote=lambda: Call(0, worker.ready)),
+            SimpleNamespace(remote=self.begin),
+        )
+
+    def begin(self, task):
+        self.free = max(self.ray.now, self.free) + len(task.items)
+        return Call(self.free, lambda: self.worker.make(task))
+
+
+class FakeRay:
+    """Stands in for the module ``ray``. Each actor makes one shard at a time, in as many seconds as a shard has rows.
+
+    Attributes:
+        now: Time on a clock of its own, in seconds.
+        at_once: Greatest number of shards that were being made.
+        killed: Whether an actor is killed while it makes a shard.
+    """
+
+    def __init__(self, killed=False):
+        self.now, self.at_once, self.killed = 0, 0, killed
+        errors = {name: type(name, (Exception,), {}) for name in ("RayTaskError", "RayActorError")}
+        self.exceptions = SimpleNamespace(**errors)
+
+    def remote(self, **_):
+        return lambda cls: SimpleNamespace(remote=lambda *given: FakeActor(self, cls(*given)))
+
+    def wait(self, waiting):
+        first = min(waiting, key=lambda one: one.end)
+        self.at_once = max(self.at_once, sum(one.end > self.now for one in waiting))
+        self.now = max(self.now, first.end)
+        return [first], [one for one in waiting if one is not first]
+
+    def get(self, one):
+        if self.killed and one.end > 0:
+            raise self.exceptions.RayActorError("died")
+        try:
+            return one.result()
+        except FairlabError as error:
+            wrapped = self.exceptions.RayTaskError("a long traceback")
+            wrapped.cause = error
+            raise wrapped from error
+
+
+def as_ray(monkeypatch, fake):
+    monkeypatch.setattr(shards, "need_extra", lambda *_: None)
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    return fake
+
+
+def in_splits(*lengths):
+    """Return rows of one split per shard."""
+    return [
+        Row(str(k), "x" * k, {}, f"line {k}", k, split=str(s))
+        for s, length in enumerate(lengths)
+        for k in range(length)
+    ]
+
+
+def test_ray_does_not_wait_for_a_slow_shard_before_it_begins_others(tmp_path, monkeypatch):
+    fake = as_ray(monkeypatch, FakeRay())
+    rows = in_splits(6, 1, 1, 2, 1, 1)  # seconds: one worker makes the first shard, the other one all others
+    over = list(make_shards(rows, Upper, tmp_path / "ray", shard_rows=9, num_proc=2, engine="ray"))
+    assert fake.now == 6  # in blocks of two shards, it would take 6 + 2 + 1 seconds
+    assert fake.at_once == 2
+    assert [one["read"] for one in over] == [6, 1, 1, 2, 1, 1]
+    assert over == list(make_shards(rows, Upper, tmp_path / "local", shard_rows=9))
+    made, local = (
+        {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*.json*")}
+        for folder in (tmp_path / "ray", tmp_path / "local")
+    )
+    assert made == local != {}
+
+
+def test_ray_makes_only_the_shards_that_are_missing(tmp_path, monkeypatch):
+    fake = as_ray(monkeypatch, FakeRay())
+    rows = in_splits(3, 2, 1)
+    before = list(make_shards(rows, Upper, tmp_path, shard_rows=9))
+    (tmp_path / "shards" / "00001.json").unlink()
+    assert list(make_shards(rows, Upper, tmp_path, shard_rows=9, num_proc=2, engine="ray")) == before
+    assert fake.now == 2
+
+
+def test_errors_on_ray_are_one_sentence(tmp_path, monkeypatch):
+    class Broken:
+        def make(self, rows):
+            raise FairlabError("the text is broken; mend it")
+
+    as_ray(monkeypatch, FakeRay())
+    with pytest.raises(FairlabError, match=r"^the text is broken; mend it$"):
+        list(make_shards(items(3), Broken, tmp_path, shard_rows=2, engine="ray"))
+    as_ray(monkeypatch, FakeRay(killed=True))
+    with pytest.raises(FairlabError, match="one of Ray's num_proc=2 workers was killed"):
+        list(make_shards(items(3), Upper, tmp_path, shard_rows=2, num_proc=2, engine="ray"))
