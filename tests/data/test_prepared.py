@@ -114,6 +114,7 @@ def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, 
     manifest = json.loads((first.folder / NAME).read_text())
     assert manifest["made_of"]["augmentation"]["person"] == "everybody"
     assert manifest["dtype"] == "uint16"
+    assert first.manifest.counts["passages"] == 40  # of three of the 120 sentences each
     assert first.facts()["perturbed_by"]["person"] == "everybody"
 
 

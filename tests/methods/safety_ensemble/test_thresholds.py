@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,6 +52,17 @@ def test_targets_that_cannot_be():
         with pytest.raises(FairlabError, match=sentence):
             read_target(given)
     assert read_target(None) is None
+
+
+def test_a_threshold_comes_from_labelled_seeds_and_the_average_of_repeats():
+    """The two versions and the unlabelled seed score highest; as safe texts they would leave no threshold."""
+    method = ensemble(target={"precision": 0.6})
+    rows = [({"toxicity": k}, True) for k in (0, 0, 1, 1)] + [({"toxicity": 1}, False)] * 2 + [({}, True)]
+    texts = [SimpleNamespace(labels=labels, seed=seed) for labels, seed in rows]
+    scores = np.array([[0.0, 0.3, 0.5, 0.8, 0.9, 0.9, 0.9], [0.2, 0.5, 0.7, 1.0, 1.0, 1.0, 1.0]])
+    parts = {"validation": SimpleNamespace(texts=texts, scores={"toxicity": scores})}
+    method.judged = {"after": SimpleNamespace(parts=parts)}
+    assert method._threshold("toxicity", method.target) == pytest.approx(0.4)
 
 
 @pytest.mark.slow

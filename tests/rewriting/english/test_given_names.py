@@ -44,6 +44,12 @@ def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
     assert [(mention.found, mention.start) for mention in found] == [("Mr", 0), ("king", 15), ("King", 21), ("Mr", 30)]
 
 
+def test_a_name_with_another_sense_needs_evidence_and_others_do_not():
+    finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
+    found = finder.find_by_neighbours("They saw Sarah. They saw Florence. They saw Florence Nightingale.")
+    assert [mention.start for mention in found if mention.sense.pos == "name"] == [9, 44]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -51,6 +57,7 @@ def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
         ("We hired Austin, and then we left.", "We hired Austin, and then we left."),  # perhaps the city
         ("They saw the Temple of Diana.", "They saw the Temple of Diana."),
         ("The car is Ann's", "The car is Morgan's"),
+        ("The trip began at Helena, Texas.", "The trip began at Helena, Texas."),
     ],
 )
 def test_the_parse_shows_who_is_a_person(text, expected):

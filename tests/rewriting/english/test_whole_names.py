@@ -37,6 +37,12 @@ def test_a_name_joined_by_a_hyphen_shows_a_person_so_that_neutral_words_stay() -
     )
 
 
+def test_names_of_several_words_are_kept_on_request() -> None:
+    kept = RuleRewriter(load_lexicon("gender"), mode="lexical", names="keep")
+    assert kept("He met Jean-Luc.", "woman") == "She met Jean-Luc."
+    assert RuleRewriter(load_lexicon("gender"), mode="lexical")("They met jean-luc.", "woman") == "They met jean-luc."
+
+
 def test_a_possessive_before_a_capital_is_part_of_a_name() -> None:
     rewriter = RuleRewriter(load_lexicon("gender"))
     assert rewriter("Girls' Generation sang.", "man") == "Girls' Generation sang."
