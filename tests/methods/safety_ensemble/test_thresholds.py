@@ -38,6 +38,8 @@ def test_rates_by_hand():
 def test_targets_that_cannot_be():
     with pytest.raises(FairlabError, match=r"no threshold reaches a precision of 0.9 for hate .*the best is 0.50"):
         threshold([0.1, 0.9], [1, 0], ThresholdTarget("precision", 0.9), "hate")
+    with pytest.raises(FairlabError, match=r"no threshold reaches a false_positive_rate of 0.1 .*the best is 0.50"):
+        threshold([0.1, 0.2, 0.9], [1, 0, 0], ThresholdTarget("false_positive_rate", 0.1), "hate")
     for value in (0.5, 0.3):
         with pytest.raises(FairlabError, match=rf"flags every text has a precision of 0.50 for hate, .* {value:g};"):
             threshold([0.1, 0.9], [0, 1], ThresholdTarget("precision", value), "hate")

@@ -3,7 +3,7 @@ import pytest
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.given_names import Neighbours, is_first_name
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.senses import name_may_stand, word_stands_beside
+from fairlab.rewriting.english.senses import _is_proper, name_may_stand, word_stands_beside
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,19 @@ from fairlab.rewriting.english.senses import name_may_stand, word_stands_beside
 def test_first_names(before, gap, after, other, known, expected):
     beside = Neighbours(before, gap, after, " ")
     assert is_first_name(beside, other_sense=other, before_is_first=known) is expected
+
+
+@pytest.mark.parametrize(
+    ("word", "beside", "expected"),
+    [
+        ("Girls", Neighbours("Spice", " ", "sang", " "), True),
+        ("Boy", Neighbours("the", " ", "Scouts", " "), True),
+        ("Uncle", Neighbours("the", " ", "George", " "), False),
+        ("Girls", Neighbours("the", " ", "sang", " "), False),
+    ],
+)
+def test_a_capitalised_noun_is_part_of_a_name_after_or_before_one(word, beside, expected):
+    assert _is_proper(word, beside, starts=False) is expected
 
 
 @pytest.mark.parametrize(

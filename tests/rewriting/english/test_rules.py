@@ -138,6 +138,7 @@ AXES = [
     ("age", "She is in her teens.", "senior", "She is in her sixties."),
     ("race", "A Negro teacher left the Negro district.", "asian", "An Asian teacher left the Negro district."),
     ("gender", "The King laughed.", "woman", "The Queen laughed."),
+    ("race", "He speaks Samoan and Tongan.", "white", "He speaks Samoan and Tongan."),
     ("race", "The Mexican laughed.", "white", "The white person laughed."),
     ("race", "South Africans met Africans and two Eskimos.", "asian", "South Africans met Asians and two Asians."),
     ("disability", "A man in a wheelchair met the deaf.", "blind", "A blind man met the blind."),

@@ -9,6 +9,7 @@ WRITTEN = {
     "José Luis said that he was late.": "Mayra said that she was late.",
     "José Luis García lost his keys.": "Mayra García lost her keys.",
     "Jürgen lost his keys.": "Doris lost her keys.",
+    "The Thomas Bridge fell.": "The Thomas Bridge fell.",
     "It rained.\n\njosé lost his keys on the way.": "It rained.\n\nmayra lost her keys on the way.",
 }
 
@@ -17,6 +18,7 @@ BOTH_MODES = {
     "Ana María López lost her keys.": "Sione López lost his keys.",
     "Mary Ann lost her keys.": "Marcus lost his keys.",
     "Fatima and Priya saw Ayşe.": "Ibrahim and Rahul saw Keith.",
+    "we saw deborah yesterday.": "we saw kirk yesterday.",
 }
 
 
