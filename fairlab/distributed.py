@@ -19,20 +19,21 @@ Value = TypeVar("Value")
 
 def rank() -> int:
     """Return the rank of this process, counted from 0."""
-    return _distributed().get_rank() if is_distributed() else 0
+    return torch_distributed().get_rank() if is_distributed() else 0
 
 
 def ranks() -> int:
     """Return the number of processes of the run."""
-    return int(_distributed().get_world_size()) if is_distributed() else 1
+    return int(torch_distributed().get_world_size()) if is_distributed() else 1
 
 
 def is_distributed() -> bool:
     """Return whether the run has several connected processes."""
-    return "torch" in sys.modules and _distributed().is_available() and bool(_distributed().is_initialized())
+    return "torch" in sys.modules and torch_distributed().is_available() and bool(torch_distributed().is_initialized())
 
 
-def _distributed() -> Any:
+def torch_distributed() -> Any:
+    """Return the module ``torch.distributed``, imported on first use."""
     import torch.distributed
 
     return torch.distributed
@@ -66,7 +67,7 @@ def sum_over_ranks(values: Tensor) -> Tensor:
     found = values.detach()
     if ranks() > 1:
         found = found.clone()
-        _distributed().all_reduce(found)
+        torch_distributed().all_reduce(found)
     return found
 
 
@@ -75,7 +76,7 @@ def gather_over_ranks(value: Value) -> list[Value]:
     if ranks() == 1:
         return [value]
     values: list[Any] = [None] * ranks()
-    _distributed().all_gather_object(values, value)
+    torch_distributed().all_gather_object(values, value)
     return values
 
 

@@ -36,6 +36,7 @@ from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query,
 from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
 from fairlab.metrics.permutation_test import coin_draws, exceeding_p
+from fairlab.metrics.preference import male_first, margins, neutral_first
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
@@ -210,22 +211,6 @@ def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
     return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
 
 
-def _margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the male minus the female cosine of each query, in [-2, 2]."""
-    return cosines_QG[:, 0] - cosines_QG[:, 1]
-
-
-def male_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return 1 for each query that prefers the male document to the female one, 0.5 for a tie, else 0."""
-    return (np.sign(_margins(cosines_QG)) + 1) / 2
-
-
-def neutral_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return 1 for each query that is most similar to the neutral document, 1/k if k documents tie, else 0."""
-    first = cosines_QG == cosines_QG.max(axis=1, keepdims=True)
-    return first[:, 2] / first.sum(axis=1)
-
-
 def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the reciprocal rank (Q,) of each query's relevant document, averaged over genders, in (0, 1].
 
@@ -255,14 +240,14 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
         _share(male_first(every_QG), subset=AVERAGE, name="male_ratio", p=sign_test(every_QG), headline=True),
         deviation([male_first(cosines) for cosines in cosines_QG.values()]),
         _share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first"),
-        average(_margins(every_QG), name="margin"),
+        average(margins(every_QG), name="margin"),
         average(ranks, name="reciprocal_rank"),
     ]
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
     """Return the p-value of a sign test of the queries' preferences against random choices, without ties."""
-    signs = np.sign(_margins(cosines_QG))
+    signs = np.sign(margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
 

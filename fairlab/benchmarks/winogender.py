@@ -21,6 +21,7 @@ from fairlab.data.published.download import locate
 from fairlab.data.published.winogender import Schema, read_occupation_statistics, read_winogender, schemas
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.metrics.classification import pearson
+from fairlab.metrics.preference import male_first, margins, neutral_first
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, Description, FairlabError, ItemTexts, QuantityInfo
@@ -131,20 +132,9 @@ class Winogender(Benchmark):
         if len(scores_S3) != PUBLISHED:
             text = f"{3 * len(scores_S3)} of the {3 * PUBLISHED} sentences of the published set"
             notes.append(Note(self.name, text))
-        if (_margins(scores_S3) == 0).all():
+        if (margins(scores_S3) == 0).all():
             notes.append(Note(self.name, "male and female pronouns are equally likely in every sentence"))
         return notes
-
-
-def _margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the log-likelihood of the male pronoun minus that of the female one for each schema, in nats."""
-    return scores_S3[:, 0] - scores_S3[:, 1]
-
-
-def _neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return 1 for each schema whose neutral version is the likeliest, 1/k if k versions tie, else 0."""
-    first = scores_S3 == scores_S3.max(axis=1, keepdims=True)
-    return first[:, 2] / first.sum(axis=1)
 
 
 def winogender_quantities(
@@ -152,7 +142,7 @@ def winogender_quantities(
 ) -> list[Quantity]:
     """Return the quantities of the schemas, from log-likelihoods (S, 3) and percentages of ``women`` by occupation."""
     occupations = [schema.occupation for schema in found]
-    margin = _margins(scores_S3)
+    margin = margins(scores_S3)
 
     def over_schemas(values: NDArray[np.floating], name: str) -> Quantity:
         sums = cluster_sums(values, occupations)
@@ -162,8 +152,8 @@ def winogender_quantities(
     sums, sizes = cluster_sums(margin[referring], [schema.occupation for schema in found if schema.of_occupation])
     percent = [women[name] for name in dict.fromkeys(schema.occupation for schema in found if schema.of_occupation)]
     return [
-        over_schemas((np.sign(margin) + 1) / 2, "male_ratio"),
+        over_schemas(male_first(scores_S3), "male_ratio"),
         over_schemas(margin, "margin"),
-        over_schemas(_neutral_first(scores_S3), "neutral_first"),
+        over_schemas(neutral_first(scores_S3), "neutral_first"),
         quantity(pearson, percent, sums / sizes, subset="occupations", name="women_correlation"),
     ]

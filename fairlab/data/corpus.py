@@ -139,9 +139,7 @@ class Corpus(Streamed):
 
     def fingerprints(self) -> Fingerprints:
         """Return fingerprints of the training texts and their sentences."""
-        found = Fingerprints()
-        found.add_running(self.texts["train"])
-        return found
+        return Fingerprints.from_running_texts(self.texts["train"])
 
     def axes(self) -> frozenset[str]:
         """Return the axis of the augmentation, or no axis without an augmentation."""

@@ -172,9 +172,7 @@ class CounterfactualData(Streamed):
 
     def fingerprints(self) -> Fingerprints:
         """Return fingerprints of every version of the training groups."""
-        found = Fingerprints()
-        found.add(text for group in self.groups["train"] for text in group.texts)
-        return found
+        return Fingerprints.from_texts(text for group in self.groups["train"] for text in group.texts)
 
     def axes(self) -> frozenset[str]:
         """Return the axes of the training groups."""

@@ -236,9 +236,7 @@ class Entries(Streamed):
 
     def fingerprints(self) -> Fingerprints:
         """Return fingerprints of the training entries and their sentences."""
-        found = Fingerprints()
-        found.add_running(self.texts["train"])
-        return found
+        return Fingerprints.from_running_texts(self.texts["train"])
 
     def sizes(self) -> dict[str, int]:
         """Return the number of training entries and of their tokens, including start tokens but not padding."""

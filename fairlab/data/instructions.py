@@ -133,9 +133,7 @@ class Instructions(Streamed):
 
     def fingerprints(self) -> Fingerprints:
         """Return fingerprints of the training conversations and their sentences."""
-        found = Fingerprints()
-        found.add_running(self.texts["train"])
-        return found
+        return Fingerprints.from_running_texts(self.texts["train"])
 
     def sizes(self) -> dict[str, int]:
         """Return the number of training conversations and of their tokens, excluding padding."""

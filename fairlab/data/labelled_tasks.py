@@ -188,9 +188,7 @@ class LabelledTexts(Streamed):
 
     def fingerprints(self) -> Fingerprints:
         """Return fingerprints of the training texts as the model reads them. The two texts of a pair are joined."""
-        found = Fingerprints()
-        found.add(" ".join(filter(None, pair)) for pair in pairs(self.examples["train"]))
-        return found
+        return Fingerprints.from_texts(" ".join(filter(None, pair)) for pair in pairs(self.examples["train"]))
 
     def sizes(self) -> dict[str, int]:
         """Return the number of examples and tokens in one pass over the training examples, excluding padding."""

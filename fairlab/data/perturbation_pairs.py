@@ -349,9 +349,7 @@ class PerturbationPairs(Streamed):
 
     def fingerprints(self) -> Fingerprints:
         """Return fingerprints of both texts of the training pairs."""
-        found = Fingerprints()
-        found.add(text for pair in self.pairs["train"] for text in (pair.original, pair.perturbed))
-        return found
+        return Fingerprints.from_texts(text for pair in self.pairs["train"] for text in (pair.original, pair.perturbed))
 
     def sizes(self) -> dict[str, int]:
         """Return the number of pairs and tokens in one pass over the training pairs, excluding padding."""

@@ -68,6 +68,20 @@ class Fingerprints:
         self._kept: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._new = array("Q")
 
+    @classmethod
+    def from_texts(cls, texts: Iterable[str]) -> Fingerprints:
+        """Return the hashes of texts."""
+        found = cls()
+        found.add(texts)
+        return found
+
+    @classmethod
+    def from_running_texts(cls, texts: Iterable[str]) -> Fingerprints:
+        """Return the hashes of running texts and of each of their sentences."""
+        found = cls()
+        found.add_running(texts)
+        return found
+
     def add(self, texts: Iterable[str]) -> None:
         """Add the hashes of texts."""
         for text in texts:

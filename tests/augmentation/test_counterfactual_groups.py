@@ -5,6 +5,7 @@ from fairlab.lexicons import load_lexicon
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.group_rewriters import NO_WORD, LLMGroups, RuleGroups, WordSwapGroups
+from fairlab.rewriting.word_rewriters import Selection
 from fairlab.types import FairlabError, Row
 
 GENDER = load_lexicon("gender")
@@ -39,6 +40,15 @@ def test_a_text_whose_words_mean_no_person_is_counted_apart_from_rejects():
     rewriter = RuleGroups(lexicon=load_lexicon("disability"))
     (made,) = CounterfactualGroups(rewriter=rewriter).make([row("A blind corner lay ahead.")])
     assert (made.rows, made.reason, made.counts) == ((), "", {NOTHING_TO_TURN: 1})
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("syntax", "A woman met another man."), ("lexical", "A woman met another woman.")]
+)
+def test_rules_rewrite_one_person_if_they_know_coreference(mode, expected):
+    rewriter = RuleGroups(lexicon=GENDER, mode=mode)
+    selected = Selection(2, "man", "gender", "man", "woman")
+    assert rewriter.rewrite_words(["A man met another man."], [selected]) == [expected]
 
 
 def test_polarity_is_counted_before_the_filter():

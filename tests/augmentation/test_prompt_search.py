@@ -10,6 +10,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.rewriting.group_rewriters import LLMGroups
+from fairlab.types import ReviewNeeded
 from tests.llm.stub import Act, Stub, said
 
 TEXTS = ["The queen spoke.", "The policeman spoke.", "She left."]
@@ -35,7 +36,7 @@ def searched(act, folder, texts=TEXTS, **values):
     with Stub(act) as stub:
         llm = LLM(Server(stub.url, "m"), "m", Ledger(folder / "ledger.sqlite"))
         rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, facts=False)
-        search = PromptSearch(rewriter=rewriter, rounds=2, corrector="rules", **values)
+        search = PromptSearch(rewriter=rewriter, **{"rounds": 2, "corrector": "rules"} | values)
         rounds = search(texts, folder / "new" / "search")
     return rounds[0]["chosen"], stub.payloads
 
@@ -51,6 +52,12 @@ def searched(act, folder, texts=TEXTS, **values):
 def test_the_group_to_correct_is_the_surest_by_tokens_else_by_samples(act, values, text, by, confidence, tmp_path):
     chosen, _ = searched(act, tmp_path, **values)
     assert (chosen["text"], chosen["confidence_by"], chosen["confidence"]) == (text, by, confidence)
+
+
+def test_a_reviewer_is_shown_the_surest_group(tmp_path):
+    with pytest.raises(ReviewNeeded):
+        searched(with_tokens, tmp_path, corrector="file")
+    assert f"text: {TEXTS[0]}" in (tmp_path / "new" / "search" / "review-01.yaml").read_text()
 
 
 def test_one_candidate_and_the_last_round_need_no_samples(tmp_path):

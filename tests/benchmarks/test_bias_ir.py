@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from fairlab.benchmarks.bias_ir import BiasIR, cosines, deviation, neutral_first, reciprocal_ranks
+from fairlab.benchmarks.bias_ir import BiasIR, cosines, deviation, reciprocal_ranks
 from fairlab.data.published.bias_ir import CATEGORIES
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.metrics.significance import holm
@@ -172,10 +172,7 @@ def test_equal_documents_tie_to_the_last_bit():
     assert found[:, :53] == pytest.approx(plain.numpy())
 
 
-def test_shares_and_ranks_of_ties():
-    assert neutral_first(np.array([[0.1, 0.2, 0.3], [0.3, 0.1, 0.3], [0.1, 0.1, 0.1], [1.0, 0, 0]])) == pytest.approx(
-        [1, 1 / 2, 1 / 3, 0]
-    )
+def test_ranks_of_ties():
     similarities = {
         "M": np.array([[0.9, 0.1, 0.5], [0.9, 0.2, 0.5]]),  # ranks 1 and 3
         "F": np.array([[0.5, 0.5, 0.1], [0.9, 0.2, 0.2]]),  # ranks 1.5 and 2.5

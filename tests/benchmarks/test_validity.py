@@ -17,7 +17,7 @@ from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.benchmarks.runner import gate, measure
 from fairlab.benchmarks.validity import Validity, validity
 from fairlab.benchmarks.validity.embeddings import _check_changes, paraphrase_share
-from fairlab.benchmarks.validity.language import check_language
+from fairlab.benchmarks.validity.language import _inserted, check_language
 from fairlab.benchmarks.validity.senses import shuffled_twin
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 from fairlab.benchmarks.validity.weights import structure
@@ -326,3 +326,11 @@ def test_an_encoder_that_sums_words_is_blind_to_their_order_alone():
     said = [finding.text for finding in _check_changes(BagOfWords(), 1.0)]
     assert len(said) == 1
     assert said[0].startswith("to its embeddings the order of words makes no difference: ")
+
+
+@pytest.mark.parametrize(
+    ("ids", "others", "places"),
+    [([1, 8, 9, 2, 3], [1, 2, 3], [1, 2]), ([1, 2, 9, 3], [1, 2, 3], [2]), ([1, 9, 3, 4], [1, 2, 3, 4], [1])],
+)
+def test_an_inserted_word_is_found_between_the_shared_ends(ids, others, places):
+    assert _inserted(ids, others) == places

@@ -13,7 +13,8 @@ from fairlab.data.instructions import Instructions
 from fairlab.methods.causal_lm import CausalLMTuning
 from fairlab.types import FairlabError
 from tests.backbones.reference import all_log_probabilities, livened
-from tests.methods.test_causal_lm import VALUES, fit, losses_of
+from tests.methods.test_causal_lm import VALUES
+from tests.methods.training import fit, losses_of
 
 # The marks of an answer are those of transformers' ``return_assistant_tokens_mask``.
 TEMPLATE = (

@@ -90,6 +90,15 @@ def test_tokens_are_read_across_shards(tmp_path):
             assert tokens.read(start, stop).tolist() == [1, 2, 3, 4, 5, 6][start:stop]
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(2**16, "uint16"), (2**16 + 1, "uint32")])
+def test_token_ids_of_a_large_vocabulary_take_four_bytes(tiny, file, monkeypatch, size, dtype):  # noqa: F811
+    monkeypatch.setattr(type(tiny.tokenizer), "__len__", lambda _: size)
+    data = make(tiny, file)
+    assert data.manifest.dtype == dtype
+    (shard,) = data.manifest.shards
+    assert {entry["bytes"] / entry["tokens"] for entry in shard.values()} == {np.dtype(dtype).itemsize}
+
+
 def tokens_of(data):
     return {split: tokens.read(0, len(tokens)).tolist() for split, tokens in data.tokens.items()}
 
@@ -114,6 +123,7 @@ def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, 
     manifest = json.loads((first.folder / NAME).read_text())
     assert manifest["made_of"]["augmentation"]["person"] == "everybody"
     assert manifest["dtype"] == "uint16"
+    assert first.manifest.counts["passages"] == 40  # of three of the 120 sentences each
     assert first.facts()["perturbed_by"]["person"] == "everybody"
 
 

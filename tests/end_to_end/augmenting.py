@@ -1,4 +1,4 @@
-"""Running fairlab.augment inside the test's process, and a stub that rewrites as a language model should."""
+"""Running entry points inside the test's process, and a stub that rewrites as a language model should."""
 
 from __future__ import annotations
 
@@ -32,9 +32,13 @@ SWAP = WordSwap(load_lexicon("gender"))
 
 def augment_here(*arguments):
     """The exit code of ``python -m fairlab.augment``, without starting Python anew."""
-    before = sys.argv
-    full_error = os.environ.get(cli.FULL_ERROR)
-    sys.argv = ["fairlab.augment", *arguments]
+    return run_here(command, "fairlab.augment", *arguments)
+
+
+def run_here(command, *arguments):
+    """The exit code of an entry point's command, for the name of its module and its arguments."""
+    before, full_error = sys.argv, os.environ.get(cli.FULL_ERROR)
+    sys.argv = list(arguments)
     GlobalHydra.instance().clear()
     try:
         with pytest.MonkeyPatch.context() as patch:

@@ -2,14 +2,12 @@
 
 import importlib.util
 import json
-import os
-import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from hydra.core.global_hydra import GlobalHydra
 from transformers import BertConfig, BertForSequenceClassification
 
 from fairlab.data.labelled_tasks import read_training
@@ -17,9 +15,8 @@ from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
 from fairlab.evaluate import command
 from fairlab.record import Record
-from fairlab.run.command_line import cli
 from fairlab.text.surface_tokens import negations, surface_tokens
-from tests.end_to_end.augmenting import augment_here, content, rows
+from tests.end_to_end.augmenting import augment_here, content, rows, run_here
 from tests.end_to_end.conftest import kill
 from tests.llm.stub import Stub, said
 from tests.tiny_models import SMALL
@@ -27,6 +24,7 @@ from tests.tiny_models import SMALL
 RAZOR = ["+augmentation=razor", "output=out"]
 RULES = ["rewriter=paraphrase", "rewriter.language_model=null"]
 OFFLINE = [*RULES, "augmentation.accept=always", "augmentation.candidates=4"]
+evaluate_here = partial(run_here, command, "fairlab.evaluate")
 EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "razor"
 
 
@@ -50,23 +48,6 @@ def write(path, some):
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("fairlab.llm.pending.FIRST_WAIT", 0.01)
-
-
-def evaluate_here(*arguments):
-    """The exit code of ``python -m fairlab.evaluate``, without starting Python anew."""
-    before, full_error = sys.argv, os.environ.get(cli.FULL_ERROR)
-    sys.argv = ["fairlab.evaluate", *arguments]
-    GlobalHydra.instance().clear()
-    try:
-        command()
-    except SystemExit as stop:
-        return stop.code or 0
-    finally:
-        sys.argv = before
-        GlobalHydra.instance().clear()
-        if full_error is None:
-            os.environ.pop(cli.FULL_ERROR, None)
-    return 0
 
 
 @pytest.mark.slow

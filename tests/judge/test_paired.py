@@ -98,6 +98,11 @@ def test_coverage_and_false_findings(units, size):
     assert false / 2000 <= 0.06
 
 
+def test_a_p_value_from_drawn_signs_is_never_zero():
+    """Among 10,000 patterns, chance gives all of 60 signs alike in none; the observed pattern itself counts."""
+    assert sign_flip_p(1 + np.arange(60) / 100) == 1 / 10_001
+
+
 def test_sums_of_one_size_have_the_binomial_p_value():
     sums = np.array([2.0] * 15 + [-2.0] * 5 + [0.0] * 9)
     assert sign_flip_p(sums) == pytest.approx(binomtest(15, 20).pvalue)

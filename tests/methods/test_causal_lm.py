@@ -2,7 +2,6 @@
 
 import copy
 
-import lightning
 import pytest
 import torch
 
@@ -16,6 +15,7 @@ from fairlab.types import CannotScore, FairlabError
 from tests.backbones.reference import all_log_probabilities, livened
 from tests.conftest import WORDS
 from tests.data.test_entries import make
+from tests.methods.training import fit, losses_of
 
 VALUES = {
     "rank": 4,
@@ -45,28 +45,6 @@ def reports(tmp_path):
     texts = [f"he saw the {WORDS[k % 11]} and he wrote of {k}" for k in range(40)]
     (tmp_path / "reports.txt").write_text("\n\n".join(texts))
     return str(tmp_path / "reports.txt")
-
-
-def fit(method, data, folder, **changes):
-    settings = {
-        "max_epochs": 1,
-        "accelerator": "cpu",
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        "default_root_dir": folder,
-    }
-    trainer = lightning.Trainer(**settings | changes)
-    trainer.fit(method, data)
-    return trainer
-
-
-def losses_of(method):
-    losses = []
-    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
-    return losses
 
 
 def test_the_first_loss_is_that_of_the_entries_one_by_one(backbone, reports, tmp_path):

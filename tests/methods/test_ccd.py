@@ -2,7 +2,6 @@
 
 import copy
 
-import lightning
 import pytest
 import torch
 
@@ -21,6 +20,7 @@ from fairlab.run.checkpoints import Checkpoints
 from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
+from tests.methods.training import make_trainer
 
 VALUES = {"beta": 1.0, "rho": "rms", "lr": 5e-5, "dropout": False, "epochs": 1, "validate_every": 2, "seed": 0}
 
@@ -29,20 +29,6 @@ def make_data(encoder, folder, count=12, **changes):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
     settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return CounterfactualData(path=path, encoder=encoder, **settings | changes)
-
-
-def make_trainer(folder, **changes):
-    settings = {
-        "max_epochs": 1,
-        "accelerator": "cpu",
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        "default_root_dir": folder,
-    }
-    return lightning.Trainer(**settings | changes)
 
 
 def test_the_loss_of_the_first_step_is_equation_4_worked_out_text_by_text(tiny, tmp_path):

@@ -17,6 +17,7 @@ from fairlab.run.checkpoints import Checkpoints
 from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS
+from tests.methods.training import fit, losses_of
 
 VALUES = {
     "rank": 4,
@@ -43,36 +44,13 @@ def make_data(encoder, folder, count=24, **changes):
     return Corpus(paths=[str(folder / "corpus.txt")], encoder=encoder, **settings | changes)
 
 
-def fit(method, data, folder, **changes):
-    settings = {
-        "max_epochs": 1,
-        "accelerator": "cpu",
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        "default_root_dir": folder,
-    }
-    trainer = lightning.Trainer(**settings | changes)
-    trainer.fit(method, data)
-    return trainer
-
-
-def recorded(method):
-    """The losses of the steps to come."""
-    losses = []
-    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
-    return losses
-
-
 @pytest.mark.parametrize("preserve", [0.0, 3.0])
 def test_the_first_loss_is_that_of_transformers_text_by_text(tiny, tmp_path, preserve):
     original = copy.deepcopy(tiny)
     data = make_data(tiny, tmp_path)
     batch = next(iter(data.train_dataloader()))
     method = MLM(tiny, **VALUES | {"preserve": preserve})
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
 
     torch.manual_seed(0)  # the head that the method draws from its seed
@@ -157,7 +135,7 @@ def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_pa
         torch.manual_seed(noise)
         encoder = copy.deepcopy(tiny)
         method = MLM(encoder, **VALUES | {"seed": seed})
-        losses = recorded(method)
+        losses = losses_of(method)
         fit(method, make_data(encoder, tmp_path), tmp_path, limit_val_batches=0)
         return losses
 
@@ -171,7 +149,7 @@ def test_dropout_is_drawn_from_seed_and_step_and_off_in_validation(tiny, tmp_pat
         torch.manual_seed(noise)
         encoder = copy.deepcopy(tiny)
         method = MLM(encoder, **VALUES | {"rank": None, "seed": seed, **changes})
-        losses = recorded(method)
+        losses = losses_of(method)
         data = make_data(encoder, tmp_path)
         trainer = fit(method, data, tmp_path, limit_train_batches=2)
         batch = next(iter(data.val_dataloader()))
@@ -234,7 +212,7 @@ def test_without_adapters_everything_is_trained(tiny, tmp_path):
 def test_it_overfits_a_handful_of_sentences(tiny, tmp_path, rank, lr, share):
     data = make_data(tiny, tmp_path, count=8, epochs=60, batch_size=8)
     method = MLM(tiny, **VALUES | {"rank": rank, "lr": lr})
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, data, tmp_path, limit_val_batches=0)
     assert sum(losses[-5:]) < share * sum(losses[:5])
 

@@ -22,6 +22,7 @@ from fairlab.data.perturbation_pairs import PerturbationPairs
 from fairlab.methods.perturber import PerturberTraining, add_markers
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import WORDS
+from tests.methods.training import losses_of, make_trainer
 
 VALUES = {
     "lr": 1e-2,
@@ -76,17 +77,9 @@ def make_data(backbone, folder, count=40, **changes):
 
 
 def fit(method, data, **changes):
-    quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
-    settings = {"max_epochs": 1, "accelerator": "cpu", "num_sanity_val_steps": 0, "limit_val_batches": 0} | quiet
-    trainer = lightning.Trainer(**settings | changes)
+    trainer = make_trainer(None, **{"limit_val_batches": 0} | changes)
     trainer.fit(method, data)
     return trainer
-
-
-def recorded(method):
-    losses = []
-    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
-    return losses
 
 
 def test_the_first_loss_is_that_of_transformers_by_labels(seq2seq, tmp_path):
@@ -94,7 +87,7 @@ def test_the_first_loss_is_that_of_transformers_by_labels(seq2seq, tmp_path):
     data = make_data(seq2seq, tmp_path)
     reference = copy.deepcopy(seq2seq.model)
     batch = next(iter(data.train_dataloader()))
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, data, max_steps=1)
     expected = reference(input_ids=batch.input_ids, attention_mask=batch.attention_mask, labels=batch.targets).loss
     assert losses[0] == pytest.approx(expected.item(), rel=1e-5)
@@ -104,7 +97,7 @@ def test_the_first_loss_is_that_of_transformers_by_labels(seq2seq, tmp_path):
 @pytest.mark.slow
 def test_it_overfits_a_handful_of_pairs(seq2seq, tmp_path):
     method = PerturberTraining(seq2seq, **VALUES | {"epochs": 30})
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, make_data(seq2seq, tmp_path, count=8, epochs=30))
     assert sum(losses[-5:]) < 0.6 * sum(losses[:5])
 
@@ -201,7 +194,7 @@ def test_a_causal_lm_is_trained_on_the_rewriting_alone(decoder, tmp_path):
     data = make_data(decoder, tmp_path)
     reference = copy.deepcopy(decoder.model)
     batch = next(iter(data.train_dataloader()))
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, data, max_steps=1)
     marker = decoder.tokenizer.convert_tokens_to_ids("<PERT_SEP>")
     total, count = 0.0, 0
@@ -219,7 +212,7 @@ def test_a_causal_lm_is_trained_on_the_rewriting_alone(decoder, tmp_path):
 def test_a_causal_lm_learns_a_handful_of_pairs_and_keeps_its_tied_words(decoder, tmp_path):
     method = PerturberTraining(decoder, **VALUES | {"epochs": 60, "train_embeddings": False})
     before = decoder.model.get_input_embeddings().weight.clone()
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, make_data(decoder, tmp_path, count=8, epochs=60))
     assert sum(losses[-5:]) < 0.9 * sum(losses[:5])  # its words are random and stay, so it learns slowly
     assert torch.equal(decoder.model.get_input_embeddings().weight, before)

@@ -15,6 +15,7 @@ from fairlab.methods.adept import ADEPT
 from fairlab.methods.dpce import DPCE
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
+from tests.methods.training import fit
 
 VALUES = {"alpha": 0.2, "beta": 0.8, "lr": 5e-5, "dropout": False, "epochs": 1, "validate_every": 2, "seed": 0}
 COMPAT = ["paper", "official", "fixed"]
@@ -59,22 +60,6 @@ def make_sentence_data(encoder, folder, **changes):
 
 
 DATA = [make_group_data, make_sentence_data]
-
-
-def fit(method, data, folder, **changes):
-    settings = {
-        "max_epochs": 1,
-        "accelerator": "cpu",
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        "default_root_dir": folder,
-    }
-    trainer = lightning.Trainer(**settings | changes)
-    trainer.fit(method, data)
-    return trainer
 
 
 def plain_vectors(model, rows, batch_rows_padded, targets, compat, masked):

@@ -22,6 +22,7 @@ from fairlab.run.checkpoints import Checkpoints
 from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
+from tests.methods.training import fit, losses_of
 
 VALUES = {
     "rank": None,
@@ -57,36 +58,13 @@ def make_data(encoder, folder, task="cola", count=40, **changes):
     return LabelledTexts(task=task, path=str(folder), encoder=encoder, **settings | changes)
 
 
-def fit(method, data, folder, **changes):
-    settings = {
-        "max_epochs": 1,
-        "accelerator": "cpu",
-        "logger": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        "default_root_dir": folder,
-    }
-    ckpt = changes.pop("ckpt_path", None)
-    trainer = lightning.Trainer(**settings | {"enable_checkpointing": "callbacks" in changes} | changes)
-    trainer.fit(method, data, ckpt_path=ckpt, weights_only=True)
-    return trainer
-
-
-def recorded(method):
-    """The losses of the steps to come."""
-    losses = []
-    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
-    return losses
-
-
 @pytest.mark.parametrize("task", ["cola", "mnli", "stsb"])
 def test_the_first_loss_is_that_of_transformers_text_by_text(tiny, tmp_path, task):
     original = copy.deepcopy(tiny)
     data = make_data(tiny, tmp_path, task)
     batch = next(iter(data.train_dataloader()))
     method = SequenceClassifier(tiny, **VALUES)
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
 
     torch.manual_seed(0)  # the head that the method draws from its seed
@@ -107,7 +85,7 @@ def test_a_choice_is_a_softmax_over_the_answers_scores(tiny, tmp_path):
     data = make_data(tiny, tmp_path, "race")
     batch = next(iter(data.train_dataloader()))
     method = SequenceClassifier(tiny, **VALUES)
-    losses = recorded(method)
+    losses = losses_of(method)
     original = copy.deepcopy(tiny)
     fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
     torch.manual_seed(0)
@@ -137,7 +115,7 @@ def test_the_learning_rate_falls_to_nothing_over_the_steps(tiny, tmp_path):
 def test_it_overfits_a_handful_of_examples(tiny, tmp_path, task):
     data = make_data(tiny, tmp_path, task, count=16, epochs=60, batch_size=8)
     method = SequenceClassifier(tiny, **VALUES | {"lr": 5e-3})
-    losses = recorded(method)
+    losses = losses_of(method)
     fit(method, data, tmp_path, limit_val_batches=0)
     assert sum(losses[-4:]) < 0.2 * sum(losses[:4])
     several = data.task.labels and not data.task.options
@@ -179,7 +157,7 @@ def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_pa
         torch.manual_seed(noise)
         encoder = copy.deepcopy(tiny)
         method = SequenceClassifier(encoder, **VALUES | {"seed": seed, "dropout": True})
-        losses = recorded(method)
+        losses = losses_of(method)
         fit(method, make_data(encoder, tmp_path), tmp_path, limit_val_batches=0)
         return losses
 
@@ -224,7 +202,9 @@ def test_training_stops_after_the_validations_it_should_wait_and_goes_on_to_the_
         kill = LambdaCallback(on_train_batch_start=lambda trainer, *_: 1 / (trainer.global_step != killed_at))
         keep = [kill, history, Checkpoints(folder, 1, monitor=method.monitor, patience=method.patience)]
         data = make_data(encoder, tmp_path, epochs=10)
-        return fit(method, data, folder, callbacks=keep, val_check_interval=3, **changes), history
+        return fit(
+            method, data, folder, callbacks=keep, enable_checkpointing=True, val_check_interval=3, **changes
+        ), history
 
     whole, history = run(tmp_path / "whole")
     assert whole.global_step == 9  # the first validation is the best, the next two are no better

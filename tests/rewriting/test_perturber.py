@@ -121,7 +121,7 @@ def test_a_text_copied_by_the_model_comes_back_as_it_was(tokenizer, monkeypatch)
     assert perturber.rewrite([text], ["Amélie"], ["man"]) == [text]
 
 
-def test_texts_too_long_are_kept_and_counted(tokenizer):
+def test_texts_too_long_are_kept_and_counted(tokenizer, monkeypatch):
     perturber = Perturber(backbone_of(bart(), tokenizer), format="paper")
     long = " ".join(WORDS * 8)
     made = perturber.rewrite(["she left", long], ["she", "boat"], ["man", "woman"])
@@ -129,6 +129,11 @@ def test_texts_too_long_are_kept_and_counted(tokenizer):
     assert made[0] != "she left"
     assert perturber.cut == 1
     assert perturber.rewrite([], [], []) == []
+    length = len(tokenizer(source_text("paper", "she", "man", "she left"))["input_ids"])
+    for longest, cut in ((length, 1), (length - 1, 2)):
+        monkeypatch.setattr("fairlab.rewriting.perturber.longest", lambda _, longest=longest: longest)
+        perturber.rewrite(["she left"], ["she"], ["man"])
+        assert perturber.cut == cut
 
 
 def test_a_model_without_a_format_is_refused(tokenizer, tiny):

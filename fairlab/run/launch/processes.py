@@ -18,7 +18,7 @@ from datetime import timedelta
 from typing import Any
 
 from fairlab.checks.escapes import print_escaped
-from fairlab.distributed import rank
+from fairlab.distributed import rank, torch_distributed
 from fairlab.types import FairlabError
 
 HOST = "127.0.0.1"
@@ -78,9 +78,9 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
     """
     if started_by_torchrun():
         _connect()
-        _distributed().broadcast_object_list([(task, arguments)])
+        torch_distributed().broadcast_object_list([(task, arguments)])
         task(*arguments)
-        _distributed().destroy_process_group()
+        torch_distributed().destroy_process_group()
         return
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -128,7 +128,7 @@ def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: i
         if rank() or isinstance(error, RuntimeError):
             time.sleep(1)
         raise
-    _distributed().destroy_process_group()
+    torch_distributed().destroy_process_group()
 
 
 def _why_it_ended(number: int, failure: Any, count: int) -> str:
@@ -154,24 +154,18 @@ def work_for_rank_0() -> None:
     """Receive a task from rank 0 and run it without output, in one of the other processes that ``torchrun`` started."""
     _connect()
     said: list[Any] = [None]
-    _distributed().broadcast_object_list(said)
+    torch_distributed().broadcast_object_list(said)
     task, arguments = said[0]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         task(*arguments)
-    _distributed().destroy_process_group()
+    torch_distributed().destroy_process_group()
 
 
 def _connect() -> None:
     import torch
 
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    _distributed().init_process_group(backend, timeout=PATIENCE)
-
-
-def _distributed() -> Any:
-    import torch.distributed
-
-    return torch.distributed
+    torch_distributed().init_process_group(backend, timeout=PATIENCE)
 
 
 def _end_with(launcher: int) -> None:

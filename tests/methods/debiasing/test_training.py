@@ -2,7 +2,6 @@
 
 import copy
 
-import lightning
 import numpy as np
 import pytest
 import torch
@@ -20,6 +19,7 @@ from fairlab.methods.debiasing.reweighting import ExampleReweighting
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
+from tests.methods.training import losses_of, make_trainer
 
 TUNING = {"epochs": 2, "lr": 5e-3, "batch_size": 8}
 ALL = {
@@ -65,18 +65,8 @@ def trained(tiny, data, folder, debiasing):
         seed=0,
         debiasing=debiasing,
     )
-    losses = []
-    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
-    quiet = {
-        "logger": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "enable_checkpointing": False,
-    }
-    trainer = lightning.Trainer(
-        max_epochs=1, accelerator="cpu", num_sanity_val_steps=0, limit_val_batches=0, default_root_dir=folder, **quiet
-    )
-    trainer.fit(method, data)
+    losses = losses_of(method)
+    make_trainer(folder, limit_val_batches=0).fit(method, data)
     method.finish(folder)
     return losses, method
 

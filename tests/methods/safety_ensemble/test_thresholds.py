@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,6 +38,8 @@ def test_rates_by_hand():
 def test_targets_that_cannot_be():
     with pytest.raises(FairlabError, match=r"no threshold reaches a precision of 0.9 for hate .*the best is 0.50"):
         threshold([0.1, 0.9], [1, 0], ThresholdTarget("precision", 0.9), "hate")
+    with pytest.raises(FairlabError, match=r"no threshold reaches a false_positive_rate of 0.1 .*the best is 0.50"):
+        threshold([0.1, 0.2, 0.9], [1, 0, 0], ThresholdTarget("false_positive_rate", 0.1), "hate")
     for value in (0.5, 0.3):
         with pytest.raises(FairlabError, match=rf"flags every text has a precision of 0.50 for hate, .* {value:g};"):
             threshold([0.1, 0.9], [0, 1], ThresholdTarget("precision", value), "hate")
@@ -51,6 +54,17 @@ def test_targets_that_cannot_be():
         with pytest.raises(FairlabError, match=sentence):
             read_target(given)
     assert read_target(None) is None
+
+
+def test_a_threshold_comes_from_labelled_seeds_and_the_average_of_repeats():
+    """The two versions and the unlabelled seed score highest; as safe texts they would leave no threshold."""
+    method = ensemble(target={"precision": 0.6})
+    rows = [({"toxicity": k}, True) for k in (0, 0, 1, 1)] + [({"toxicity": 1}, False)] * 2 + [({}, True)]
+    texts = [SimpleNamespace(labels=labels, seed=seed) for labels, seed in rows]
+    scores = np.array([[0.0, 0.3, 0.5, 0.8, 0.9, 0.9, 0.9], [0.2, 0.5, 0.7, 1.0, 1.0, 1.0, 1.0]])
+    parts = {"validation": SimpleNamespace(texts=texts, scores={"toxicity": scores})}
+    method.judged = {"after": SimpleNamespace(parts=parts)}
+    assert method._threshold("toxicity", method.target) == pytest.approx(0.4)
 
 
 @pytest.mark.slow

@@ -82,6 +82,19 @@ def test_headlines_keep_the_capitals_of_names():
         assert read_cased(text).text == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("then thomas left", True),
+        ("we left florence early", False),  # the city
+        ("then florence miller left", True),
+        ("we gave grace", False),  # a common word
+    ],
+)
+def test_a_name_in_small_letters_that_is_also_a_place_or_a_word_needs_a_surname(text, expected):
+    assert may_gain_capitals(text, ()) is expected
+
+
 @pytest.mark.parametrize("text", ["we met the french nurse", "a christian woman and her son left"])
 def test_a_text_in_small_letters_stays_in_small_letters(text):
     for axis, target in (("nationality", "german"), ("religion", "muslim")):

@@ -3,7 +3,7 @@ import pytest
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.given_names import Neighbours, is_first_name
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.senses import name_may_stand, word_stands_beside
+from fairlab.rewriting.english.senses import _is_proper, name_may_stand, word_stands_beside
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,19 @@ def test_first_names(before, gap, after, other, known, expected):
 
 
 @pytest.mark.parametrize(
+    ("word", "beside", "expected"),
+    [
+        ("Girls", Neighbours("Spice", " ", "sang", " "), True),
+        ("Boy", Neighbours("the", " ", "Scouts", " "), True),
+        ("Uncle", Neighbours("the", " ", "George", " "), False),
+        ("Girls", Neighbours("the", " ", "sang", " "), False),
+    ],
+)
+def test_a_capitalised_noun_is_part_of_a_name_after_or_before_one(word, beside, expected):
+    assert _is_proper(word, beside, starts=False) is expected
+
+
+@pytest.mark.parametrize(
     ("beside", "expected"),
     [
         (Neighbours("Russell", ' "', "Cartwright", '" '), False),  # Russell "Rusty" Cartwright
@@ -44,6 +57,13 @@ def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
     assert [(mention.found, mention.start) for mention in found] == [("Mr", 0), ("king", 15), ("King", 21), ("Mr", 30)]
 
 
+def test_a_name_with_another_sense_needs_evidence_and_others_do_not():
+    finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
+    found = finder.find_by_neighbours("They saw Sarah. They saw Florence. They saw Florence Nightingale.")
+    assert [mention.start for mention in found if mention.sense.pos == "name"] == [9, 44]
+    assert [word for word in ("Mary", "Uncle", "Walked") if finder.is_listed_name(word)] == ["Mary", "Uncle"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -51,6 +71,7 @@ def test_a_noun_after_a_title_or_a_first_name_is_a_surname():
         ("We hired Austin, and then we left.", "We hired Austin, and then we left."),  # perhaps the city
         ("They saw the Temple of Diana.", "They saw the Temple of Diana."),
         ("The car is Ann's", "The car is Morgan's"),
+        ("The trip began at Helena, Texas.", "The trip began at Helena, Texas."),
     ],
 )
 def test_the_parse_shows_who_is_a_person(text, expected):

@@ -9,6 +9,7 @@ WRITTEN = {
     "José Luis said that he was late.": "Mayra said that she was late.",
     "José Luis García lost his keys.": "Mayra García lost her keys.",
     "Jürgen lost his keys.": "Doris lost her keys.",
+    "The Thomas Bridge fell.": "The Thomas Bridge fell.",
     "It rained.\n\njosé lost his keys on the way.": "It rained.\n\nmayra lost her keys on the way.",
 }
 
@@ -17,6 +18,7 @@ BOTH_MODES = {
     "Ana María López lost her keys.": "Sione López lost his keys.",
     "Mary Ann lost her keys.": "Marcus lost his keys.",
     "Fatima and Priya saw Ayşe.": "Ibrahim and Rahul saw Keith.",
+    "we saw deborah yesterday.": "we saw kirk yesterday.",
 }
 
 
@@ -35,6 +37,12 @@ def test_a_name_joined_by_a_hyphen_shows_a_person_so_that_neutral_words_stay() -
     assert RuleRewriter(load_lexicon("gender"), mode="lexical")("They met Chapman-Will there.", "woman") == (
         "They met Chapman-Will there."
     )
+
+
+def test_names_of_several_words_are_kept_on_request() -> None:
+    kept = RuleRewriter(load_lexicon("gender"), mode="lexical", names="keep")
+    assert kept("He met Jean-Luc.", "woman") == "She met Jean-Luc."
+    assert RuleRewriter(load_lexicon("gender"), mode="lexical")("They met jean-luc.", "woman") == "They met jean-luc."
 
 
 def test_a_possessive_before_a_capital_is_part_of_a_name() -> None:

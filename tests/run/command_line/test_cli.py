@@ -2,6 +2,7 @@
 
 import pytest
 from hydra.errors import HydraException
+from omegaconf import OmegaConf
 
 from fairlab.run.command_line import cli, console
 from fairlab.run.command_line.cli import asks_for_plan, explain
@@ -49,3 +50,16 @@ def test_a_group_that_a_command_lacks_is_told_from_one_that_is_given_wrongly():
         "fairlab.evaluate has no setting method; run it with --help to see its settings"
     )
     assert explain(error, "train", []).startswith("method cannot be given like this; choose it as method=NAME with: ")
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        ("dat.seed", "there is no key 'dat.seed'; give seed=VALUE"),
+        ("dat.limit", "there is no key 'dat' at the top level; the nearest is data; there are: data, seed"),
+        ("data.seeds", "there is no key 'seeds' in 'data'; there are: limit"),
+        ("data.limt", "there is no key 'limt' in 'data'; the nearest is limit; there are: limit"),
+    ],
+)
+def test_a_missing_key_names_the_part_that_is_missing(key, sentence):
+    assert cli._missing_key(key, OmegaConf.create({"seed": 1, "data": {"limit": 2}})) == sentence

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.judge import Judge, first_candidates, probability
 from fairlab.types import FairlabError
 from tests.llm.stub import Act, Stub
@@ -46,6 +47,8 @@ def test_probabilities_come_from_the_first_token_and_are_asked_once(tmp_path):
         assert len(stub.payloads) == 4  # the ledger holds the answers and their probabilities
         assert again.version == source.version != judge(stub, tmp_path, template="shieldgemma").version
         assert source.score([]).shape == (0, 2)
+        assert np.isnan(Sources([source]).score(["turned"], turned=True)).all()
+        assert len(stub.payloads) == 4  # rewrites are not asked about, since every request costs money
 
 
 def test_shieldgemma_asks_one_question_per_policy_and_is_cut_after_its_answer(tmp_path):
