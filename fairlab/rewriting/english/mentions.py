@@ -133,10 +133,14 @@ class MentionFinder:
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def named_words(self, text: str) -> Iterator[int]:
-        """Yield the starts of the names for which named entities tell whether they are a person's or a thing's."""
+        """Yield the starts of the words whose sense depends on the named entities of their sentence.
+
+        These are names of a person or a thing, and the title *Miss* before a person or a place.
+        """
         for one in self.listed(text):
             beside = one.beside.precedes_name or one.beside.follows_name
-            if any(sense.pos == "name" for sense in one.senses) and (beside or _has_other_sense(one.word)):
+            named = any(sense.pos == "name" for sense in one.senses) and (beside or _has_other_sense(one.word))
+            if named or (one.word == "Miss" and one.beside.after not in _PAGEANTS):
                 yield one.start
 
     def listed(self, text: str) -> list[ListedWord]:
