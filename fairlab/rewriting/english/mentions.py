@@ -26,7 +26,7 @@ from fairlab.rewriting.english.syntax import Syntax, means_person
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import ListedWord, Sense, Vocabulary
 from fairlab.text.folding import fold
-from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
+from fairlab.text.words import RECENT, WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError
 
 _PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
@@ -35,7 +35,6 @@ _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost L
 _SEVERAL = re.compile(r"[,;:()]")
 # After one of these words, a noun that can also be a verb is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
-RECENT = 512  # number of texts whose listed words are cached, because each text is queried several times
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
