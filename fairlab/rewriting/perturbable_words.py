@@ -63,13 +63,28 @@ class PerturbableWords:
         }
 
     def open(self, texts: Sequence[str]) -> list[PerturbableText]:
-        """Return the texts with their words that may be selected. Texts with a listed word are parsed in batches."""
+        """Return the texts with their words that may be selected.
+
+        Texts with a listed word that has a target are parsed in batches.
+        """
         views = [read_cased(text) for text in texts]
         parsed: dict[int, Any] = {}
         if self.mode == "syntax":
-            listed = [k for k, view in enumerate(views) if self._may_hold(view.text)]
+            listed = [k for k, view in enumerate(views) if next(self.possible(view.text), None)]
             parsed = dict(zip(listed, parse_views((views[k] for k in listed), self._named_words), strict=True))
         return [PerturbableText(self, view, parsed.get(k)) for k, view in enumerate(views)]
+
+    def possible(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the axis, the folded word and the target of a superset of a text's K, which is found without a parse.
+
+        Args:
+            text: Text in the form returned by :func:`read_cased`.
+        """
+        for axis, finder in self.finders.items():
+            for word, sense in finder.possible_senses(text):
+                folded = word.casefold()
+                for target in self.targets(axis, sense):
+                    yield axis, folded, target
 
     def _may_hold(self, text: str) -> bool:
         """Return whether a text in sentence case may contain a word of any axis."""
@@ -154,20 +169,12 @@ class PerturbableText:
         All pairs of a listed word and a target are put in random order, and the first one that is in K is taken. K
         itself is not needed, and only the axes of the pairs that come first are searched.
         """
-        pairs = list(dict.fromkeys(self._possible()))
+        pairs = list(dict.fromkeys(self.words.possible(self.view.text)))
         for axis, word, target in in_random_order(pairs, rng):
             mention = self._first(axis, word)
             if mention is not None and target in self.words.targets(axis, mention.sense):
                 return axis, mention, target
         return None
-
-    def _possible(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the axis, the folded word and the target of a superset of K, which is found without a parse."""
-        for axis, finder in self.words.finders.items():
-            for word, sense in finder.possible_senses(self.view.text):
-                folded = word.casefold()
-                for target in self.words.targets(axis, sense):
-                    yield axis, folded, target
 
     def candidates(self) -> Iterator[tuple[str, Mention, str]]:
         """Yield the axis, the first mention of a word, and the target of every element of K."""

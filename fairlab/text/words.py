@@ -10,6 +10,7 @@ from functools import lru_cache
 from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 
+RECENT = 512  # number of texts whose words are cached, because each text is searched several times
 WORD = re.compile(r"\w+")
 WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
 # A listed word is not a mention if a hyphen joins it to another ("man-made"), except after or before these.
@@ -73,7 +74,7 @@ class TermFinder:
                     break
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=RECENT)
 def _folded_words(text: str) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
     """Return the folded words of a text and their spans. They are cached, because each text is searched repeatedly."""
     found = list(WORD.finditer(text))

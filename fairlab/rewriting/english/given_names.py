@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
 from fairlab.text.folding import fold
+from fairlab.text.words import RECENT
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
@@ -233,7 +234,8 @@ def is_double_name(first: str, second: str) -> bool:
     return fold(second) in _SPANISH_SECOND_NAMES and (one.race == "hispanic" or not one.other_sense)
 
 
-def last_names(text: str, *, whole: bool = False) -> set[str]:
+@lru_cache(maxsize=2 * RECENT)
+def last_names(text: str, *, whole: bool = False) -> frozenset[str]:
     """Return the words that follow a first name anywhere in a text. They are surnames in the rest of the text, too.
 
     Args:
@@ -241,13 +243,13 @@ def last_names(text: str, *, whole: bool = False) -> set[str]:
         whole: Whether to return only words that end a name. Such words are surnames even before another capitalised
             word, as in *Jackson Arrives*.
     """
-    return {
+    return frozenset(
         pair[2]
         for pair in _NAME_PAIR.finditer(text)
         if pair[1].casefold() not in BEFORE_FIRST_NAMES
         and find_name(pair[1])
         and not (whole and text[pair.end(2) + 1 : pair.end(2) + 2].isupper() and text[pair.end(2)] == " ")
-    }
+    )
 
 
 def is_demonym(word: str) -> bool:

@@ -26,7 +26,7 @@ from fairlab.rewriting.english.syntax import Syntax, means_person
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import ListedWord, Sense, Vocabulary
 from fairlab.text.folding import fold
-from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
+from fairlab.text.words import RECENT, WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError
 
 _PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
@@ -35,7 +35,6 @@ _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost L
 _SEVERAL = re.compile(r"[,;:()]")
 # After one of these words, a noun that can also be a verb is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
-RECENT = 512  # number of texts whose listed words are cached, because each text is queried several times
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
@@ -133,10 +132,14 @@ class MentionFinder:
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def named_words(self, text: str) -> Iterator[int]:
-        """Yield the starts of the names for which named entities tell whether they are a person's or a thing's."""
+        """Yield the starts of the words whose sense depends on the named entities of their sentence.
+
+        These are names of a person or a thing, and the title *Miss* before a person or a place.
+        """
         for one in self.listed(text):
             beside = one.beside.precedes_name or one.beside.follows_name
-            if any(sense.pos == "name" for sense in one.senses) and (beside or _has_other_sense(one.word)):
+            named = any(sense.pos == "name" for sense in one.senses) and (beside or _has_other_sense(one.word))
+            if named or (one.word == "Miss" and one.beside.after not in _PAGEANTS):
                 yield one.start
 
     def listed(self, text: str) -> list[ListedWord]:

@@ -112,7 +112,7 @@ class People:
             return False
         is_clergy = selected.sense.entry is not None and selected.sense.entry.section == CLERGY
         sentence = _sentence(selected.token)
-        for span in self.finder.finder.find(self.text):
+        for span in self.finder.finder.find_read(self.text):
             attributes = {sense.attribute for sense in vocabulary.senses[span.term]} - {NEUTRAL}
             shown = bool(attributes) if is_clergy else selected.sense.attribute in attributes
             if not shown or self.text[span.start : span.end].casefold() in vocabulary.lexicon.polysemous:
@@ -134,7 +134,7 @@ class People:
 
     def _listed_forms(self, attribute: str) -> Iterator[tuple[int, int]]:
         """Yield the start and end of every listed form of an attribute, in any sense."""
-        for span in self.finder.finder.find(self.text):
+        for span in self.finder.finder.find_read(self.text):
             senses = self.finder.vocabulary.senses[span.term]
             names_alone = all(sense.pos == "name" for sense in senses)
             if names_alone and not self.text[span.start].isupper():
