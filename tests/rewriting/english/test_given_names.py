@@ -84,6 +84,7 @@ def test_the_parse_shows_who_is_a_person(text, expected):
         (Neighbours("my", " ", "support", " "), False),
         (Neighbours("the", " ", "support", " "), False),  # child support
         (Neighbours("the", " ", "support", ", "), True),
+        (Neighbours("my", " ", "left", " "), False),
         (Neighbours("the", " ", "left", " "), True),
     ],
 )
