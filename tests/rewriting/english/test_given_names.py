@@ -83,8 +83,8 @@ def test_the_parse_shows_who_is_a_person(text, expected):
     ("text", "name", "sense", "expected"),
     [
         ("Grace smiled.", "Grace", "word", True),
-        ("We met Hope there.", "Hope", "word", True),
-        ("We met Hope there.", "Hope", "place", False),
+        ("They need Hope now.", "Hope", "word", True),
+        ("They need Hope now.", "Hope", "place", False),
         ("Hope is gone.", "Hope", "word", False),
     ],
 )
