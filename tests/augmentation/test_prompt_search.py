@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fairlab.augmentation.prompt_search import PromptSearch
+from fairlab.augmentation.prompt_search import PromptSearch, search_history
 from fairlab.lexicons import load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
@@ -70,3 +70,14 @@ def test_a_search_resumes_from_its_folder(tmp_path):
     again, asked_again = searched(sure_of_all, tmp_path)
     assert asked
     assert (again, asked_again) == (first, [])
+
+
+def test_the_history_holds_percentages_of_texts_and_of_rewrites():
+    rounds = [
+        {"round": 1, "examples": [], "texts": 8, "rewritten": 4, "right": 1},
+        {"round": 2, "examples": [{}], "texts": 8, "rewritten": 0, "right": 0},
+    ]
+    assert search_history(rounds) == [
+        {"round": 1, "examples": 0, "accuracy": 25.0, "rewritten": 50.0},
+        {"round": 2, "examples": 1, "accuracy": 0.0, "rewritten": 0.0},
+    ]

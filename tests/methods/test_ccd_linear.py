@@ -10,6 +10,7 @@ from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.projection import project
 from fairlab.data.groups import read_groups
+from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral
 from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, trained_map
 from fairlab.types import FairlabError
 from tests.methods.test_ccd import make_data
@@ -49,6 +50,34 @@ def test_each_kind_of_groups_says_a_direction_to_take_lean_away_from():
     left = neutral @ one.T
     assert left[:, 0].abs().max() < 0.01
     torch.testing.assert_close(left[:, 1], neutral[:, 1], atol=1e-4, rtol=0)
+
+
+def test_midpoints_between_attributes_and_anchors_count_as_neutral_texts():
+    """Neutral texts lean by nothing, midpoints and anchors by all of their content: on average by two thirds."""
+    content = torch.randn(50, 1, generator=torch.Generator().manual_seed(0))
+    leaning, shift = torch.cat([content, content], dim=1), torch.tensor([1.0, 0.0])
+    groups = torch.stack([leaning * torch.tensor([0.0, 1.0]), leaning + shift, leaning - shift], dim=1)
+    matrix = lean_removed([groups], leaning, 0.6)
+    torch.testing.assert_close(matrix, torch.tensor([[1.0, -0.6 * 2 / 3], [0.0, 1.0]]), atol=1e-3, rtol=0)
+
+
+def test_two_steps_by_hand_with_a_drift_and_a_falling_rate():
+    groups = torch.randn(8, 3, 6, generator=torch.Generator().manual_seed(1))
+    start = torch.eye(6) + 0.1
+    settings = MapSettings(drift=4.0, rho="rms", lr=0.1, epochs=2, batch_size=8, seed=0)
+    rho = bandwidth(distances_to_neutral(groups[:, 1:], groups[:, 0]), "rms")
+    matrix = torch.nn.Parameter(start.clone())
+    adam, losses = torch.optim.Adam([matrix]), []
+    for adam.param_groups[0]["lr"] in (0.1, 0.05):
+        versions = groups @ matrix.T
+        loss = bias_loss(versions[:, 1:], versions[:, 0], rho).mean() + 4 * ((matrix - start) ** 2).sum() / 6
+        losses.append(loss.item())
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    found, of_epochs = trained_map(groups, start, settings)
+    assert of_epochs == pytest.approx(losses)
+    torch.testing.assert_close(found, matrix.detach())
 
 
 def test_training_lowers_the_loss_and_repeats_itself():

@@ -149,6 +149,12 @@ def test_every_layout(tmp_path, case):
             '{"0": {"text_a": null, "text_b": "b", "label": "0"}}',
             "row 0 has a cell that is not text in one of",
         ),
+        (
+            "qqp",
+            "dev.json",
+            '{"0": {"text_a": ["a", "b"], "text_b": "b", "label": "0"}}',
+            "row 0 has a cell that is not text in one of",
+        ),
         ("qqp", "dev.json", "{", "dev.json is not JSON"),
         ("qqp", "dev.jsonl", "{}\n3\n", "line 1 has the columns ; qqp has"),
         (

@@ -27,6 +27,7 @@ def chain(text, word):
         ("Smith won a prize, because the Bunte had printed an interview with her.", "Smith", ["her"]),
         ("Smith, who was born in November, said that she was glad.", "Smith", ["she"]),
         ("John was there. The driver lost his keys.", "John", ["John"]),
+        ('"Mary is here," said John. She smiled.', "Mary", ["Mary", "She"]),
         ("Mary wrote. The singer lost her voice.", "Mary", ["Mary"]),
     ],
 )

@@ -1,9 +1,10 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.given_names import Neighbours, is_first_name
+from fairlab.rewriting.english.given_names import Neighbours, is_first_name, neighbours
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.senses import _is_proper, name_may_stand, word_stands_beside
+from fairlab.rewriting.english.senses import _is_proper, _shows_person, name_may_stand, word_stands_beside
+from fairlab.text.pipeline import parse
 
 
 @pytest.mark.parametrize(
@@ -79,11 +80,27 @@ def test_the_parse_shows_who_is_a_person(text, expected):
 
 
 @pytest.mark.parametrize(
+    ("text", "name", "sense", "expected"),
+    [
+        ("Grace smiled.", "Grace", "word", True),
+        ("They need Hope now.", "Hope", "word", True),
+        ("They need Hope now.", "Hope", "place", False),
+        ("Hope is gone.", "Hope", "word", False),
+    ],
+)
+def test_a_name_that_is_also_a_word_acts_or_has_a_capital_within_a_sentence(text, name, sense, expected):
+    token = next(token for token in next(parse([text])) if token.text == name)
+    beside = neighbours(text, token.idx, token.idx + len(name))
+    assert _shows_person(sense, beside, token) is expected
+
+
+@pytest.mark.parametrize(
     ("beside", "expected"),
     [
         (Neighbours("my", " ", "support", " "), False),
         (Neighbours("the", " ", "support", " "), False),  # child support
         (Neighbours("the", " ", "support", ", "), True),
+        (Neighbours("my", " ", "left", " "), False),
         (Neighbours("the", " ", "left", " "), True),
     ],
 )
