@@ -69,7 +69,10 @@ class Space(ABC):
         self.names = list(place)
         if len(self.names) < 2:
             what = f"the label {self.names[0]} alone" if self.names else "no document"
-            raise FairlabError(f"a shortcut score needs documents of two labels or more, but there is {what}")
+            raise FairlabError(
+                f"a shortcut score needs documents of two labels or more, but there is {what}; add documents with "
+                "other labels, or name another column of labels"
+            )
         self.counts = np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
 
     def __len__(self) -> int:

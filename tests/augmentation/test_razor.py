@@ -231,3 +231,5 @@ def test_rows_without_a_label_are_named():
     assert labelled_item(row(1, label=0), "label") == Labelled("c1", "0", "e1")
     with pytest.raises(FairlabError, match="line 2 has no 'label'; it has: x"):
         labelled_item(row(2, x=1), "label")
+    with pytest.raises(FairlabError, match="line 2 has an empty 'label'; give this row a label, or remove the row"):
+        labelled_item(row(2, label=""), "label")

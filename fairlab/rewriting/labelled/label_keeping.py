@@ -57,13 +57,15 @@ def labelled_item(row: Row, label: str) -> Labelled:
         label: Name of the key that holds the label.
 
     Raises:
-        FairlabError: The row has no such label.
+        FairlabError: The row has no such key, or its label is empty.
     """
-    if row.extra.get(label) in (None, ""):
+    if label not in row.extra:
         raise FairlabError(
             f"{row.place} has no '{label}'; it has: {', '.join(row.extra) or 'no other field'}; give "
             "augmentation.label=NAME, or a label to every row"
         )
+    if row.extra[label] in (None, ""):
+        raise FairlabError(f"{row.place} has an empty '{label}'; give this row a label, or remove the row")
     return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
 
 
