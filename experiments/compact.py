@@ -5,7 +5,8 @@
 Every ``record.json`` in a folder becomes ``record.json.xz``, which is read like a plain record. Readings, comparisons
 and history are rounded to six significant digits. All validations and rounds are kept, the first and last 50 training
 steps, and at most 50 steps between them, evenly spread. Other files of a run are unchanged. ``metrics.json`` follows
-from the record and is not committed; items are committed only if a page's comparison is computed from them.
+from the record and is not committed; items are committed only if a page's comparison is computed from them. Hashes of
+single data files are left out if the record has a hash of all of them.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def compact(folder: Path) -> None:
     content = json.loads((folder / PLAIN).read_text(encoding="utf-8"))
     content["history"] = thinned(content.get("history", []))
     content |= {name: rounded(content[name]) for name in ROUNDED if name in content}
+    drop_file_hashes(content)
     write_compact(folder, content)
 
 
@@ -51,6 +53,13 @@ def write_compact(folder: Path, content: dict[str, Any]) -> None:
     with replaced_when_written(folder / COMPACT) as temporary:
         temporary.write_bytes(compressed(text))
     (folder / PLAIN).unlink(missing_ok=True)
+
+
+def drop_file_hashes(content: dict[str, Any]) -> None:
+    """Remove the hashes of single data files from a record that has a hash of all of them."""
+    data = content.get("provenance", {}).get("data", {})
+    if "sha256" in data:
+        data.pop("files", None)
 
 
 def thinned(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

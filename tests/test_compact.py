@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.compact import BETWEEN, ENDS, compact, rounded, shortened, thinned
+from experiments.compact import BETWEEN, ENDS, compact, drop_file_hashes, rounded, shortened, thinned
 from fairlab.files import COMPACT, PLAIN
 from fairlab.record import Comparison, Reading, Record
 from fairlab.types import FairlabError
@@ -93,3 +93,12 @@ def test_rounding_leaves_integers_texts_and_what_is_exact():
         exact = round(generator.uniform(-100, 100), 3)
         assert shortened(exact) == exact
     assert rounded({"n": 12345678, "a": [None, True, "1.23456789"]}) == {"n": 12345678, "a": [None, True, "1.23456789"]}
+
+
+def test_hashes_of_single_files_are_dropped_only_beside_a_hash_of_all():
+    whole, single = ({"provenance": {"data": {"files": {"a.txt": "1f"}} | more}} for more in ({"sha256": "2e"}, {}))
+    for content in (whole, single, empty := {}):
+        drop_file_hashes(content)
+    assert whole == {"provenance": {"data": {"sha256": "2e"}}}
+    assert single == {"provenance": {"data": {"files": {"a.txt": "1f"}}}}
+    assert empty == {}
