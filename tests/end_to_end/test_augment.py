@@ -185,7 +185,8 @@ def test_a_corrected_command_or_file_replaces_a_run_that_made_nothing(tmp_path, 
     assert augment_here(*CDA, "output=other") == 1
     write_texts(tmp_path / "texts.jsonl")
     assert augment_here(*CDA, "output=other") == 0
-    assert content(tmp_path / "other") and Record.load(tmp_path / "other").status == "finished"
+    assert content(tmp_path / "other")
+    assert Record.load(tmp_path / "other").status == "finished"
 
 
 def test_a_shard_that_was_damaged_is_made_again(tmp_path):
