@@ -41,29 +41,45 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
     Raises:
         FairlabError: A column has fewer than two groups of at least 20 rows.
     """
+    refuse_small_groups(data)
     found: list[Quantity] = []
     notes: list[str] = []
     for column, groups in data.groups.items():
         members = members_of(groups)
-        if (empty := groups.count("")) and "*" not in column and not column.startswith(FOUND):
+        if (empty := groups.count("")) and not _is_optional(column):
             notes.append(f"{column}: {empty} rows have no group and are left out")
         if members.small:
             small = _listed(members.small)
             notes.append(f"{column}: groups of fewer than {SMALLEST} rows are left out: {small}")
         if len(members.names) < 2:
-            if "*" in column or column.startswith(FOUND):
-                notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so they are not compared")
-                continue
-            small = _listed(members.small)
-            raise FairlabError(
-                f"'{column}' has fewer than two groups of at least {SMALLEST} rows (small: {small or 'none'}); give "
-                "more rows, join small groups, or leave group out"
-            )
+            notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so they are not compared")
+            continue
         if data.kind == "score":
             found += _of_scores(column, members, outputs[:, 0] - data.truth)
         else:
             found += _of_labels(column, members, data, labels, outputs)
     return found, notes
+
+
+def refuse_small_groups(data: LabelledRows) -> None:
+    """Raise if a column of groups has too few large groups to compare.
+
+    Raises:
+        FairlabError: A column has fewer than two groups of at least 20 rows.
+    """
+    for column, groups in data.groups.items():
+        members = members_of(groups)
+        if len(members.names) < 2 and not _is_optional(column):
+            small = _listed(members.small)
+            raise FairlabError(
+                f"'{column}' has fewer than two groups of at least {SMALLEST} rows (small: {small or 'none'}); give "
+                "more rows, join small groups, or leave group out"
+            )
+
+
+def _is_optional(column: str) -> bool:
+    """Return whether groups are intersections or were found in the texts, so that small ones are only noted."""
+    return "*" in column or column.startswith(FOUND)
 
 
 def _listed(small: Mapping[str, int]) -> str:

@@ -18,6 +18,7 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import read_source
 from fairlab.audit.mending import FILE, Way, mended, read_rule
+from fairlab.audit.rates_by_group import refuse_small_groups
 from fairlab.audit.running import Settings, audit_models, read_labelled
 from fairlab.checks.escapes import print_escaped
 from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
@@ -71,8 +72,25 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
     """
     parts = thirds(wish.data, wish.settings.field)
     model = as_classifier(wish.model)
+    _refuse_unsuitable(wish, model, parts)
     with begun(folder, _facts(wish, model, parts)):
         return _mend(wish, model, parts, folder)
+
+
+def _refuse_unsuitable(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> None:
+    """Raise before anything is trained or written if the rows cannot be audited.
+
+    All rows are read first, because the messages about a third would name places in that third.
+
+    Raises:
+        FairlabError: A label or column is missing, or the rows for selecting or confirming have too small groups.
+    """
+    read_labelled(wish.data, replace(wish.settings, limit=None), model)
+    for part in parts[1:]:
+        try:
+            refuse_small_groups(read_labelled(part, wish.settings, model))
+        except FairlabError as error:
+            raise FairlabError(f"a third of the rows of data cannot be audited: {error}") from None
 
 
 def _facts(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> dict[str, Any]:

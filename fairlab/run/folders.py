@@ -205,7 +205,8 @@ def changed_key(record: Record, config: dict[str, Any]) -> str:
 def output_folder(*, _root_: DictConfig) -> str:
     """Return the folder that an augmentation writes to.
 
-    The folder must be new or contain an augmentation with the same configuration, which is then continued.
+    The folder must be new, or contain an augmentation that has the same configuration, which is then continued, or that
+    failed before it wrote any data.
 
     Raises:
         FairlabError: No folder was given, or it has other content; no file is written.
@@ -226,10 +227,19 @@ def output_folder(*, _root_: DictConfig) -> str:
 
 def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
     """Raise if ``folder`` contains an augmentation with another configuration."""
-    if key := changed_key(Record.load(folder), config):
+    if not made_nothing(folder) and (key := changed_key(Record.load(folder), config)):
         raise FairlabError(
             f"{folder} already holds another run ({key}); choose another output, or repeat the same configuration"
         )
+
+
+def made_nothing(folder: Path) -> bool:
+    """Return whether the augmentation in a folder failed before it wrote any data.
+
+    A corrected command may overwrite it.
+    """
+    files = {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    return Record.load(folder).status == "failed" and files <= {"record.json", "metrics.json"}
 
 
 def compared(config: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
 from fairlab.run.config.build import as_config
 from fairlab.run.config.schema import refuse_misfits, refuse_missing
-from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
+from fairlab.run.folders import made_nothing, plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.text.pipeline import parsing_with
 from fairlab.types import FairlabError, NotPushed, ReviewNeeded
@@ -198,10 +198,10 @@ def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
 def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     """Return a new record, or the record of the resumed run with its readings so far.
 
-    An entry point without the key ``ckpt`` resumes if the folder contains an earlier run.
+    An entry point without the key ``ckpt`` resumes if the folder contains an earlier run that wrote data.
     """
     by_key = "ckpt" in config
-    resumed = config.ckpt is not None if by_key else holds_run(folder)
+    resumed = config.ckpt is not None if by_key else holds_run(folder) and not made_nothing(folder)
     plain = plain_config(config)
     if resumed:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)

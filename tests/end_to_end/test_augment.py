@@ -177,6 +177,18 @@ def test_a_folder_that_holds_something_else_is_not_touched(tmp_path, capsys):
     assert "done changed since it started; put the old file back" in capsys.readouterr().err
 
 
+def test_a_corrected_command_or_file_replaces_a_run_that_made_nothing(tmp_path, capsys):
+    write_rows(tmp_path / "texts.jsonl", [{"comment": "She left."}])
+    assert augment_here(*CDA, "output=out") == 1
+    assert "texts.jsonl has no" in capsys.readouterr().err
+    assert augment_here(*CDA, "field=comment", "output=out") == 0
+    assert augment_here(*CDA, "output=other") == 1
+    write_texts(tmp_path / "texts.jsonl")
+    assert augment_here(*CDA, "output=other") == 0
+    assert content(tmp_path / "other")
+    assert Record.load(tmp_path / "other").status == "finished"
+
+
 def test_a_shard_that_was_damaged_is_made_again(tmp_path):
     assert augment_here(*CDA, "output=out", "shard_rows=2") == 0
     before = content(tmp_path / "out")

@@ -104,6 +104,17 @@ def test_a_classifier_that_is_harsh_on_a_group_is_mended(tmp_path):
     assert fairlab.audit(found.model, rated(300), mode="lexical", group="region").sentence
 
 
+def test_rows_that_cannot_be_audited_are_refused_before_anything_is_written(tmp_path):
+    def refuse(message, rows, **given):
+        with pytest.raises(FairlabError, match=message):
+            fairlab.mend(harsh_on_the_south, data=rows, output=tmp_path / "out", **given)
+        assert not (tmp_path / "out").exists()
+
+    rows = rated(100)  # about 17 of each region in a third
+    refuse("a third of the rows of data cannot be audited: 'region' has fewer than two groups", rows, group="region")
+    refuse("row 100: the cell of 'label' is empty", [*rows[:99], {**rows[99], "label": None}])
+
+
 @pytest.mark.slow
 def test_a_killed_mending_resumes(tmp_path):
     """What was finished is kept, byte for byte; other settings are refused."""
