@@ -23,6 +23,7 @@ _COPULAS |= frozenset(
     "seemed look looks looked feel feels felt remain remains remained stay stayed getting got".split()
 )
 _QUANTITIES = frozenset("both all some many most few several one two three each none half either neither".split())
+_SEVERAL = frozenset("all both few many most several some these those".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
 
@@ -196,6 +197,17 @@ class Syntax:
         if token.tag_ in ("NNS", "NNPS"):
             return token.dep_ in (*SUBJECTS, "pobj", "dobj", "poss")
         return False
+
+    def means_several(self, token: Any) -> bool:
+        """Return whether a word that is no plural by its form means several people: *two Inuit*, *the Maori are*."""
+        if self.modifies(token):
+            return False
+        if token.tag_ in ("NNS", "NNPS") or any(child.dep_ == "nummod" and child.lower_ not in ("one", "1") for child in token.children):
+            return True
+        if any(child.lower_ in _SEVERAL for child in token.children if child.i < token.i):
+            return True
+        the = any(child.lower_ == "the" for child in token.children)
+        return the and token.dep_ in SUBJECTS and _finite(token.head, _is_plural) is not None
 
     def plural_people_before(self, token: Any) -> bool:
         """Return whether the text before a word names several people, who may be the antecedent of *they*."""

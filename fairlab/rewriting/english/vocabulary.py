@@ -159,6 +159,12 @@ class Vocabulary:
         fitting = {"person": (entry.before_person, entry.before_noun), "noun": (entry.before_noun,)}.get(before, ())
         return next((one for one in fitting if one is not None), entry.forms[0])
 
+    def people(self, target: str) -> str:
+        """Return the noun for several people of a target (*Danes*, *white people*), or an empty string."""
+        column = self.column(target)
+        rows = (entry.forms for entry in self.lexicon.entries if entry.pos == "noun" and entry.forms[0] == "people")
+        return next((forms[column] for forms in rows if forms[column]), "")
+
     def listed(self, sense: Sense) -> str:
         """Return the listed form of a sense.
 

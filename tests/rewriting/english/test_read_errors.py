@@ -47,3 +47,20 @@ def test_things_idioms_and_parts_of_people_are_left(axis, target, text, wanted):
 def test_a_word_is_drawn_only_if_its_person_keeps_no_other_sign_of_a_faith(text, wanted):
     (found,) = PerturbableWords([load_lexicon("religion")]).selections([text])
     assert sorted({one.word for one in found}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("axis", "target", "text", "wanted"),
+    [
+        ("race", "white", "Two Inuit left.", "Two whites left."),
+        ("race", "white", "An Inuit left.", "A white person left."),
+        ("race", "white", "The Maori are proud.", "The whites are proud."),
+        ("race", "neutral", "Both Cherokee agreed.", "Both people agreed."),
+        ("nationality", "danish", "She met two Chinese.", "She met two Danes."),
+        ("nationality", "danish", "Two Chinese soldiers left.", "Two Danish soldiers left."),
+        ("nationality", "danish", "The Swiss are rich.", "The Danes are rich."),
+        ("race", "black", "Some Asian student sang.", "Some Black student sang."),
+    ],
+)
+def test_several_people_named_by_a_word_without_a_plural(axis, target, text, wanted):
+    assert RuleRewriter(load_lexicon(axis))(text, target) == wanted
