@@ -200,13 +200,14 @@ class Syntax:
 
     def means_several(self, token: Any) -> bool:
         """Return whether a word that is no plural by its form means several people: *two Inuit*, *the Maori are*."""
-        if self.modifies(token):
+        if token.dep_ not in (*SUBJECTS, "pobj", "dobj") or self.modifies(token):  # not *both white and black*
             return False
-        if token.tag_ in ("NNS", "NNPS") or any(child.dep_ == "nummod" and child.lower_ not in ("one", "1") for child in token.children):
+        if token.tag_ in ("NNS", "NNPS"):
             return True
-        if any(child.lower_ in _SEVERAL for child in token.children if child.i < token.i):
-            return True
-        the = any(child.lower_ == "the" for child in token.children)
+        before = [child for child in token.children if child.i < token.i]
+        if any(child.lower_ in _SEVERAL or child.dep_ == "nummod" for child in before):
+            return not any(child.lower_ in ("one", "1") for child in before)
+        the = any(child.lower_ == "the" for child in before)
         return the and token.dep_ in SUBJECTS and _finite(token.head, _is_plural) is not None
 
     def plural_people_before(self, token: Any) -> bool:

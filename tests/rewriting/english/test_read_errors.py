@@ -60,6 +60,7 @@ def test_a_word_is_drawn_only_if_its_person_keeps_no_other_sign_of_a_faith(text,
         ("nationality", "danish", "Two Chinese soldiers left.", "Two Danish soldiers left."),
         ("nationality", "danish", "The Swiss are rich.", "The Danes are rich."),
         ("race", "black", "Some Asian student sang.", "Some Black student sang."),
+        ("race", "black", "The white coach is all white.", "The Black coach is all Black."),
     ],
 )
 def test_several_people_named_by_a_word_without_a_plural(axis, target, text, wanted):
