@@ -229,6 +229,7 @@ def test_rows_are_written_with_the_second_sentence_replaced():
 
 def test_rows_without_a_label_are_named():
     assert labelled_item(row(1, label=0), "label") == Labelled("c1", "0", "e1")
+    assert [labelled_item(row(1, label=one), "label").label for one in (1, 1.0, "1.0", "no")] == ["1", "1", "1", "no"]
     with pytest.raises(FairlabError, match="line 2 has no 'label'; it has: x"):
         labelled_item(row(2, x=1), "label")
     with pytest.raises(FairlabError, match="line 2 has an empty 'label'; give this row a label, or remove the row"):

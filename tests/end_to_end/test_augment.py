@@ -180,13 +180,19 @@ def test_a_folder_that_holds_something_else_is_not_touched(tmp_path, capsys):
 def test_a_corrected_command_or_file_replaces_a_run_that_made_nothing(tmp_path, capsys):
     write_rows(tmp_path / "texts.jsonl", [{"comment": "She left."}])
     assert augment_here(*CDA, "output=out") == 1
-    assert "texts.jsonl has no" in capsys.readouterr().err
+    assert "give field=NAME" in capsys.readouterr().err
     assert augment_here(*CDA, "field=comment", "output=out") == 0
     assert augment_here(*CDA, "output=other") == 1
     write_texts(tmp_path / "texts.jsonl")
     assert augment_here(*CDA, "output=other") == 0
     assert content(tmp_path / "other")
     assert Record.load(tmp_path / "other").status == "finished"
+
+
+def test_numbers_are_not_texts(tmp_path, capsys):
+    write_rows(tmp_path / "texts.jsonl", [{"text": 37}])
+    assert augment_here(*CDA, "output=out") == 1
+    assert "line 1: no text in the field 'text', but 37 without quotes; write it in quotes" in capsys.readouterr().err
 
 
 def test_a_shard_that_was_damaged_is_made_again(tmp_path):

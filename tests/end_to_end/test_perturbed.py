@@ -10,8 +10,10 @@ from experiments.shared.filled_sheets import label_agreement, read_sheet, tag_ra
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.data.published.task_files import read_task
 from fairlab.data.stream.choices import perturb_examples, read_perturbed
+from fairlab.data.stream.manifest import Manifest
 from fairlab.record import Record
 from fairlab.reporting.reading_sheet import JUDGED, SHEET, TAGS
+from fairlab.run.augmenting.perturbing import changed_shares
 from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import TEXTS, augment_here, content, rows, write_texts
 from tests.end_to_end.conftest import tiny_backbone
@@ -27,6 +29,12 @@ def _here(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_rows_that_cannot_be_read_do_not_count_as_unchanged():
+    counts = {"perturbed": 3, "perturbed/gender": 3, "rows that cannot be read": 4}
+    manifest = Manifest("0", {}, {"axis": "gender"}, read=10, counts=counts)
+    assert [(one.value, one.n) for one in changed_shares(manifest, seed=0)] == [(50.0, 6), (50.0, 6)]
+
+
 def test_every_row_is_there_perturbed_or_as_it_was(tmp_path, capsys):
     assert augment_here(*PERTURB, "output=out", "shard_rows=3") == 0
     made = rows(tmp_path / "out")

@@ -161,6 +161,10 @@ def _rows(
         reason = f"a text of more than {LONGEST_LINE:,} characters; shorten it" if len(text) > LONGEST_LINE else ""
         if lacking:
             reason = f"no text in the field '{lacking[0]}'; it has: {listed_names(fields)}"
+            if isinstance(texts[lacking[0]], int | float):
+                reason = (
+                    f"no text in the field '{lacking[0]}', but {texts[lacking[0]]} without quotes; write it in quotes"
+                )
         if reason:
             yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue

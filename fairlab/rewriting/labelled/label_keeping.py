@@ -18,6 +18,7 @@ from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.kept_facts import lost_fact
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.fields import join_fields
+from fairlab.text.labels import as_written
 from fairlab.text.papers import YANG_2025
 from fairlab.types import FairlabError, NotNegative, Row, Share
 
@@ -66,7 +67,7 @@ def labelled_item(row: Row, label: str) -> Labelled:
         )
     if row.extra[label] in (None, ""):
         raise FairlabError(f"{row.place} has an empty '{label}'; give this row a label, or remove the row")
-    return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
+    return Labelled(row.fields[-1], as_written(row.extra[label]), join_fields(row.fields[:-1]))
 
 
 @runtime_checkable

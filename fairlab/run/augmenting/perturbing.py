@@ -97,16 +97,21 @@ class Perturbing:
 
 
 def changed_shares(manifest: Manifest, seed: int) -> list[Reading]:
-    """Return the percentage of rows whose text changed, in total and per axis, as in table 13 of Qian et al. 2022."""
+    """Return the percentage of readable rows whose text changed, in total and per axis.
+
+    Source: table 13 of Qian et al. 2022.
+    """
     from fairlab.augmentation.perturbation import PERTURBED
     from fairlab.benchmarks.readings import described_reading
+    from fairlab.data.stream.shards import BAD
     from fairlab.metrics.significance import wilson_interval
 
+    readable = manifest.read - manifest.counts.get(BAD, 0)
     readings = []
     for axis in ("all", *manifest.made_by["axis"].split(", ")):
         count = manifest.counts.get("perturbed" if axis == "all" else f"perturbed/{axis}", 0)
-        low, high = (100.0 * bound for bound in wilson_interval(count, manifest.read))
-        value = 100.0 * count / manifest.read
+        low, high = (100.0 * bound for bound in wilson_interval(count, readable))
+        value = 100.0 * count / readable
         rank = {"headline": axis == "all", "seed": seed}
-        readings.append(described_reading(PERTURBED, axis, "perturbed", value, manifest.read, (low, high), **rank))
+        readings.append(described_reading(PERTURBED, axis, "perturbed", value, readable, (low, high), **rank))
     return readings
