@@ -160,11 +160,9 @@ def _rows(
         text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
         reason = f"a text of more than {LONGEST_LINE:,} characters; shorten it" if len(text) > LONGEST_LINE else ""
         if lacking:
-            reason = f"no text in the field '{lacking[0]}'; it has: {listed_names(fields)}"
-            if isinstance(texts[lacking[0]], int | float):
-                reason = (
-                    f"no text in the field '{lacking[0]}', but {texts[lacking[0]]} without quotes; write it in quotes"
-                )
+            value = texts[lacking[0]]
+            more = f", but {value} without quotes; write it in quotes" if isinstance(value, int | float) else ""
+            reason = f"no text in the field '{lacking[0]}'" + (more or f"; it has: {listed_names(fields)}")
         if reason:
             yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue
