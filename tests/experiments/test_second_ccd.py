@@ -154,8 +154,12 @@ def test_what_the_page_says_of_the_trials():
     )
     assert max(len(goals) for one in found for goals in one.goals.values()) == 4
     assert {one.method for one in found if len(one.goals["minilm"]) == 4} == {"ccd_linear"}
-    assert [sum(name in one.found for one in of["ccd"]) for name in second.ENCODERS] == [7, 1]
-    assert [one["learned"] for one in made if "learned" in one] == [True] * 8
+    tried = {method: [[one.found[e] for one in of[method] if e in one.found] for e in second.ENCODERS] for method in of}
+    assert [list(map(len, tried[method])) for method in ("ccd", "ccd_aligned")] == [[12, 6], [12, 0]]
+    assert [one["learned"] for one in made if "learned" in one] == [True] * 30
+    assert (
+        max(len(goals) for method in ("ccd", "ccd_aligned") for one in of[method] for goals in one.goals.values()) == 3
+    )
     for method in ("sentence_debias", "inlp", "leace"):
         for one in of[method]:
             for goals in one.goals.values():
@@ -167,6 +171,32 @@ def test_what_the_page_says_of_the_trials():
             assert ("STS-B" in goals) != low
             assert "gap" in goals if low else encoder == "minilm" or "gap" not in goals
             assert 0.705 < one.found[encoder]["leakage"] < 0.965
+
+
+def test_what_the_page_says_of_trained_methods():
+    made = trials.tried()
+    before = second.originals(made)
+
+    def of(method, encoder="minilm"):
+        return [one for one in made if (one["method"], one["encoder"]) == (method, encoder)]
+
+    def lost(one):
+        return before[one["encoder"]]["sts"] - one["sts"]
+
+    ccd = of("ccd") + of("ccd", "mpnet")
+    assert all(one["gap_pronouns"] <= 0.06 * before[one["encoder"]]["gap_pronouns"] for one in ccd)
+    assert all(1.045 < second.association(one) < 1.315 and second.astray(one, before[one["encoder"]]) for one in ccd)
+    assert all(0.715 < one["leakage"] < 0.825 for one in of("ccd"))
+    assert [round(one["leakage"], 2) for one in of("ccd", "mpnet") if one["leakage"] <= 0.6] == [0.56]
+    aligned = of("ccd_aligned")
+    assert all(one["gap_pronouns"] <= 0.02 * before["minilm"]["gap_pronouns"] for one in aligned)
+    assert all(one["sts_lost_at_most"] >= 0.5 for one in aligned)
+    unseen = [lost(one) for one in aligned if one["leakage"] <= 0.6]
+    assert min(one["leakage"] for one in aligned) == pytest.approx(0.51, abs=0.005)
+    assert (min(unseen), max(unseen)) == pytest.approx((1.0, 3.1), abs=0.05)
+    for one, other in (({"beta": 1.5, "lr": 5e-5}, "ccd"), ({"alignment": 0.1, "beta": 1}, "ccd_aligned")):
+        short, long = (next(row for row in of(other) if row["settings"] == one | {"epochs": n}) for n in (1, 3))
+        assert short["effects"] == long["effects"]
 
 
 def test_what_the_page_says_of_the_rule():
