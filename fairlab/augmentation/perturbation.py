@@ -19,7 +19,7 @@ from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.english.linkers import RULES
-from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
+from fairlab.rewriting.group_rewriters import RuleGroups
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
@@ -31,6 +31,7 @@ from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 SAMPLINGS = ("uniform", "inverse_frequency")
 UNCHANGED = "the rewriter made no change"
 HALF = "a field with a person stayed"  # reason for rejecting a rewrite of only some fields
+NO_CHOICE = "rows without a person of the axes who can be rewritten with certainty"
 CHOICE = "choice"  # key of a row's choice
 
 
@@ -189,7 +190,7 @@ class Perturbation(RowAugmentationOnAxes):
         rest = {key: value for key, value in row.extra.items() if key != CHOICE}
         original = {"id": row.id, **row.named, **rest}
         if choice is None or found is None:
-            return Made(rows=({**original, "perturbed": False},), counts={NO_WORD: 1})
+            return Made(rows=({**original, "perturbed": False},), counts={NO_CHOICE: 1})
         counts = {f"chosen/{choice.axis}": 1}
         if found.fault[0]:
             versions = {choice.target: found.text} if found.text else {}
@@ -241,7 +242,7 @@ class Choosing:
         """
         found = self.perturbation.choose([row.text for row in rows], [row.number for row in rows], self.weights)
         return [
-            Made(counts={NO_WORD: 1})
+            Made(counts={NO_CHOICE: 1})
             if choice is None
             else Made(rows=({"number": row.number, "sha256": text_sha256(row.text), **asdict(choice)},))
             for row, choice in zip(rows, found, strict=True)
