@@ -90,12 +90,20 @@ def benchmarks() -> tuple[CCED, SEAT, BiasIR, Leakage, STSB]:
 def items_of(encoder: Mapped) -> Items:
     """Return what the benchmarks read of each text, query and pair.
 
-    ``gap_SET`` (G,), ``effects`` and ``effects_p`` (6,), ``queries`` (Q, 2) with the cosines to the man's and the
-    woman's document, ``hits_SET`` (G, A, P) with 1 where a probe is right, ``pairs`` (1500,) with cosines in steps.
+    - ``gap_SET`` (G,): CCED gap of each group.
+    - ``effects`` and ``effects_p`` (6,): effect size and p-value of each of SEAT's tests.
+    - ``queries`` (Q, 2) and ``categories`` (Q,): cosines to the man's and the woman's document, and the category.
+    - ``hits_SET`` (G, A, P): 1 where a probe is right.
+    - ``pairs`` (1500,): cosines in steps of 1 / :data:`STEPS`.
     """
     cced, seat, bias_ir, leakage, stsb = (benchmark.measure(encoder) for benchmark in benchmarks())
     queries = np.concatenate(list(bias_ir.items.values()))[:, :2]
-    found: Items = {"queries": queries.astype(np.float32), **seat_items(seat)}
+    categories = np.repeat(np.arange(len(bias_ir.items)), [len(some) for some in bias_ir.items.values()])
+    found: Items = {
+        "queries": queries.astype(np.float32),
+        "categories": categories.astype(np.uint8),
+        **seat_items(seat),
+    }
     for name in SETS:
         groups = torch.from_numpy(cced.items[name])
         found[f"gap_{name}"] = cced_gap(distances_to_neutral(groups[:, 1:], groups[:, 0])).numpy().astype(np.float32)

@@ -135,7 +135,14 @@ class Result:
     def measures(self) -> tuple[float, float, float, float]:
         """Values of :data:`MEASURES`."""
         gap = float(self.items["gap_winogender"].mean())
-        return gap, self.seat, abs(self.men_first[0] - 0.5), self.leakage()["linear"][0]
+        return gap, self.seat, self.deviation, self.leakage()["linear"][0]
+
+    @property
+    def deviation(self) -> float:
+        """Distance from one half of the share of men's documents, averaged over Bias-IR's categories and seeds."""
+        category, first = self.items["categories"][0], [male_first(np.float64(one)) for one in self.items["queries"]]
+        of_category = [[one[category == k].mean() for k in np.unique(category)] for one in first]
+        return float(np.abs(np.array(of_category) - 0.5).mean())
 
 
 def spearman_draws(pairs: NDArray[np.int16], seed: int = 0) -> Array:

@@ -25,6 +25,7 @@ def result(values, before=None, men=50, seeds=2, name="ccd", pairs=SCORES):
     hits = np.zeros((100, 2, 3))
     hits[: round(100 * values["embedded"]), :, 0] = 1  # the linear probe alone is right
     items = {key: values[key] for key in ("gap_winogender", "effects", "effects_p")}
+    items |= {"categories": np.repeat([0, 1], [60, 40])}  # men first in all of category 0, if ``men`` is at least 60
     items |= {"gap_embedded": values["gap_winogender"], "queries": queries, "pairs": np.int16(pairs)}
     items |= {"hits_embedded": hits, "hits_winogender": hits}
     return Result("minilm", name, {key: np.stack([np.asarray(one)] * seeds) for key, one in items.items()}, before)
@@ -41,7 +42,8 @@ def test_readings_are_means_over_seeds_and_items():
     assert {name: value for name, (value, _) in one.leakage().items()} == {"linear": 0.5, "kernel": 0, "neural": 0}
     assert (one.sts, one.sts_change[0]) == pytest.approx((100.0, 0.0))
     assert one.losses == pytest.approx((0.5, 0.45, 0.1, 0.0))
-    assert one.measures == pytest.approx((0.2, 0.45, 0.1, 0.5))
+    assert one.measures == pytest.approx((0.2, 0.45, 0.5, 0.5))  # men first in 60 of 60 and in 0 of 40 queries
+    assert result(AFTER, men=75).deviation == pytest.approx((0.5 + 0.125) / 2)  # 60 of 60, and 15 of 40
 
 
 @pytest.mark.parametrize(
