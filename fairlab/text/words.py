@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 
 RECENT = 512  # number of texts whose words are cached, because each text is searched several times
+LONG, RECENT_LONG = 5_000, 16  # number of characters above which a text is long, and of long texts that are cached
+Value = TypeVar("Value")
 WORD = re.compile(r"\w+")
 WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
 # A listed word is not a mention if a hyphen joins it to another ("man-made"), except after or before these.
@@ -74,7 +77,18 @@ class TermFinder:
                     break
 
 
-@lru_cache(maxsize=RECENT)
+def cached_for_recent_texts(read: Callable[..., Value]) -> Callable[..., Value]:
+    """Cache a function of a text for the texts read last: many short ones, but few long ones, to bound memory."""
+    short, long = lru_cache(maxsize=RECENT)(read), lru_cache(maxsize=RECENT_LONG)(read)
+
+    @wraps(read)
+    def cached(text: str, **settings: Any) -> Value:
+        return (short if len(text) <= LONG else long)(text, **settings)
+
+    return cached
+
+
+@cached_for_recent_texts
 def _folded_words(text: str) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
     """Return the folded words of a text and their spans. They are cached, because each text is searched repeatedly."""
     found = list(WORD.finditer(text))

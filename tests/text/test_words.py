@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.text.words import TermFinder, match_case
+from fairlab.text.words import LONG, RECENT_LONG, TermFinder, cached_for_recent_texts, match_case
 
 FINDER = TermFinder(["father", "father-in-law", "he", "ma'am", "Mr.", "brother"])
 
@@ -48,3 +48,15 @@ def test_spans_never_overlap_and_lie_on_word_boundaries(words):
 )
 def test_match_case(original, replacement, expected):
     assert match_case(original, replacement) == expected
+
+
+def test_few_long_texts_are_cached():
+    asked = []
+    read = cached_for_recent_texts(lambda text, **settings: asked.append(text) or (len(text), settings))
+    short, long = ([f"{k:04}" + "x" * more for k in range(RECENT_LONG + 1)] for more in (0, LONG))
+    for _ in range(2):
+        assert [read(text, whole=True) for text in short + long] == [
+            (len(text), {"whole": True}) for text in short + long
+        ]
+    assert asked == short + long + long  # all long ones again, because the first was gone
+    assert read(long[-1]) == (LONG + 4, {})  # other settings are another question

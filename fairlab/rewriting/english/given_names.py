@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
 from fairlab.text.folding import fold
-from fairlab.text.words import RECENT
+from fairlab.text.words import cached_for_recent_texts
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
@@ -234,7 +234,7 @@ def is_double_name(first: str, second: str) -> bool:
     return fold(second) in _SPANISH_SECOND_NAMES and (one.race == "hispanic" or not one.other_sense)
 
 
-@lru_cache(maxsize=2 * RECENT)
+@cached_for_recent_texts
 def last_names(text: str, *, whole: bool = False) -> frozenset[str]:
     """Return the words that follow a first name anywhere in a text. They are surnames in the rest of the text, too.
 

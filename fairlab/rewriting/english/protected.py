@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import string
-from functools import cache, lru_cache
+from functools import cache
 
 from fairlab.lexicons.names import load_not_people
-from fairlab.text.words import RECENT
+from fairlab.text.words import cached_for_recent_texts
 
 # Characters that no mark or quotation contains; most texts consist only of these.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
@@ -101,7 +101,7 @@ def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
     return found
 
 
-@lru_cache(maxsize=RECENT)
+@cached_for_recent_texts
 def names_of_things(text: str) -> list[tuple[int, int]]:
     """Return the start and end of every name of a thing. They are cached, because each axis asks for them."""
     return [match.span() for match in not_people_pattern().finditer(text)]

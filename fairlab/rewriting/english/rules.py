@@ -319,8 +319,9 @@ class RuleRewriter:
         assert entry is not None
         listed = self.vocabulary.listed(mention.sense)
         before = syntax.noun_after(mention.token) if syntax else ""
-        if syntax and entry.forms[0] in ("", "person") and syntax.means_several(mention.token):
-            return Edit(mention.start, mention.end, self.vocabulary.people(target) or mention.found)
+        several = syntax and entry.forms[0] in ("", "person") and syntax.means_several(mention.token)
+        if several and (plural := self.vocabulary.people(target)):
+            return Edit(mention.start, mention.end, plural)
         new = self.vocabulary.form(entry, target, before)
         if not new and not before:
             return Edit(mention.start, mention.end, self.vocabulary.lexicon.alone)
