@@ -39,7 +39,11 @@ PERTURBED = Description(
     "perturbation",
     "Perturbation",
     "How many rows mention a person who could be changed?",
-    {"perturbed": QuantityInfo("changed rows", "rows in which a person was changed, of all", "%", low=0.0, high=100.0)},
+    {
+        "perturbed": QuantityInfo(
+            "changed rows", "rows in which a person was changed, of all that can be read", "%", low=0.0, high=100.0
+        )
+    },
     needs=("texts",),
 )
 
