@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
@@ -38,6 +40,11 @@ def work(config: DictConfig, record: Record) -> None:
 @quiet_when_unread()
 def command() -> None:
     """Run the command as the console script does."""
+    if cli.asks_for_plan(sys.argv[1:]):
+        from fairlab.run.planned import print_augmentation_plan
+
+        print_augmentation_plan()
+        return
     cli.run(main, "augment")
 
 

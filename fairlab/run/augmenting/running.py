@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,20 +45,10 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         FairlabError: A value is wrong, the input cannot be read or has changed since an earlier attempt, there is no
             row to write, or the hub rejects the push.
     """
-    if values["limit"] is not None and values["limit"] < 1:
-        raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
+    read, about = reader_of(values)
 
-    refuse_push(values.get("push"))
-
-    from fairlab.data.stream.features import description_of
-    from fairlab.data.stream.manifest import Manifest, dataset_facts, dataset_rows
-    from fairlab.data.stream.rows import fields_of, row_progress
-
-    values["field"] = fields_of(values["input"], values["field"])
-    about = description_of(values["input"])
-    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
-    refuse_unreadable(read(), values["input"])  # before anything that takes seconds
-
+    from fairlab.data.stream.manifest import Manifest, dataset_facts
+    from fairlab.data.stream.rows import row_progress
     from fairlab.data.stream.shards import make_shards
     from fairlab.data.stream.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import write_quality_report
@@ -101,6 +91,30 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     record.status = "finished"
     write_quality_report(record, manifest)
     finish(manifest, record.folder, about, values)
+
+
+def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Described]:
+    """Check the settings that concern rows, and return a function that reads the input and the input's description.
+
+    Args:
+        values: Configuration of ``fairlab.augment``, as plain containers; ``field`` gets the columns of a task.
+
+    Raises:
+        FairlabError: A value is wrong, or no row of the input can be read.
+    """
+    if values["limit"] is not None and values["limit"] < 1:
+        raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
+    refuse_push(values.get("push"))
+
+    from fairlab.data.stream.features import description_of
+    from fairlab.data.stream.manifest import dataset_rows
+    from fairlab.data.stream.rows import fields_of
+
+    values["field"] = fields_of(values["input"], values["field"])
+    about = description_of(values["input"])
+    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
+    refuse_unreadable(read(), values["input"])  # before anything that takes seconds
+    return read, about
 
 
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
