@@ -45,14 +45,18 @@ def test_time_is_extrapolated_by_characters():
     assert "about 6,000 rows, 0.004 GB" in text
 
 
-@pytest.mark.parametrize("chosen", ["augmentation=cda", "+augmentation=perturbation"])
+CHOSEN = [
+    ["augmentation=cda"],
+    pytest.param(["+augmentation=perturbation", "rewriter.mode=lexical"], marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
 def test_a_plan_of_an_augmentation_measures_a_sample_and_writes_nothing(chosen, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     texts = ["A man sleeps.", "The day is long.", "His sister left."] * 20
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    monkeypatch.setattr(
-        "sys.argv", ["fairlab.augment", chosen, "input=texts.jsonl", "rewriter.mode=lexical", "dry_run=true"]
-    )
+    monkeypatch.setattr("sys.argv", ["fairlab.augment", *chosen, "input=texts.jsonl", "dry_run=true"])
     print_augmentation_plan()
     shown = capsys.readouterr().out
     assert "60 rows with 900 characters; 0 unreadable" in shown
