@@ -110,9 +110,10 @@ def timed(values: dict[str, Any], rows: Sequence[Row]) -> Timed:
     """Run the augmentation on rows as ``fairlab.augment`` does, in a temporary folder, and measure it."""
     from fairlab.data.stream.shards import make_shards
 
+    values = values | {"num_proc": 1, "engine": "local"}
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()
-        plan = plan_of(values)(dict(values), lambda: iter(rows), Record(Path(folder), values, command=""))
+        plan = plan_of(values)(values, lambda: iter(rows), Record(Path(folder), values, command=""))
         prepared = plan.prepare()
         made = list(make_shards(*prepared, Path(folder), shard_rows=values["shard_rows"])) if prepared else []
         seconds = time.process_time() - begun
