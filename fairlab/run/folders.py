@@ -229,7 +229,8 @@ def refuse_other_augmentation(record: Record, config: dict[str, Any]) -> None:
     """Raise if an augmentation wrote data with another configuration."""
     if not made_nothing(record) and (key := changed_key(record, config)):
         raise FairlabError(
-            f"{record.folder} already holds another run ({key}); choose another output, or repeat the same configuration"
+            f"{record.folder} already holds another run ({key}); choose another output, or repeat the same "
+            "configuration"
         )
 
 
