@@ -80,8 +80,8 @@ def test_a_missing_key_names_the_part_that_is_missing(key, sentence):
             ["'pth' in 'data'; the nearest is path", "'nam' in 'backbone'; the nearest is name"],
         ),
         (
-            ["experiment=ccd_bert", "lmit=3"],
-            ["add the experiment with a plus", "'lmit' at the top level; the nearest is limit"],
+            ["method=ccd", "backbon=x", "lmit=3"],
+            ["'backbon' at the top level; the nearest is backbone", "'lmit' at the top level; the nearest is limit"],
         ),
     ],
 )
