@@ -136,7 +136,7 @@ def is_role(word: str) -> bool:
 
 
 def is_thing(word: str) -> bool:
-    """Return whether a case-folded noun is listed as a thing or an animal, in either number, or is like *everything*."""
+    """Return whether a case-folded noun is listed as a thing or an animal (*lamps*), or is like *everything*."""
     listed = {word, word.removesuffix("s")} & (_THINGS | ANIMALS_AND_THINGS)
     return bool(listed) or word.endswith("thing")
 

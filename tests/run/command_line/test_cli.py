@@ -99,7 +99,8 @@ def test_every_misspelt_key_gets_its_nearest_name(overrides, sentences):
         (
             "augmentation.verify=facts,verdict",
             "augmentation.verify=facts,verdict has a comma outside of brackets; give "
-            "augmentation.verify=[facts,verdict] for a list, \"augmentation.verify='facts,verdict'\" for one text, or add -m to run once for each",
+            "augmentation.verify=[facts,verdict] for a list, \"augmentation.verify='facts,verdict'\" for one text, or "
+            "add -m to run once for each",
         ),
         (
             "benchmark=seat,stsb",
