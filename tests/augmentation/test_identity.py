@@ -112,4 +112,4 @@ def test_a_missing_column_of_subgroups_is_named_with_its_setting(tmp_path):
     found = [Row("1", "A baker.", {"who": "Religion:Islam", "label": 1}, "line 2", 1)]
     message = r"seeds\.csv has no column 'subgroup'; it has: who, label; give augmentation\.subgroup=NAME, the column"
     with pytest.raises(FairlabError, match=message):
-        OfSubgroups(values, lambda: iter(found), Record(tmp_path)).prepare()
+        OfSubgroups(values, lambda: iter(found), Record(tmp_path, {}, "")).prepare()

@@ -319,9 +319,10 @@ class _Work:
 
     def _is_first_name(self, place: int, action: Action) -> bool:
         """Return whether a listed name is used as a first name."""
-        if "-" not in self.pieces[place]:
-            if (sure := is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)) is not None:
-                return sure
+        if "-" not in self.pieces[place] and (
+            (sure := is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)) is not None
+        ):
+            return sure
         beside, vocabulary = piece_neighbours(self.pieces, place), self.rules.vocabulary
         if beside.precedes_place:
             return False
@@ -354,8 +355,7 @@ class _Work:
             return False
         if other in (None, "surname", "deity"):
             return True
-        before = self.word(place - 2).lower()
-        following = self.word(place + 2).lower()
+        before, following = self.word(place - 2).lower(), self.word(place + 2).lower()
         if other == "verb":
             return before not in _BEFORE_VERBS and following not in ("the", "our", "their", "this", "these")
         if self.gap(place + 1) == " " and (
