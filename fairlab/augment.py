@@ -33,7 +33,7 @@ def work(config: DictConfig, record: Record) -> None:
     Shards of earlier attempts are reused.
     """
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")
-    refuse_unplanned(values, name, cli.choices("augmentation"))
+    refuse_unplanned(values, name)
     augment_rows(values, str(name), record)
 
 

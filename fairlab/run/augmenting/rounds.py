@@ -49,10 +49,11 @@ class Rounds:
                 rewriter does not keep labels.
         """
         from fairlab.augmentation.razor import RAZOR, Razor, Replaced, rejection_reasons, rounds_history
-        from fairlab.rewriting.labelled.label_keeping import LabelledRewriter, labelled_item
+        from fairlab.rewriting.labelled.label_keeping import LabelledRewriter, labelled_item, refuse_unlabelled
 
         record, node = self.record, self.values["augmentation"]
         rows = [row for row in self.read() if isinstance(row, Row)]
+        refuse_unlabelled(self.values["input"], rows, node["label"])
         items = [labelled_item(row, node["label"]) for row in rows]
         llm = build_llm(self.values)
         rewriter = build_rewriter(self.values, llm)
