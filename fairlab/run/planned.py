@@ -64,7 +64,7 @@ def print_augmentation_plan() -> None:
             config = composition_of("augment", given)
             refuse_misfits("augment", config, given)
             values = plain_config(config)
-            refuse_unplanned(values, None, cli.choices("augmentation"))
+            refuse_unplanned(values, None)
             text = text_of("augment", given) if values["llm"] else estimate(values)
         print_escaped(text)
     except FairlabError as error:
