@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from fairlab.text.cleaning import clean
+from fairlab.text.fields import SEPARATOR
 
 # First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
 _UNUSUAL = re.compile(
@@ -115,6 +116,12 @@ class View:
         A character that is not in the text gets the offset of the next one that is.
         """
         return offset if self.is_plain else bisect_right(self.ends, offset)
+
+    def field_ends(self) -> list[int]:
+        """Return the end in the text of every field except the last, if the original joins several fields."""
+        if SEPARATOR not in self.original:
+            return []
+        return [self.place(match.start()) for match in re.finditer(SEPARATOR, self.original)]
 
     def write(self, edits: Iterable[Edit]) -> str:
         """Apply edits of the text to the original, and return the result.
