@@ -243,7 +243,8 @@ class People:
         owners = [some for some in unnamed if all(m.token.dep_ == "poss" and m.token.head in tokens for m in some)]
         if len(unnamed) > 1 or (named and len(unnamed) > len(owners)):
             return True
-        if self.field_ends and unnamed and any(m.token.tag_ == "NNS" for m in alike):
+        plural = {self.field_of(m.start) for m in alike if m.token.tag_ == "NNS"}
+        if plural and any(self.field_of(m.start) not in plural for some in unnamed for m in some):
             return True  # two men talk <SEP> he laughs
         return len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns)
 

@@ -143,15 +143,12 @@ def test_a_noun_that_is_rewritten_in_one_field_is_rewritten_in_the_others_alone(
         ("Mr. Smith sleeps. <SEP> He rests.", "He", "Ms. Smith sleeps. <SEP> She rests."),
         ("John sleeps. <SEP> His hat is red.", "His", "Joan sleeps. <SEP> Her hat is red."),
         ("Why is he famous? <SEP> Why is John famous?", "he", "Why is she famous? <SEP> Why is Joan famous?"),
-        (
-            "Here is a man with his dog. <SEP> A man walks his dog.",
-            "his",
-            "Here is a woman with her dog. <SEP> A woman walks her dog.",
-        ),
+        ("A man has a dog. <SEP> A man walks his dog.", "his", "A woman has a dog. <SEP> A woman walks her dog."),
         ("A woman talks to a man. <SEP> He smiles at her.", "He", "A woman talks to a woman. <SEP> She smiles at her."),
         ("It rains. <SEP> He works. <SEP> A boy works.", "boy", "It rains. <SEP> She works. <SEP> A girl works."),
         ("Men sleep. <SEP> They rest.", "Men", "Women sleep. <SEP> They rest."),
         ("A man sleeps. <SEP> John rests.", "man", "A woman sleeps. <SEP> John rests."),
+        ("He saw two men. <SEP> He met two men.", "He", "She saw two men. <SEP> She met two men."),
     ],
 )
 def test_pronouns_refer_to_the_only_person_of_another_field(pair, word, right):
