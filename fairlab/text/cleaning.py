@@ -19,9 +19,9 @@ _COMMENT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _INLINE = "a abbr b big br center cite del em font i img ins mark q s small span strike strong sub sup tt u var wbr"
-_BLOCK = (  # and sep, between the fields of a row
+_BLOCK = (
     "address article aside blockquote body caption dd div dl dt footer form h1 h2 h3 h4 h5 h6 head header hr html li "
-    "main nav ol option p pre section select sep table tbody td th thead title tr ul"
+    "main nav ol option p pre section select table tbody td th thead title tr ul"
 )
 _TAG = re.compile(rf"</?({'|'.join([*_INLINE.split(), *_BLOCK.split()])})(?:\s[^<>]{{0,2000}})?/?>", re.IGNORECASE)
 _BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}

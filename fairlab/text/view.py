@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import string
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from fairlab.text.cleaning import clean
+from fairlab.text.cleaning import PARAGRAPH, clean
 from fairlab.text.fields import SEPARATOR
 
 # First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
@@ -59,6 +60,7 @@ _JOINING = (
 )
 # Printable ASCII characters that none of these strings requires; most texts contain only these.
 _APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
+_FIELD_END = re.compile(rf"\s*{SEPARATOR}\s*")
 # Meaningless parts of words: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -234,6 +236,22 @@ def read_view(text: str) -> View:
     if is_plain(text):
         return View(text, text)
     read_as, starts, ends = clean(text)
+    if SEPARATOR in read_as:
+        read_as, starts, ends = _part_fields(read_as, starts, ends)
     if read_as == text:
         return View(text, text)
     return View(text, read_as, starts, ends)
+
+
+def _part_fields(text: str, starts: array[int], ends: array[int]) -> tuple[str, array[int], array[int]]:
+    """Replace the signs between fields by paragraph signs in a cleaned text, given with its positions.
+
+    Empty positions mean that the text is the original.
+    """
+    starts, ends = starts or array("q", range(len(text))), ends or array("q", range(1, len(text) + 1))
+    for match in reversed([*_FIELD_END.finditer(text)]):
+        first, last = match.span()
+        between = PARAGRAPH if first > 0 and last < len(text) else ""
+        starts[first:last], ends[first:last] = starts[first : first + len(between)], ends[last - len(between) : last]
+        text = text[:first] + between + text[last:]
+    return text, starts, ends
