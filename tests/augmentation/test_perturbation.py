@@ -80,11 +80,8 @@ def test_a_text_without_a_word_stays_and_the_size_is_kept():
 
 def test_a_pronoun_that_may_be_somebody_else_s_leaves_the_pair_as_it_was():
     pair = row("A man sees a man. <SEP> He rests.", parts=("premise", "hypothesis"))
-    augmentation = perturbation(mode="syntax")
-    (stays,) = Choosing(augmentation, dict.fromkeys(AXES, 1.0)).make([pair])
+    (stays,) = Choosing(perturbation(mode="syntax"), dict.fromkeys(AXES, 1.0)).make([pair])
     assert (stays.rows, stays.counts) == ((), {IN_DOUBT: 1})
-    (written,) = augmentation.make([pair])
-    assert (written.rows[0]["perturbed"], written.counts) == (False, {IN_DOUBT: 1})
 
 
 @pytest.mark.parametrize("mode", ["syntax", "lexical"])
