@@ -104,8 +104,8 @@ def read_natural() -> list[dict[str, str]]:
 
     ``unit`` is a key of :data:`SEEDS`, :data:`AFTER` or :data:`SECOND`. ``verdict`` is *right*, *doubt* or *wrong*, and
     ``kind`` the kind of error. ``words`` is *new* if the rules left the text unchanged before words were added to the
-    lexicons. ``former`` is *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and otherwise
-    the verdict on their rewrite; it is empty for other rows than those of :data:`SEEDS`.
+    lexicons. ``former`` is *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and
+    otherwise the verdict on their rewrite; it is empty for other rows than those of :data:`SEEDS`.
     """
     with lzma.open(SHEET, "rt", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
