@@ -96,6 +96,18 @@ def test_a_function_that_says_the_same_of_everybody_is_not_fair(tmp_path):
     assert "These numbers say nothing about bias." in found.report(tmp_path / "a.html").read_text(encoding="utf-8")
 
 
+def test_a_function_that_guesses_or_has_its_labels_in_another_order_is_not_called_fair():
+    later = lambda texts: [0.9 if int(re.search(r"\d+", text)[0]) % 4 > 1 else 0.2 for text in texts]  # noqa: E731
+    said = "the model was not shown to be better than guessing ({} % of 80 predictions are right), and guesses treat"
+    assert said.format("50.0") in audit(later).sentence
+    right = lambda texts: [0.9 if int(re.search(r"\d+", text)[0]) % 2 else 0.2 for text in texts]  # noqa: E731
+    rows = [{**row, "label": ["yes", "no"][row["label"]]} for row in ROWS]  # 1 is the word that comes first
+    found = audit(right, rows)
+    assert said.format("0.0") in found.sentence
+    assert "not shown to be better than guessing" in str(found)
+    assert "guessing" not in audit(right).sentence
+
+
 def test_an_unstable_function_is_not_biased():
     found = audit(lambda texts: [crc32(text.encode()) % 97 / 97 for text in texts])
     assert found["audit/gender/flips"] > 20

@@ -49,7 +49,7 @@ def test_equal_scores_on_few_items_are_not_shown_to_be_equal(n, shown):
     (verdict,) = judge([run("a", scores), run("b", scores)], margin=0.02).verdicts
     assert verdict.equivalent is shown
     assert verdict.sentence.endswith(
-        f"all {n} items, and is {'' if shown else 'not shown to be '}within the margin of 0.02."
+        f"all {n} items; the difference is {'' if shown else 'not shown to be '}within the margin of 0.02."
     )
 
 
