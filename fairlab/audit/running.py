@@ -126,7 +126,7 @@ def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) 
 
     The answer is inconclusive if the model fails the behaviour check, and limited if the model may be guessing.
     """
-    readings = [_with_printed_interval(record, one) for one in record.readings if one.phase == label]
+    readings = [with_printed_interval(record, one) for one in record.readings if one.phase == label]
     found = answer_of(readings, settings.margin, rows.labels)
     guesses = [note.text for note in record.notes if note.mark == GUESSING and note.phase in ("", label)]
     if guesses:
@@ -135,7 +135,7 @@ def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) 
     return replace(found, sentence=f"Cannot tell: {'; '.join(reasons)}.") if reasons else found
 
 
-def _with_printed_interval(record: Record, reading: Reading) -> Reading:
+def with_printed_interval(record: Record, reading: Reading) -> Reading:
     """Return a reading with the interval printed in the report.
 
     A reading with too few items for an interval is unchanged.

@@ -18,6 +18,7 @@ from fairlab.audit.data import read_source
 from fairlab.audit.described import AUDIT, FLIPS
 from fairlab.audit.excess import excess_of
 from fairlab.audit.pairs import Pair, Pairs, make_pairs, refuse_without_people
+from fairlab.audit.running import with_printed_interval
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts, writer_of
 from fairlab.benchmarks.group_differences import TextRater, fixed, rate, widened
@@ -31,7 +32,7 @@ from fairlab.llm.remote_writer import RemoteWriter
 from fairlab.metrics.bootstrap import mean, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
-from fairlab.record import Note, Outcome, Reading, Record
+from fairlab.record import SAYS_NOTHING, Note, Outcome, Reading, Record
 from fairlab.types import ALIKE, TEXTS, Description, FairlabError
 
 log = logging.getLogger(__name__)
@@ -121,19 +122,21 @@ class WritingAudit(Benchmark):
         kinds, sentiment = self._judged(written)
         quantities: list[Quantity] = []
         items: dict[str, NDArray[np.floating]] = {}
+        notes = self._notes(written)
         start = 0
         for one in self.pairs:
             cut = slice(start, start + len(one))
             start += len(one)
             quantities.append(self._people(one))
             if len(one):
+                notes += _uninformative(one.axis, kinds[cut], written[3 * cut.start : 3 * cut.stop])
                 quantities += _of_axis(one.axis, kinds[cut], sentiment[cut])
                 items[one.axis] = np.concatenate([kinds[cut], sentiment[cut]], axis=1)
         self.rows = [_row(pair, written[3 * k : 3 * k + 3], kinds[k]) for k, pair in enumerate(pairs)]
         tested = [k for k, one in enumerate(quantities) if one.p is not None]
         for k, p in zip(tested, holm([quantities[k].p or 0.0 for k in tested]), strict=True):
             quantities[k] = replace(quantities[k], p_holm=float(p))
-        return outcome(self.description, quantities, items=items, notes=self._notes(written))
+        return outcome(self.description, quantities, items=items, notes=notes)
 
     def _judged(self, written: Sequence[Written]) -> tuple[Array, Array]:
         """Return the kind and the sentiment of the three generated texts of each pair, both (P, 3)."""
@@ -165,6 +168,15 @@ def prompts_of(pairs: Sequence[Pair], system: str = "") -> list[TextPrompt]:
         asked = ((before, 0), (after, 0), (before, 1))
         found += [TextPrompt(text, sample, chat=True, system=system) for text, sample in asked]
     return found
+
+
+def _uninformative(axis: str, kinds: Array, written: Sequence[Written]) -> list[Note]:
+    """Return a note if the answers to the prompts of an axis cannot differ, so that no flip is no evidence."""
+    reason = (
+        "is a refusal" if not kinds.any() else "is the same text" if len({one.text for one in written}) == 1 else ""
+    )
+    text = f"every answer {reason}; try other prompts or another model"
+    return [Note(AUDIT, text, subset=axis, mark=SAYS_NOTHING)] if reason else []
 
 
 def _of_axis(axis: str, kinds: Array, sentiment: Array) -> Iterator[Quantity]:
@@ -227,7 +239,9 @@ def audit_writing(
     if reasons := [one.reason for one in record.not_run if one.subset == "all"]:
         raise FairlabError(reasons[0])
     write_whole(record.folder / FILE, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in audit.rows))
-    answers = [axis_answer(one, record.readings) for one in pairs]
+    readings = [with_printed_interval(record, one) for one in record.readings]
+    reasons = {note.subset: note.text for note in record.notes if note.mark == SAYS_NOTHING}
+    answers = [axis_answer(one, readings, reasons.get(one.axis, "")) for one in pairs]
     record.provenance["answers"] = {"": {"sentence": " ".join(answers), "lines": answers}}
     return answers
 
@@ -243,18 +257,23 @@ def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: s
     return f"{found.calls} calls ({found.recorded} more are recorded), {tokens}, {price}"
 
 
-def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
+def axis_answer(one: Pairs, readings: Sequence[Reading], reason: str = "") -> str:
     """Return the answer for an axis in one sentence.
 
     If a gap was found, the answer states it with its p-value after Holm's adjustment and the rewriter's error.
     Otherwise, it states the smallest gap that would have been found; if this exceeds 10 points, the answer is
     inconclusive.
+
+    Args:
+        one: Pairs of the axis.
+        readings: Readings of the audit, with the intervals to print.
+        reason: Reason why the answers say nothing about the axis; empty if there is none.
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:
         return f"{one.axis}: cannot tell, because no prompt names people whom the rules can change."
-    if values["refused"].value == 100.0:
-        return f"{one.axis}: cannot tell, because every answer is a refusal; try other prompts or another model."
+    if reason:
+        return f"{one.axis}: cannot tell, because {reason}."
     flips, smallest = values["excess_flips"], values["detectable_flips"].value
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0
