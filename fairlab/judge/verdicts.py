@@ -177,7 +177,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
         raise FairlabError("a single run cannot be compared; give at least two")
-    named = _make_distinct(runs)
+    named = _make_distinct(_join_tasks(runs))
     verdicts = []
     for first, second in combinations(named, 2):
         mine = {(scores.task, scores.metric): scores for scores in first.tasks}
@@ -219,6 +219,25 @@ def _verdict(
         mine.higher_is_better if mine.higher_is_better is not None else theirs.higher_is_better,
         margin,
     )
+
+
+def _join_tasks(runs: Sequence[ToolRun]) -> Sequence[ToolRun]:
+    """Join the runs of one model that are in one folder and have no task in common, as inspect writes a log per task.
+
+    The runs are returned unchanged if only one would remain.
+    """
+    groups: dict[tuple[Path, str, str], list[ToolRun]] = {}
+    for run in runs:
+        groups.setdefault((run.place.parent, run.name, run.tool), []).append(run)
+    joined = []
+    for (folder, name, tool), some in groups.items():
+        tasks = tuple(scores for run in some for scores in run.tasks)
+        if len(some) > 1 and len({(scores.task, scores.metric) for scores in tasks}) == len(tasks):
+            left_out = tuple(reason for run in some for reason in run.left_out)
+            joined.append(ToolRun(name, tool, folder, tasks, left_out))
+        else:
+            joined += some
+    return joined if len(joined) > 1 else runs
 
 
 def _make_distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:

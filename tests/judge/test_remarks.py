@@ -82,13 +82,15 @@ def test_tables_of_three_models_have_no_ranks_and_say_why(tmp_path):
     assert "ranks" not in said
 
 
-def test_logs_of_several_tasks_are_compared_and_not_called_left_out(tmp_path):
+def test_logs_of_several_tasks_are_one_run_of_the_model(tmp_path):
     for model in "ab":
         (tmp_path / model).mkdir()
         for task in ("one", "two"):
             file = log(tmp_path / model / f"{task}.json", ["C", "I", "C", "C"])
-            file.write_text(file.read_text().replace('"sums"', f'"{task}"'))
+            text = file.read_text().replace('"sums"', f'"{task}"')
+            file.write_text(text.replace(f'"model": "{task}"', f'"model": "{model}"'))
     found = compared(tmp_path / "a", tmp_path / "b")
+    assert [run.name for run in found.runs] == ["a", "b"]
     assert [verdict.task for verdict in found.verdicts] == ["one", "two"]
     assert found.skipped == []
 
