@@ -22,6 +22,7 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
+UNLIKE = 10  # largest score from which a scale differs from that of scores up to 1
 Adjustment = Literal["holm", "bh"]
 ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
     "holm": ("Holm", holm),
@@ -215,10 +216,19 @@ def _verdict(
             f"{name}: {_format_setting(mine.settings.get(name))} and {_format_setting(theirs.settings.get(name))}"
             for name in {**mine.settings, **theirs.settings}
             if mine.settings.get(name) != theirs.settings.get(name)
-        ),
+        )
+        + _different_scales(a, b),
         mine.higher_is_better if mine.higher_is_better is not None else theirs.higher_is_better,
         margin,
     )
+
+
+def _different_scales(first: Array, second: Array) -> tuple[str, ...]:
+    """Return a description of the scales if one run has scores up to 1, and the other has much larger ones."""
+    largest = float(np.abs(first).max()), float(np.abs(second).max())
+    if not min(largest) <= 1 or not max(largest) > UNLIKE:
+        return ()
+    return (f"largest score: {largest[0]:.4g} and {largest[1]:.4g}; if one run is in per cent, convert it",)
 
 
 def _join_tasks(runs: Sequence[ToolRun]) -> Sequence[ToolRun]:

@@ -72,6 +72,13 @@ def test_items_with_several_scores_are_reported(tmp_path):
     assert "A, items, score: 1 of 8 items have several scores, which are averaged" in str(found)
 
 
+def test_scores_in_per_cent_and_as_shares_are_noticed(tmp_path):
+    first = table(tmp_path / "a.csv", [(k, k % 2) for k in range(8)])
+    second = table(tmp_path / "b.csv", [(k, 100 * (k % 2)) for k in range(8)])
+    assert "largest score: 1 and 100; if one run is in per cent, convert it" in str(compared(first, second))
+    assert "largest score" not in str(compared(first, first))
+
+
 def test_tables_of_three_models_have_no_ranks_and_say_why(tmp_path):
     files = [
         table(tmp_path / f"{name}.csv", [(k, int(k < right)) for k in range(40)])
