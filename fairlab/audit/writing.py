@@ -281,7 +281,7 @@ def axis_answer(one: Pairs, readings: Sequence[Reading], reason: str = "") -> st
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0
     if p < ALPHA and flips.value > 0:
-        return f"{one.axis}: {numbers}, p {p:.2g} after Holm, rewriter wrong in {one.read}."
+        return f"{one.axis}: {numbers}, p {p:.2g} after Holm (rewriter: {one.read})."
     if smallest > TELLING:
         return f"{one.axis}: cannot tell; {numbers}, and only gaps of {smallest:.2g} points or more are detectable."
     return f"{one.axis}: within noise; {numbers}, and gaps of {smallest:.2g} points or more are detectable."
