@@ -55,7 +55,6 @@ def work(config: DictConfig, record: Record) -> None:
 def _writing(values: Mapping[str, Any], record: Record) -> None:
     """Audit a model that generates texts from prompts, and write the record and the report."""
     from fairlab.audit.writing import audit_writing, writing_settings
-    from fairlab.checks.escapes import print_escaped
     from fairlab.distributed import device
     from fairlab.reporting.report import write_report
     from fairlab.run.config.backbone_nodes import backbone_node, model_facts
@@ -68,10 +67,9 @@ def _writing(values: Mapping[str, Any], record: Record) -> None:
         model = build(node).to(device())
     record.provenance |= environment() | {"weights": model_facts(node)}
     scorer = built(values["scorer"])
-    answers = audit_writing(model, values["prompts"], writing_settings(values), scorer, values["output"], record)
+    audit_writing(model, values["prompts"], writing_settings(values), scorer, values["output"], record)
     record.status = "finished"
     write_report(record)
-    print_escaped(*answers)
 
 
 def named_models(given: Any) -> dict[str, Any]:

@@ -61,8 +61,14 @@ class Tested:
         return self.reading.value > 0 or self.reading.quantity in SHIFTS
 
     def is_within(self, margin: float) -> bool:
-        """Return whether the whole 95 % interval is within the margin, in points."""
-        return not self.few and max(abs(self.reading.low), abs(self.reading.high)) <= margin
+        """Return whether the whole 95 % interval is within the margin, in points.
+
+        If all rows have the same value, the interval has no width. In this case, 3 in n rows may still differ (the rule
+        of three), and a gap is between groups of n / 2 rows or fewer.
+        """
+        one = self.reading
+        unseen = (600 if one.quantity.endswith(GAP) else 300) / one.n if one.low == one.high else 0.0
+        return not self.few and max(abs(one.low), abs(one.high)) + unseen <= margin
 
 
 def answer_of(

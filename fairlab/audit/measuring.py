@@ -25,13 +25,15 @@ from fairlab.benchmarks.group_differences import fixed
 from fairlab.benchmarks.readings import Quantity, outcome, quantity
 from fairlab.judge.paired import sign_flip_p
 from fairlab.metrics.bootstrap import mean, mean_draws
-from fairlab.metrics.significance import holm, wilson_interval
+from fairlab.metrics.significance import agreement_p, holm, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import SAYS_NOTHING, Note, Outcome
 from fairlab.types import NEUTRAL, FairlabError, ItemTexts
 
 Array = NDArray[np.float64]
 FEWEST = 10  # minimum number of pairs of a part, such as one direction of change, that is reported separately
+GUESSING = "not shown to be better than guessing"
+WARNED = "and guesses treat all people alike; check the model, and the order of labels=[...]"
 VALUES = ["changed", "changed in control", "change of score", "change in control", "before", "after", "control"]
 
 
@@ -117,7 +119,7 @@ class Audit(Benchmark):
                 items[one.axis] = self._items(one.axis, answers)
         found, said = group_quantities(data, labels[:n], outputs[:n])
         notes += [Note(AUDIT, text) for text in [*_copies(data), *said]]
-        notes += _constant(labels[:n], data)
+        notes += _constant(labels[:n], data) or _guessing(labels[:n], data)
         measured = _adjust_p_values([*quantities, *found])
         self.first = self.first or measured
         return outcome(self.description, measured, self.first if before else (), items=items, notes=notes)
@@ -330,6 +332,17 @@ def _constant(labels: Array, data: LabelledRows) -> list[Note]:
         return []
     text = "the model predicts the same for every row, so no prediction can change and no gap can occur"
     return [Note(AUDIT, text, mark=SAYS_NOTHING)]
+
+
+def _guessing(labels: Array, data: LabelledRows) -> list[Note]:
+    """Return a note if the predictions agree with the true labels no more often than permuted predictions would.
+
+    Such a model may treat all people alike because it does not read the texts, or its labels may be in another order.
+    """
+    if data.kind != "one" or agreement_p(labels, data.truth) < 0.05:
+        return []
+    right = f"{100 * (labels == data.truth).mean():.1f} % of {len(labels)} predictions are right"
+    return [Note(AUDIT, f"the model was not shown to be better than guessing ({right}), {WARNED}", mark=GUESSING)]
 
 
 def _adjust_p_values(quantities: Sequence[Quantity]) -> list[Quantity]:

@@ -13,7 +13,7 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source
-from fairlab.audit.measuring import Audit
+from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
 from fairlab.audit.mending import fit_rule, mended
 from fairlab.audit.pairs import Pairs, make_pairs, refuse_without_people
@@ -122,14 +122,20 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
 
 
 def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) -> AuditAnswer:
-    """Return the answer about one model, which is inconclusive if the model fails the behaviour check."""
-    readings = [_with_printed_interval(record, one) for one in record.readings if one.phase == label]
+    """Return the answer about one model.
+
+    The answer is inconclusive if the model fails the behaviour check, and limited if the model may be guessing.
+    """
+    readings = [with_printed_interval(record, one) for one in record.readings if one.phase == label]
     found = answer_of(readings, settings.margin, rows.labels)
+    guesses = [note.text for note in record.notes if note.mark == GUESSING and note.phase in ("", label)]
+    if guesses:
+        found = replace(found, sentence=f"{found.sentence} But {guesses[0]}.")
     reasons = failed_models(record).get(label, [])
     return replace(found, sentence=f"Cannot tell: {'; '.join(reasons)}.") if reasons else found
 
 
-def _with_printed_interval(record: Record, reading: Reading) -> Reading:
+def with_printed_interval(record: Record, reading: Reading) -> Reading:
     """Return a reading with the interval printed in the report.
 
     A reading with too few items for an interval is unchanged.

@@ -18,6 +18,7 @@ from fairlab.audit.data import read_source
 from fairlab.audit.described import AUDIT, FLIPS
 from fairlab.audit.excess import excess_of
 from fairlab.audit.pairs import Pair, Pairs, make_pairs, refuse_without_people
+from fairlab.audit.running import with_printed_interval
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts, writer_of
 from fairlab.benchmarks.group_differences import TextRater, fixed, rate, widened
@@ -31,11 +32,12 @@ from fairlab.llm.remote_writer import RemoteWriter
 from fairlab.metrics.bootstrap import mean, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
-from fairlab.record import Note, Outcome, Reading, Record
+from fairlab.record import SAYS_NOTHING, Note, Outcome, Reading, Record
 from fairlab.types import ALIKE, TEXTS, Description, FairlabError
 
 log = logging.getLogger(__name__)
 NEUTRAL_WITHIN = 0.05  # sentiment from which a text counts as positive or negative, as VADER's authors advise
+RATED = 10_000  # characters of a text that are rated; the time that VADER takes grows with their square
 TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
 ALPHA = 0.05
 FILE = "written_pairs.jsonl"
@@ -121,23 +123,25 @@ class WritingAudit(Benchmark):
         kinds, sentiment = self._judged(written)
         quantities: list[Quantity] = []
         items: dict[str, NDArray[np.floating]] = {}
+        notes = self._notes(written)
         start = 0
         for one in self.pairs:
             cut = slice(start, start + len(one))
             start += len(one)
             quantities.append(self._people(one))
             if len(one):
+                notes += _uninformative(one.axis, kinds[cut], written[3 * cut.start : 3 * cut.stop])
                 quantities += _of_axis(one.axis, kinds[cut], sentiment[cut])
                 items[one.axis] = np.concatenate([kinds[cut], sentiment[cut]], axis=1)
         self.rows = [_row(pair, written[3 * k : 3 * k + 3], kinds[k]) for k, pair in enumerate(pairs)]
         tested = [k for k, one in enumerate(quantities) if one.p is not None]
         for k, p in zip(tested, holm([quantities[k].p or 0.0 for k in tested]), strict=True):
             quantities[k] = replace(quantities[k], p_holm=float(p))
-        return outcome(self.description, quantities, items=items, notes=self._notes(written))
+        return outcome(self.description, quantities, items=items, notes=notes)
 
     def _judged(self, written: Sequence[Written]) -> tuple[Array, Array]:
         """Return the kind and the sentiment of the three generated texts of each pair, both (P, 3)."""
-        sentiment = rate(self.scorer, self.output, [one.text for one in written])
+        sentiment = rate(self.scorer, self.output, [one.text[:RATED] for one in written])
         kinds = 2.0 + np.sign(sentiment) * (np.abs(sentiment) >= NEUTRAL_WITHIN)
         kinds[[is_refusal(one, self.phrases) for one in written]] = 0
         return kinds.reshape(-1, 3), sentiment.reshape(-1, 3)
@@ -154,6 +158,8 @@ class WritingAudit(Benchmark):
             for one in self.pairs
             if one.faults
         ]
+        if long := sum(len(one.text) > RATED for one in written):
+            found.append(f"{long} texts are longer than {RATED:,} characters, so only their beginnings were rated")
         return notes_on(AUDIT, written) + [Note(AUDIT, text) for text in found]
 
 
@@ -165,6 +171,15 @@ def prompts_of(pairs: Sequence[Pair], system: str = "") -> list[TextPrompt]:
         asked = ((before, 0), (after, 0), (before, 1))
         found += [TextPrompt(text, sample, chat=True, system=system) for text, sample in asked]
     return found
+
+
+def _uninformative(axis: str, kinds: Array, written: Sequence[Written]) -> list[Note]:
+    """Return a note if the answers to the prompts of an axis cannot differ, so that no flip is no evidence."""
+    reason = (
+        "is a refusal" if not kinds.any() else "is the same text" if len({one.text for one in written}) == 1 else ""
+    )
+    text = f"every answer {reason}; try other prompts or another model"
+    return [Note(AUDIT, text, subset=axis, mark=SAYS_NOTHING)] if reason else []
 
 
 def _of_axis(axis: str, kinds: Array, sentiment: Array) -> Iterator[Quantity]:
@@ -227,7 +242,9 @@ def audit_writing(
     if reasons := [one.reason for one in record.not_run if one.subset == "all"]:
         raise FairlabError(reasons[0])
     write_whole(record.folder / FILE, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in audit.rows))
-    answers = [axis_answer(one, record.readings) for one in pairs]
+    readings = [with_printed_interval(record, one) for one in record.readings]
+    reasons = {note.subset: note.text for note in record.notes if note.mark == SAYS_NOTHING}
+    answers = [axis_answer(one, readings, reasons.get(one.axis, "")) for one in pairs]
     record.provenance["answers"] = {"": {"sentence": " ".join(answers), "lines": answers}}
     return answers
 
@@ -243,23 +260,28 @@ def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: s
     return f"{found.calls} calls ({found.recorded} more are recorded), {tokens}, {price}"
 
 
-def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
+def axis_answer(one: Pairs, readings: Sequence[Reading], reason: str = "") -> str:
     """Return the answer for an axis in one sentence.
 
     If a gap was found, the answer states it with its p-value after Holm's adjustment and the rewriter's error.
     Otherwise, it states the smallest gap that would have been found; if this exceeds 10 points, the answer is
     inconclusive.
+
+    Args:
+        one: Pairs of the axis.
+        readings: Readings of the audit, with the intervals to print.
+        reason: Reason why the answers say nothing about the axis; empty if there is none.
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:
         return f"{one.axis}: cannot tell, because no prompt names people whom the rules can change."
-    if values["refused"].value == 100.0:
-        return f"{one.axis}: cannot tell, because every answer is a refusal; try other prompts or another model."
+    if reason:
+        return f"{one.axis}: cannot tell, because {reason}."
     flips, smallest = values["excess_flips"], values["detectable_flips"].value
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0
     if p < ALPHA and flips.value > 0:
-        return f"{one.axis}: {numbers}, p {p:.2g} after Holm, rewriter wrong in {one.read}."
+        return f"{one.axis}: {numbers}, p {p:.2g} after Holm (rewriter: {one.read})."
     if smallest > TELLING:
         return f"{one.axis}: cannot tell; {numbers}, and only gaps of {smallest:.2g} points or more are detectable."
     return f"{one.axis}: within noise; {numbers}, and gaps of {smallest:.2g} points or more are detectable."

@@ -117,6 +117,13 @@ def beginning(path: Path, characters: int = 4096) -> str:
         return ""
 
 
+def ending(path: Path, count: int) -> str:
+    """Return the last bytes of a file as text, with replacement characters for bytes that are not text."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - count))
+        return file.read().decode("utf-8", errors="replace")
+
+
 def number(value: Any) -> float | None:
     """Convert a score (number, True, False, or one of inspect's letters) to a number, and any other value to None."""
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}

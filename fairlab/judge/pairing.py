@@ -45,12 +45,12 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
         }
         if not by_id.first or 2 * len(conflicting) > len(by_id.first):
             by_text = _match(first, second, _number_repeats(first.texts), _number_repeats(second.texts), "text")
-            return _refuse_none(by_text, first, len(conflicting))
+            return _refuse_none(by_text, first, second, len(conflicting))
         kept = [pair for pair in zip(by_id.first, by_id.second, strict=True) if pair not in conflicting]
         by_id = Pairing(
             [a for a, _ in kept], [b for _, b in kept], "id", by_id.only_first, by_id.only_second, len(conflicting)
         )
-    return _refuse_none(by_id, first)
+    return _refuse_none(by_id, first, second)
 
 
 def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -81,7 +81,7 @@ def _match(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: S
     )
 
 
-def _refuse_none(pairing: Pairing, scores: TaskScores, conflicts: int = 0) -> Pairing:
+def _refuse_none(pairing: Pairing, scores: TaskScores, other: TaskScores, conflicts: int = 0) -> Pairing:
     if not pairing.first and conflicts:
         raise FairlabError(
             f"the runs share {conflicts} identifiers of {scores.task}, but no input: their data, splits, languages or "
@@ -89,6 +89,7 @@ def _refuse_none(pairing: Pairing, scores: TaskScores, conflicts: int = 0) -> Pa
         )
     if not pairing.first:
         raise FairlabError(
-            f"the runs share no item of {scores.task}, by identifier or by input; evaluate both on the same data"
+            f"the runs share no item of {scores.task}: their first identifiers are '{scores.ids[0]}' and "
+            f"'{other.ids[0]}'; write identifiers alike, or evaluate both on the same data"
         )
     return pairing

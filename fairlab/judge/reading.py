@@ -11,11 +11,13 @@ from types import ModuleType
 from fairlab.files import check_folder
 from fairlab.judge import formats
 from fairlab.judge.formats import item_tables
+from fairlab.judge.opening import beginning
 from fairlab.judge.scores import ToolRun
 from fairlab.types import FairlabError
 
 MOST_FILES = 20_000  # maximum number of files below a folder
 PACKED = (".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".tgz", ".7z")
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
 
 
@@ -32,14 +34,20 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
             supported tool; or a file is damaged.
     """
     runs = find_tool_runs(place)
-    path = Path(place)
-    if not runs and path.suffix in PACKED:
-        raise FairlabError(f"{place} is compressed; unpack it, and give the files in it")
+    path, columns = Path(place), " and ".join(item_tables.COLUMNS)
+    packed = (
+        [file for file in ([path] if path.is_file() else _files(path)) if file.suffix in PACKED] if not runs else []
+    )
+    if packed:
+        raise FairlabError(f"{packed[0]} is compressed; unpack it, and give the files in it")
+    if not runs and path.suffix in SPREADSHEETS:
+        raise FairlabError(f"{place} is a spreadsheet; save it as .csv with the columns {columns}")
     if not runs and path.suffix == ".jsonl" and path.name.startswith("samples_"):
         raise FairlabError(f"{place} contains only the samples of a run; give the file results_DATE.json next to it")
     if not runs and path.suffix in TABLES:
-        columns = " and ".join(item_tables.COLUMNS)
-        raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8; name them so")
+        first = beginning(path).partition("\n")[0].strip()[:80]
+        begins = f" (it begins with '{first}')" if first else ""
+        raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8{begins}; name them so")
     if not runs:
         tools = ", ".join(reader.TOOL for reader in readers())
         raise FairlabError(f"{place} holds no readable results; give results of {tools}")

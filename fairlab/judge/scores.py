@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
+ROUNDED = 0.006  # largest relative difference that rounding to two decimals can cause
+LARGEST = 1e100  # largest absolute score; squares of larger scores overflow
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class TaskScores:
         higher_is_better: Whether higher scores are better; None if the tool does not state it.
         reported: Aggregate score that the tool itself reported; None if it reported none.
         settings: Settings other than the model on which the scores depend: template, shots, version of the task.
+        repeated: Number of items with several scores, which are averaged.
+        unscored: Number of answers without a numeric score, which are left out.
     """
 
     task: str
@@ -41,11 +45,28 @@ class TaskScores:
     higher_is_better: bool | None = None
     reported: float | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    repeated: int = 0
+    unscored: int = 0
 
     @property
     def mean(self) -> float:
         """Return the mean score over all items."""
         return float(self.values.mean())
+
+    @property
+    def remarks(self) -> list[str]:
+        """Return one sentence per reason why the mean may differ from what the tool or its user takes it to be."""
+        name = f"{self.task}, {self.metric}: "
+        found = []
+        if self.unscored:
+            found.append(f"{name}{self.unscored} answers have no numeric score and are left out")
+        if self.repeated:
+            found.append(f"{name}{self.repeated} of {len(self.ids)} items have several scores, which are averaged")
+        if self.reported is not None and abs(self.mean - self.reported) > ROUNDED * max(1.0, abs(self.reported)):
+            found.append(
+                f"{name}the tool reports {self.reported:.4g}, but the scores of its items average {self.mean:.4g}"
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -82,7 +103,7 @@ def item_scores(
         more: Other attributes of :class:`TaskScores`.
 
     Raises:
-        FairlabError: There are no rows, a score is not finite, or several items have the same id.
+        FairlabError: There are no rows, a score is not finite or too large, or several items have the same id.
     """
     if not rows:
         raise FairlabError(f"{task} contains no item with a score by {metric}; choose another metric")
@@ -93,6 +114,11 @@ def item_scores(
     if not np.isfinite(values).all():
         bad = list(grouped)[int(np.flatnonzero(~np.isfinite(values))[0])]
         raise FairlabError(f"item {bad} of {task} has no finite score by {metric}; remove it, or score it again")
+    if (huge := np.abs(values) > LARGEST).any():
+        bad = list(grouped)[int(huge.argmax())]
+        raise FairlabError(
+            f"item {bad} of {task} has a score beyond {LARGEST:g} by {metric}; give scores on another scale"
+        )
     for name, answers in grouped.items():
         if len({answer[2] for answer in answers}) > 1:
             raise FairlabError(
@@ -109,6 +135,7 @@ def item_scores(
         values,
         texts=texts if all(texts) else (),
         clusters=clusters if all(clusters) else (),
+        repeated=sum(len(answers) > 1 for answers in grouped.values()),
         **more,  # type: ignore[arg-type]
     )
 

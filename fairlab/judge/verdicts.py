@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,6 +22,7 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
+UNLIKE = 10  # largest score from which a scale differs from that of scores up to 1
 Adjustment = Literal["holm", "bh"]
 ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
     "holm": ("Holm", holm),
@@ -98,10 +101,11 @@ class PairVerdict:
         equal = "" if self.margin is None else f" within the margin of {self.margin:g}"
         equal = f", and is{'' if self.equivalent else ' not shown to be'}{equal}" if equal else ""
         if not found.changed:
+            equal = equal.replace(", and", "; the difference")
             return f"{size}; the two have the same score on all {_count_text(found.n, 'item')}{equal}."
         if self.differs:
             better = f"; {first if self.better == self.first else second} is better" if self.better else ""
-            return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
+            return f"{size}, beyond chance (p {self.p_adjusted:.2g}){equal}{better}."
         power = ""
         if found.needed and not self.equivalent:
             power = (
@@ -119,7 +123,7 @@ class Judgement:
         runs: Runs that were compared.
         verdicts: One entry per task, metric and pair of runs.
         adjustment: Method that adjusted the p-values.
-        skipped: Tasks and metrics that only one run of a pair has.
+        skipped: Tasks and metrics that only one run has.
     """
 
     runs: Sequence[ToolRun]
@@ -174,20 +178,21 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
         raise FairlabError("a single run cannot be compared; give at least two")
-    named = _make_distinct(runs)
-    verdicts, skipped = [], []
+    named = _make_distinct(_join_tasks(runs))
+    verdicts = []
     for first, second in combinations(named, 2):
         mine = {(scores.task, scores.metric): scores for scores in first.tasks}
         theirs = {(scores.task, scores.metric): scores for scores in second.tasks}
-        skipped += [f"{task}/{metric}" for task, metric in mine.keys() ^ theirs.keys()]
         verdicts += [
             _verdict(first, second, scores, theirs[key], margin, seed) for key, scores in mine.items() if key in theirs
         ]
     if not verdicts:
-        raise FairlabError(f"{named[0].place} and {named[1].place} share no task and metric; {_task_names(named)}")
+        raise FairlabError(f"the runs share no task and metric, so they cannot be compared; {_task_names(named)}")
+    held = Counter((scores.task, scores.metric) for run in named for scores in run.tasks)
+    skipped = sorted(f"{task}/{metric}" for (task, metric), runs in held.items() if runs == 1)
     adjusted = ADJUSTMENTS[adjust][1]([verdict.found.p for verdict in verdicts])
     verdicts = [replace(one, p_adjusted=float(p)) for one, p in zip(verdicts, adjusted, strict=True)]
-    return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], sorted(set(skipped)))
+    return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], skipped)
 
 
 def _verdict(
@@ -211,10 +216,38 @@ def _verdict(
             f"{name}: {_format_setting(mine.settings.get(name))} and {_format_setting(theirs.settings.get(name))}"
             for name in {**mine.settings, **theirs.settings}
             if mine.settings.get(name) != theirs.settings.get(name)
-        ),
+        )
+        + _different_scales(a, b),
         mine.higher_is_better if mine.higher_is_better is not None else theirs.higher_is_better,
         margin,
     )
+
+
+def _different_scales(first: Array, second: Array) -> tuple[str, ...]:
+    """Return a description of the scales if one run has scores up to 1, and the other has much larger ones."""
+    largest = float(np.abs(first).max()), float(np.abs(second).max())
+    if not min(largest) <= 1 or not max(largest) > UNLIKE:
+        return ()
+    return (f"largest score: {largest[0]:.4g} and {largest[1]:.4g}; if one run is in per cent, convert it",)
+
+
+def _join_tasks(runs: Sequence[ToolRun]) -> Sequence[ToolRun]:
+    """Join the runs of one model that are in one folder and have no task in common, as inspect writes a log per task.
+
+    The runs are returned unchanged if only one would remain.
+    """
+    groups: dict[tuple[Path, str, str], list[ToolRun]] = {}
+    for run in runs:
+        groups.setdefault((run.place.parent, run.name, run.tool), []).append(run)
+    joined = []
+    for (folder, name, tool), some in groups.items():
+        tasks = tuple(scores for run in some for scores in run.tasks)
+        if len(some) > 1 and len({(scores.task, scores.metric) for scores in tasks}) == len(tasks):
+            left_out = tuple(reason for run in some for reason in run.left_out)
+            joined.append(ToolRun(name, tool, folder, tasks, left_out))
+        else:
+            joined += some
+    return joined if len(joined) > 1 else runs
 
 
 def _make_distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
@@ -223,7 +256,7 @@ def _make_distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
     longer = [
         run
         if names.count(run.name) == 1
-        else replace(run, name=f"{run.name} ({run.place.parent.name}/{run.place.name})")
+        else replace(run, name=f"{run.name} ({Path(run.place.parent.name) / run.place.name})")
         for run in runs
     ]
     names = [run.name for run in longer]
@@ -235,7 +268,7 @@ def _make_distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
 def _task_names(runs: Sequence[ToolRun]) -> str:
     return "; ".join(
         f"{run.name} has {', '.join(sorted({f'{scores.task}/{scores.metric}' for scores in run.tasks})[:5])}"
-        for run in runs[:2]
+        for run in runs[:4]
     )
 
 
@@ -279,6 +312,14 @@ def _lines(judgement: Judgement) -> list[str]:
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
     warned += [f"left out of {letter[run.name]}: {reason}" for run in judgement.runs for reason in run.left_out]
+    warned += [
+        f"{letter[run.name]}, {remark}" for run in judgement.runs for scores in run.tasks for remark in scores.remarks
+    ]
+    warned += [
+        f"{one.task}, {one.metric}: nothing states whether higher values are better, so no run is called better"
+        for one in judgement.verdicts
+        if one.differs and one.higher_is_better is None
+    ]
     if judgement.skipped:
         warned.append(f"not compared, because only one run has them: {', '.join(judgement.skipped)}")
     lines += ["", *dict.fromkeys(warned)] if warned else []
@@ -287,15 +328,15 @@ def _lines(judgement: Judgement) -> list[str]:
     for one in judgement.verdicts:
         first, second = letter[one.first], letter[one.second]
         items = _count_text(one.found.n, "item") + (
-            f" in {one.found.units} groups" if one.found.units < one.found.n else ""
+            f" in {_count_text(one.found.units, 'group')}" if one.found.units < one.found.n else ""
         )
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
         lines += [f"{one.task}, {one.metric} ({items}): {values}", f"  {one.said(first, second)}"]
-    if len(judgement.runs) > 2:
+    if len(judgement.runs) > 2 and (ranks := judgement.ranks()):
         lines += ["", "Possible ranks, as ranges if differences could be due to chance:"]
         lines += [
             f"  {task}, {metric}: {letter[name]} {best if best == worst else f'{best} to {worst}'}"
-            for task, metric, name, best, worst in judgement.ranks()
+            for task, metric, name, best, worst in ranks
         ]
     return lines
 

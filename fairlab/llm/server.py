@@ -92,7 +92,7 @@ class Server(Endpoint):
         try:
             choice = body["choices"][0]
             message = choice["message"]
-            text = without_reasoning(message.get("content") or "")
+            text = without_reasoning(_content(message))
             thought = message.get("reasoning_content") or message.get("reasoning") or ""
             finish = choice.get("finish_reason") or ""
             usage = body.get("usage")
@@ -116,7 +116,7 @@ class Server(Endpoint):
             reason = f"longer than {request.max_tokens} tokens, including reasoning; raise llm.reply_tokens"
         elif not text.strip():
             outcome, reason = ExchangeOutcome.MALFORMED, "the reply is empty"
-            if thought or message.get("content"):
+            if thought or _content(message):
                 outcome = ExchangeOutcome.TRUNCATED
                 reason += " except for reasoning; raise llm.reply_tokens, or turn off reasoning with llm.extra"
         return Attempt(
@@ -194,6 +194,15 @@ class Server(Endpoint):
         self.strikes = 0
         self.forms = self.forms[1:] or SCHEMA_FORMS
         return self.forms != SCHEMA_FORMS  # if all forms are refused, the form is not the cause
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, whose content can also be a list of parts. Parts of other kinds are left out."""
+    content: Any = message.get("content") or ""
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if part.get("type") == "text")
+    text: str = content
+    return text
 
 
 def _log_probability(choice: Mapping[str, Any]) -> float | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlab.audit.answer import answer_of
+from fairlab.audit.answer import Tested, answer_of
 from fairlab.record import Reading
 
 
@@ -52,6 +52,16 @@ def test_the_sentence_names_the_groups_with_the_lowest_and_the_highest_accuracy(
 
 
 @pytest.mark.parametrize("n", [11, 19])
+@pytest.mark.parametrize(
+    ("quantity", "n", "shown"), [("accuracy_gap", 299, False), ("accuracy_gap", 300, True), ("shift", 150, True)]
+)
+def test_rows_that_do_not_differ_are_alike_only_if_they_are_many(quantity, n, shown):
+    """Two groups of 150 rows without a difference may differ in 3 of 150 rows, which are 2 %."""
+    reading = Reading("audit", "sex", quantity, 0.0, "points", 0.0, n, 0.0, 0.0, p=1.0, p_holm=1.0)
+    assert Tested(reading, 1.0).is_within(2.0) is shown
+    assert not Tested(reading, 1.0).is_within(1.9)
+
+
 @pytest.mark.parametrize("margin", [None, 2.0])
 def test_few_pairs_give_neither_an_interval_nor_an_answer(n, margin):
     found = answer_of(readings(40.0, 1.0, 1.5, 0.001, 4.0, n), margin)

@@ -15,6 +15,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 import fairlab
+from fairlab.audit.data import LabelledRows
+from fairlab.audit.measuring import _guessing
 from fairlab.types import FairlabError
 
 THINGS = ("song", "poem", "letter", "report", "plan")
@@ -94,6 +96,23 @@ def test_a_function_that_says_the_same_of_everybody_is_not_fair(tmp_path):
         "Cannot tell: the model predicts the same for every row, so no prediction can change and no gap can occur."
     )
     assert "These numbers say nothing about bias." in found.report(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_a_function_with_its_labels_in_another_order_is_not_called_fair():
+    right = lambda texts: [0.9 if int(re.search(r"\d+", text)[0]) % 2 else 0.2 for text in texts]  # noqa: E731
+    rows = [{**row, "label": ["yes", "no"][row["label"]]} for row in ROWS]  # 1 is the word that comes first
+    found = audit(right, rows)
+    said = "But the model was not shown to be better than guessing (0.0 % of 80 predictions are right), and guesses"
+    assert said in found.sentence
+    assert "(not shown to be better than guessing)" in str(found)
+
+
+def test_only_a_model_that_may_be_guessing_gets_a_note():
+    truth = np.array([0.0, 1.0] * 10)
+    data = LabelledRows(["t"] * 20, [["t"]] * 20, truth, ("0", "1"), "one", {})
+    assert _guessing(truth, data) == []
+    (note,) = _guessing(np.array([0.0, 0.0, 1.0, 1.0] * 5), data)
+    assert "50.0 % of 20 predictions are right" in note.text
 
 
 def test_an_unstable_function_is_not_biased():

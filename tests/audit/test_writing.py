@@ -54,7 +54,7 @@ def test_a_planted_change_is_found_beyond_the_control(record, tmp_path):
     (answer,) = audited(0.6, record)
     assert answer.startswith("gender: +")
     assert "beyond the control, p " in answer
-    assert "rewriter wrong in" in answer
+    assert "after Holm (rewriter: 8 of 100 wrong" in answer
     rows = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
     assert len(rows) == 120
     assert rows[0]["prompts"][0] != rows[0]["prompts"][1]
@@ -101,15 +101,20 @@ def test_the_price_is_said_before(tmp_path):
     Ledger(tmp_path / "ledger.sqlite").close()
 
 
-def test_refusals_of_all_cannot_tell(record):
-    class Refuses:
+@pytest.mark.parametrize(
+    ("text", "reason"), [("I'm sorry, but I can't.", "is a refusal"), ("A good day.", "is the same text")]
+)
+def test_refusals_of_all_and_one_text_for_all_cannot_tell(record, text, reason):
+    class Repeats:
         def write(self, prompts, sampling, *, done=None, progress=""):
-            return [Written("I'm sorry, but I can't.") for _ in prompts]
+            return [Written(text) for _ in prompts]
 
-    model = ModelObject("refuses")
-    model.writer = Refuses()
+    model = ModelObject("repeats")
+    model.writer = Repeats()
     (answer,) = audit_writing(model, PROMPTS, SETTINGS, Balance(), "balance", record)
-    assert answer == "gender: cannot tell, because every answer is a refusal; try other prompts or another model."
+    assert answer == f"gender: cannot tell, because every answer {reason}; try other prompts or another model."
+    (flips,) = [one for one in record.readings if one.quantity == "excess_flips"]
+    assert record.marks(flips) == ["says nothing of bias"]
 
 
 def test_the_command_takes_the_settings_of_a_server(record, tmp_path, monkeypatch):

@@ -49,7 +49,7 @@ def test_equal_scores_on_few_items_are_not_shown_to_be_equal(n, shown):
     (verdict,) = judge([run("a", scores), run("b", scores)], margin=0.02).verdicts
     assert verdict.equivalent is shown
     assert verdict.sentence.endswith(
-        f"all {n} items, and is {'' if shown else 'not shown to be '}within the margin of 0.02."
+        f"all {n} items; the difference is {'' if shown else 'not shown to be '}within the margin of 0.02."
     )
 
 
@@ -100,7 +100,7 @@ def test_items_of_one_run_alone_are_counted():
 
 def test_models_of_one_name_are_told_apart():
     found = judge([run("a", BAD), replace(run("a", GOOD), place=Path("later/b.json"))])
-    assert [one.name for one in found.runs] == ["a (/a.json)", "a (later/b.json)"]
+    assert [one.name for one in found.runs] == ["a (a.json)", "a (later/b.json)"]
 
 
 def test_groups_that_the_second_run_alone_names_count():
@@ -125,7 +125,7 @@ def test_what_runs_of_fairlab_are_not_compared_by_is_refused(tmp_path):
         (
             [run("a", GOOD), run("b", GOOD, task="other")],
             {},
-            r"share no task and metric; a has sums/acc; b has other/acc",
+            r"share no task and metric, so they cannot be compared; a has sums/acc; b has other/acc",
         ),
         ([run("a", GOOD), run("b", GOOD)], {"adjust": "none"}, "adjust must be holm or bh, not 'none'"),
         ([run("a", GOOD), run("b", GOOD)], {"margin": -1}, "margin must be a number above 0, not -1"),

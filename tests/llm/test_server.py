@@ -46,6 +46,12 @@ def test_an_ordinary_answer(ledger_path):
     assert stub.keys == [None]
 
 
+def test_an_answer_in_parts(ledger_path):
+    parts = [{"type": "reasoning", "text": "so"}, {"type": "text", "text": "h"}, {"type": "text", "text": "i"}]
+    reply, _ = outcome_of(lambda *_: said(parts), ledger_path)
+    assert (reply.outcome, reply.text) == (ExchangeOutcome.OK, "hi")
+
+
 def test_what_is_left_to_the_server_is_not_sent(ledger_path):
     asked = request(temperature=None)
     _, stub = outcome_of(lambda *_: said("hi"), ledger_path, asked, token_limit_key="max_completion_tokens")

@@ -1,11 +1,12 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
-from fairlab.metrics.significance import sign_test_p, wilson_interval
+from fairlab.metrics.significance import agreement_p, sign_test_p, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,14 @@ def test_sign_test_by_hand():
     assert sign_test_p(1, 9) == sign_test_p(9, 1)
     assert sign_test_p(3, 3) == 1.0
     assert sign_test_p(0, 0) == 1.0
+
+
+def test_agreement_by_chance_is_that_of_permuted_labels():
+    rng = np.random.default_rng(0)
+    truth, answers = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
+    answers[:14] = truth[:14]
+    seen = (answers == truth).sum()
+    drawn = np.array([(rng.permutation(answers) == truth).sum() for _ in range(20_000)])
+    z = (seen - drawn.mean()) / drawn.std()
+    assert agreement_p(answers, truth) == pytest.approx(norm.sf(z), rel=0.1)
+    assert agreement_p([0, 0, 0], [0, 1, 0]) == 1

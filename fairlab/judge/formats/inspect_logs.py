@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,7 @@ def read(path: Path) -> ToolRun:
     if header.get("status") != "success":
         raise FairlabError(f"{path} is the log of a run that ended as '{header.get('status')}'; finish it first")
     rows: dict[str, list[tuple[str, float, str, str]]] = {}
+    unscored: Counter[str] = Counter()
     failed = 0
     for sample in samples:
         failed += sample.get("error") is not None
@@ -59,12 +61,19 @@ def read(path: Path) -> ToolRun:
         for scorer, score in part(sample, "scores").items():
             found = _values(str(scorer), score.get("value")) if isinstance(score, dict) else {}
             for name, value in found.items():
-                rows.setdefault(name, []).append((str(sample.get("id")), value, text, group))
+                unscored[name] += value is None
+                if value is not None:
+                    rows.setdefault(name, []).append((str(sample.get("id")), value, text, group))
     task = str(evaluation.get("task"))
     if not rows:
-        raise FairlabError(f"{path} contains no sample with a numeric score; keep samples in the log")
+        words = (
+            "its scores are words; score again with a scorer that gives numbers" if unscored else "keep samples in it"
+        )
+        raise FairlabError(f"{path} contains no sample with a numeric score; {words}")
     reported = _reported(results)
-    tasks = tuple(_scores(task, scorer, some, reported, evaluation, failed) for scorer, some in rows.items())
+    tasks = tuple(
+        _scores(task, scorer, some, reported, evaluation, failed, unscored[scorer]) for scorer, some in rows.items()
+    )
     version = part(evaluation, "packages").get("inspect_ai", "of an unknown version")
     return ToolRun(str(evaluation.get("model")), f"{TOOL} {version}", path, tasks)
 
@@ -77,18 +86,16 @@ def _input(given: Any) -> str:
     return json.dumps([[one.get("role"), one.get("content")] for one in messages], sort_keys=True)
 
 
-def _values(scorer: str, value: Any) -> dict[str, float]:
-    """Return the numeric values of a score, keyed by name.
+def _values(scorer: str, value: Any) -> dict[str, float | None]:
+    """Return the values of a score, keyed by name. A value is None if it is not numeric.
 
     A single value has the name of the scorer. If there are several values, each name consists of the scorer and the
     name of the value.
     """
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, 1)
-        inner = {f"{scorer}, {name}": _number(one) for name, one in named}
-    else:
-        inner = {scorer: _number(value)}
-    return {name: one for name, one in inner.items() if one is not None}
+        return {f"{scorer}, {name}": _number(one) for name, one in named}
+    return {scorer: _number(value)}
 
 
 def _number(value: Any) -> float | None:
@@ -114,6 +121,7 @@ def _scores(
     reported: Mapping[str, float | None],
     evaluation: Mapping[str, Any],
     failed: int,
+    unscored: int,
 ) -> TaskScores:
     found = {
         "version of the task": evaluation.get("task_version"),
@@ -124,7 +132,15 @@ def _scores(
         "temperature": part(evaluation, "model_generate_config").get("temperature"),
     }
     settings = {name: str(value) for name, value in found.items() if value is not None}
-    return item_scores(task, scorer, rows, higher_is_better=True, reported=reported.get(scorer), settings=settings)
+    return item_scores(
+        task,
+        scorer,
+        rows,
+        higher_is_better=True,
+        reported=reported.get(scorer),
+        settings=settings,
+        unscored=unscored,
+    )
 
 
 def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.stream.formats import BadRow, found_in
-from fairlab.judge.opening import beginning, number
+from fairlab.judge.opening import beginning, json_objects, number
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -31,8 +31,13 @@ def recognises(path: Path) -> bool:
             return False
     if path.suffix not in (".csv", ".tsv", ".jsonl"):
         return False
-    first = beginning(path, FIRST_LINE).splitlines()[:1]
-    return bool(first) and all(f'"{name}"' in first[0] or name in _cells(first[0]) for name in COLUMNS)
+    first = beginning(path, FIRST_LINE).partition("\n")[0]
+    if path.suffix == ".jsonl":
+        try:
+            return set(COLUMNS) <= set(next(json_objects(path), {}))  # keys of objects in the object do not count
+        except FairlabError:
+            return all(f'"{name}"' in first for name in COLUMNS)
+    return set(COLUMNS) <= {cell.strip('"\r') for cell in first.replace("\t", ",").split(",")}
 
 
 def read(path: Path) -> ToolRun:
@@ -47,7 +52,7 @@ def read(path: Path) -> ToolRun:
     for found in found_in(str(path), COLUMNS).values():
         for entry in found:
             if isinstance(entry, BadRow):
-                raise FairlabError(f"{path}, {entry.place} cannot be read ({entry.reason})")
+                raise FairlabError(f"{path}, {entry.place} cannot be read ({entry.reason}); correct or remove it")
             place, row = entry
             value = _score(row)
             if value is None or row.get("id") in (None, ""):
@@ -76,7 +81,3 @@ def _score(row: Mapping[str, Any]) -> float | None:
         except ValueError:
             return None
     return number(value)
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip().strip('"') for cell in line.replace("\t", ",").split(",")]

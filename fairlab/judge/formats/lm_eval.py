@@ -7,6 +7,7 @@ version 0.4.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,7 @@ def _metric_names(results: Mapping[str, Any], task: str) -> list[str]:
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
     """Read the scores of a task, and return one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
+    unscored: Counter[tuple[str, str]] = Counter()
     printed = _metric_names(content["results"], task)
     for place, sample in enumerate(json_objects(samples), 1):
         metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them only in the results
@@ -90,8 +92,9 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
             raise FairlabError(f"{samples}, line {place} has no doc_id; run the tool again with --log_samples")
         for metric in map(str, metrics):
             value = number(sample.get(metric))
+            key = metric, str(sample.get("filter", "none"))
+            unscored[key] += value is None
             if value is not None:
-                key = metric, str(sample.get("filter", "none"))
                 rows.setdefault(key, []).append((str(sample.get("doc_id")), value, _hash(sample), ""))
     settings = _settings(task, content)
     better = part(part(content, "higher_is_better"), task)
@@ -104,6 +107,7 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
             higher_is_better=better[metric] if isinstance(better.get(metric), bool) else None,
             reported=number(reported.get(f"{metric},{name}")),
             settings=settings,
+            unscored=unscored[metric, name],
         )
         for (metric, name), some in rows.items()
     ]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.judge.opening import beginning, json_object, neighbour, number, part, parts
+from fairlab.judge.opening import beginning, ending, json_object, neighbour, number, part, parts
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -27,6 +27,7 @@ CITATION = r"""
 }
 """
 META = "model_meta.json"
+ENDS = 1 << 16  # number of characters read at each end of a file to recognise it
 
 
 def recognises(path: Path) -> bool:
@@ -53,8 +54,9 @@ def read(path: Path) -> ToolRun:
 
 
 def _is_task(file: Path) -> bool:
-    head = beginning(file, 1 << 16)
-    return file.name != META and '"mteb_version"' in head and '"task_name"' in head
+    """Return whether a file contains a task's results. Its keys can come before or after scores of any length."""
+    ends = beginning(file, ENDS) + ending(file, ENDS)
+    return file.name != META and '"mteb_version"' in ends and '"task_name"' in ends
 
 
 def _data_key(content: dict[str, Any]) -> str:

@@ -33,7 +33,9 @@ def _record(run: ToolRun) -> Record:
     config = {"model": run.name, "tool": run.tool, "results": str(run.place), "tasks": settings}
     record = Record(run.place, config, "", "finished", provenance={RESULTS: str(run.place)})
     record.notes.append(Note(run.tool, "measured by this tool; fairlab compare tests differences item by item"))
+    record.notes += [Note(run.tool, f"left out: {reason}") for reason in run.left_out]
     for scores in run.tasks:
+        record.notes += [Note(run.tool, remark) for remark in scores.remarks]
         _add(record, scores)
     return record
 

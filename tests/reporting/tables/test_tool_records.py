@@ -10,6 +10,7 @@ from scipy import stats
 import fairlab
 from fairlab.judge.verdicts import Judgement
 from fairlab.reporting.view.browsing import browse, view_page
+from fairlab.run.papers import table
 from fairlab.types import FairlabError
 from fairlab.view import main
 
@@ -70,3 +71,14 @@ def test_a_folder_without_results_is_one_sentence(tmp_path):
     with pytest.raises(FairlabError, match=r"a\.eval is cut off or damaged"):
         browse([tmp_path])
     assert not (tmp_path / "view.html").exists()
+
+
+def test_what_was_left_out_is_noted_and_a_run_without_results_is_named(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("id,score\n" + "".join(f"{k},{k % 2}\n" for k in range(30)) + "0,1\n")
+    (tmp_path / "b.csv").write_text("id,score\nx,1\n")
+    many, _ = fairlab.runs(tmp_path)
+    assert "items, score: 1 of 30 items have several scores, which are averaged" in [note.text for note in many.notes]
+    table([str(tmp_path)])
+    said = capsys.readouterr()
+    assert "b.csv (1, over one independent item, has no interval)" in said.err
+    assert "0.517" in said.out  # 15.5 of 30
