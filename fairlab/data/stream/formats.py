@@ -28,13 +28,12 @@ from fairlab.text.reading import (
     table_cells,
     text_stream,
 )
-from fairlab.text.sentences import SENTENCE_END
+from fairlab.text.sentences import SENTENCE_END, is_wrapped
 from fairlab.types import DataUnavailable, FairlabError
 
 TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 FORMATS = (*TABLES, ".txt")
 PROBED = 400  # lines of a text file examined to distinguish wrapped paragraphs from one text per line
-BLANK_SHARE = 0.02  # minimum fraction of blank lines in a text file with wrapped paragraphs
 
 
 @dataclass(frozen=True)
@@ -217,12 +216,11 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
 def _plain_text(path: Path) -> Iterator[Found]:
     lines = _lines(path)
     first = list(islice(lines, PROBED))
-    blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
     starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and gutenberg.START.match(line)]
     lines = chain(first[starts[0] + 1 :] if starts else first, lines)
     if starts:
         lines = takewhile(lambda line: not (isinstance(line[1], str) and gutenberg.END.match(line[1])), lines)
-    if blank < BLANK_SHARE * len(first):
+    if not is_wrapped([line for _, line in first if isinstance(line, str)], long=True):
         for number, line in lines:
             if isinstance(line, BadRow):
                 yield line
