@@ -155,11 +155,14 @@ def _source_name(data: Any) -> str:
 
 
 def as_audited(model: Any) -> AnyClassifier:
-    """Convert a model of any kind to a classifier; transformers objects are loaded first."""
+    """Convert a model of any kind to a classifier; transformers objects are loaded first, with their own length."""
     if hasattr(model, "model") and hasattr(model, "tokenizer") and not hasattr(model, "is_cut"):
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple):
+        from fairlab.backbones.tokenizers import UNLIMITED, readable_length
+
         backbone = load(model)
+        backbone.max_length = readable_length(backbone.model, backbone.tokenizer, None, model_name(model), UNLIMITED)
         backbone.__dict__["name"] = model_name(model)
         return as_classifier(backbone)
     return as_classifier(model)

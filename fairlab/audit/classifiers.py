@@ -108,14 +108,21 @@ def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:
 
 
 def _loaded(name: str) -> AnyClassifier:
-    """Load a transformers classifier from a folder, a run or the hub."""
+    """Load a transformers classifier from a folder, a run or the hub.
+
+    It reads as many tokens as in its own pipeline; the classifier of a run reads as many as in its training.
+    """
+    from fairlab.backbones.tokenizers import UNLIMITED
     from fairlab.distributed import device
     from fairlab.run.config.backbone_nodes import backbone_node
     from fairlab.run.config.build import build
     from fairlab.run.config.composing import composing
 
     with composing():
-        return replace(_transformer(build(backbone_node(name, {})).to(device()), name), weights=name)
+        node = backbone_node(name, {})
+        if "longest" in node:
+            node.longest = UNLIMITED
+        return replace(_transformer(build(node).to(device()), name), weights=name)
 
 
 def _transformer(backbone: Any, name: str) -> AnyClassifier:

@@ -184,7 +184,10 @@ def _of_one_column(
     counts = Counter(written)
     distinct = distinct_labels(written)
     if len(distinct) < 2:
-        raise FairlabError(f"all labels of {name} in '{column}' are '{written[0]}'; give data with two labels or more")
+        raise FairlabError(
+            f"all {len(rows)} labels read from {name} in '{column}' are '{written[0]}'; give data with two labels or "
+            "more, or another limit"
+        )
     names = tuple(labels) or distinct
     if not labels and len(names) > MOST_LABELS:
         raise FairlabError(

@@ -46,7 +46,8 @@ class Encoded:
 def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
     """Tokenize single texts (pairs without a second text) or pairs, joined as the tokenizer joins two texts.
 
-    If the tokenizer would join them without a separator, as with most causal LMs, a line break is inserted.
+    If the tokenizer would join them without a separator, as with most causal LMs, a line break is inserted. A text
+    without any token is read as one start token.
     """
     tokenizer = backbone.tokenizer
     columns = [[first for first, _ in pairs]]
@@ -57,8 +58,8 @@ def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
     encoded = tokenizer(
         *columns, truncation=True, max_length=backbone.max_length, return_token_type_ids=segmented, verbose=False
     )
-    token_ids = encoded["input_ids"]
-    segments = encoded["token_type_ids"] if segmented else None
+    token_ids = [ids or [backbone.empty_id] for ids in encoded["input_ids"]]
+    segments = [found or [0] for found in encoded["token_type_ids"]] if segmented else None
     return Encoded(token_ids, segments, sum(backbone.is_cut(token_ids, *columns)))
 
 

@@ -95,6 +95,7 @@ class SentencePipeline:
         first.model = transformer
         like = self.sentence
         whole = assembled([first, *modules], like.prompts, like.default_prompt_name, like.truncate_dim)
+        whole.similarity_fn_name = like.similarity_fn_name
         whole.save(str(folder), create_model_card=False)
 
 
@@ -150,7 +151,10 @@ def with_settings(folder: Path, modules: list[Any]) -> SentenceTransformer:
     truncate_dim = settings.get("truncate_dim")
     if truncate_dim is not None and (not isinstance(truncate_dim, int) or truncate_dim < 1):
         raise FairlabError(f"{file}: truncate_dim must be a number of dimensions, at least 1, not {truncate_dim!r}")
-    return assembled(modules, prompts, settings.get("default_prompt_name"), truncate_dim).eval()
+    sentence = assembled(modules, prompts, settings.get("default_prompt_name"), truncate_dim).eval()
+    if (similarity := settings.get("similarity_fn_name")) in sentence.SUPPORTED_SIMILARITY_FN_NAMES:
+        sentence.similarity_fn_name = similarity
+    return sentence
 
 
 def _refuse_other_width(folder: Path, published: SentencePipeline) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MIN_LENGTH = 4
 LONGEST = 1024  # maximum tokens of a text if neither the user nor the model sets a limit
+UNLIMITED = 2**30  # value of ``longest`` with which a model reads as many tokens as it can
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 WORDS, SETTINGS, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
 CAPITALISED = re.compile(r"[A-Z][a-z]+")

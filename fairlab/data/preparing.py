@@ -23,13 +23,14 @@ from fairlab.data.stream.manifest import data_files
 from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
-from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
+from fairlab.data.text import SENTENCE_END, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import check_folder, no_space_is_one_sentence, remove_unfinished, replaced_when_written, write_whole
 from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.gutenberg import book_lines
 from fairlab.text.reading import text_lines
+from fairlab.text.sentences import is_wrapped
 from fairlab.types import DataUnavailable, FairlabError, Natural
 
 PART = 4_000_000  # characters per shard, slightly exceeded if a paragraph ends later
@@ -355,7 +356,7 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
         raise DataUnavailable(f"{file} is not a file; give data.paths of plain text")
     lines = book_lines(text_lines(file, latin_1=True))
     first = list(islice(lines, PROBED))
-    wrapped = max(map(len, first), default=0) < WRAPPED
+    wrapped = is_wrapped(first)
     block: list[str] = []
     for line in chain(first, lines, [""]):
         if not wrapped or not line or line.isspace():

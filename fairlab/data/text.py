@@ -12,9 +12,9 @@ from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
 from fairlab.text.gutenberg import book_lines
 from fairlab.text.reading import text_lines
+from fairlab.text.sentences import is_wrapped
 from fairlab.types import DataUnavailable
 
-WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
 SHORTEST = 5  # minimum number of tokens of a training text, including special tokens
 # The pattern begins with white space, so only white space is examined, which is several times as fast.
 TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
@@ -72,8 +72,7 @@ def paragraphs(text: str) -> list[str]:
     Each paragraph is returned on one line.
     """
     lines = text.split("\n")
-    wrapped = max(map(len, lines), default=0) < WRAPPED
-    blocks = re.split(r"\n\s*\n", "\n".join(lines)) if wrapped else lines
+    blocks = re.split(r"\n\s*\n", text) if is_wrapped(lines) else lines
     flat = (" ".join(block.replace("_", "").split()) for block in blocks)  # Gutenberg marks italics by underscores
     return [block for block in flat if block]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -9,9 +10,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 import fairlab
+from fairlab.api.auditing import as_audited
 from fairlab.audit.classifiers import as_classifier
 from fairlab.backbones.classification import Classifier, with_classifier
 from fairlab.backbones.export import export_backbone
@@ -86,6 +88,23 @@ def test_a_transformers_pipeline_whose_labels_are_numbered(tiny_folders, form):
     found = fairlab.audit(given, ROWS, mode="lexical")
     assert found.models[""].labels == ("LABEL_0", "LABEL_1")
     assert 0 <= found["audit/all/model_accuracy"] <= 100
+
+
+@pytest.mark.parametrize("form", ["folder", "pair"])
+def test_a_transformer_reads_as_much_of_a_text_as_its_own_library(tiny_folders, tmp_path, form):
+    """Not only the first 128 tokens, which are enough for benchmarks."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_folders["bert"], model_max_length=256)
+    config = AutoConfig.from_pretrained(tiny_folders["bert"], max_position_embeddings=256, initializer_range=1.0)
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    text = "he saw the river " * 40 + "and she saw the boat"
+    encoded = tokenizer(text, return_tensors="pt")
+    assert 128 < encoded["input_ids"].shape[1] < 256
+    with torch.no_grad():
+        expected = model(**encoded).logits.softmax(-1).numpy()
+    found = as_audited(str(tmp_path) if form == "folder" else (model, tokenizer)).call([[text]])
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.slow

@@ -295,7 +295,11 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
 @pytest.mark.parametrize(
     ("model", "given", "words"),
     [
-        (of_words("He"), {"data": ONE_KIND}, "all labels of this list in 'label' are '1'"),
+        (
+            of_words("He"),
+            {"data": ONE_KIND},
+            "labels read from this list in 'label' are '1'; give data with two labels or more, or another limit",
+        ),
         (of_words("He"), {"data": FEW, "group": "sex"}, "fewer than two groups of at least 20 rows"),
         (of_words("He"), {"label": "gold"}, "has no column 'gold'; it has: label, sex, region; give label=NAME"),
         (of_words("He"), {"field": "comment"}, "no text in the field 'comment'"),

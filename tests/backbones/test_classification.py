@@ -93,6 +93,17 @@ def test_outputs_equal_transformers_one_at_a_time_in_any_order(make, kind, budge
     np.testing.assert_allclose(classifier.outputs(PAIRS[::-1]), expected[::-1], atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("kind", ["bert_mlm", "gpt2"])
+def test_an_empty_text_is_read_as_a_start_token_where_the_tokenizer_adds_none(make, kind):
+    backbone = make(kind)
+    ids = backbone.tokenizer("")["input_ids"] or [backbone.tokenizer.bos_token_id]
+    with torch.no_grad():
+        expected = backbone.model(input_ids=torch.tensor([ids])).logits.numpy()
+    found = Classifier(backbone, LABELS).outputs([("", None), ("a clock", None)])
+    np.testing.assert_allclose(found[:1], expected, atol=1e-5, rtol=0)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
 @pytest.mark.parametrize("kind", ["bert_mlm", "albert_mlm", "gpt2", "llama"])
 def test_padding_changes_nothing(make, kind):
     backbone = make(kind)

@@ -145,8 +145,8 @@ def test_the_last_token_of_a_decoder(tiny_folders, tmp_path, byte_tokenizer):
 
 @pytest.mark.parametrize("modules", MODULES.values(), ids=MODULES)
 def test_an_export_after_training_loads_again_and_elsewhere(tiny_folders, tmp_path, modules):
-    prompts = {"prompts": {"query": "search for: "}, "default_prompt_name": "query"}
-    folder = make(tiny_folders["bert_mlm"], tmp_path / "model", *modules(), pooling="max", length=16, **prompts)
+    own = {"prompts": {"query": "search for: "}, "default_prompt_name": "query", "similarity_fn_name": "dot"}
+    folder = make(tiny_folders["bert_mlm"], tmp_path / "model", *modules(), pooling="max", length=16, **own)
     backbone = load_backbone(str(folder), **AS_PUBLISHED)
     before = backbone.embed(TEXTS)
     trained_briefly(backbone)
@@ -158,6 +158,7 @@ def test_an_export_after_training_loads_again_and_elsewhere(tiny_folders, tmp_pa
     assert_alike(encoded(tmp_path / "export"), expected)
     assert again.digest() == backbone.digest() != load_backbone(str(folder), **AS_PUBLISHED).digest()
     assert (again.max_length, again.published.prompt) == (16, "search for: ")
+    assert SentenceTransformer(str(tmp_path / "export"), device="cpu").similarity_fn_name == "dot"
     assert (tmp_path / "export" / "README.md").read_text() == "# card"
 
 

@@ -1,6 +1,8 @@
 import pytest
 
 from fairlab.data import text as plain_text
+from fairlab.data.preparing import stream_paragraphs
+from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import held_out, join_sentences, paragraphs, read_text
 
 NOVEL = """The Project Gutenberg EBook of Nothing
@@ -28,6 +30,15 @@ def test_a_book_loses_its_frame_and_its_paragraphs_their_line_ends(tmp_path):
 
 def test_where_lines_are_long_every_line_is_a_paragraph():
     assert paragraphs("word " * 50 + "\nAnother line.\n") == [" ".join(["word"] * 50), "Another line."]
+
+
+@pytest.mark.parametrize("text", ["He left\n\nShe stayed\nIt rained.\nshe read\n", "he left\nshe stayed\n"])
+def test_short_texts_on_lines_of_their_own_are_not_joined(tmp_path, text):
+    lines = [line for line in text.split("\n") if line]
+    (tmp_path / "a.txt").write_text(text)
+    assert paragraphs(text) == lines
+    assert list(stream_paragraphs(tmp_path / "a.txt")) == lines
+    assert [row.text for row in read_rows(str(tmp_path / "a.txt"))] == lines
 
 
 def test_windows_join_sentences_up_to_a_number_of_tokens():

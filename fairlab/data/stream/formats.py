@@ -29,13 +29,12 @@ from fairlab.text.reading import (
     table_cells,
     text_stream,
 )
-from fairlab.text.sentences import SENTENCE_END
+from fairlab.text.sentences import SENTENCE_END, is_wrapped
 from fairlab.types import DataUnavailable, FairlabError
 
 TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 FORMATS = (*TABLES, ".txt")
 PROBED = 400  # lines of a text file examined to distinguish wrapped paragraphs from one text per line
-BLANK_SHARE = 0.02  # minimum fraction of blank lines in a text file with wrapped paragraphs
 
 
 @dataclass(frozen=True)
@@ -218,9 +217,8 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
 def _plain_text(path: Path) -> Iterator[Found]:
     lines = book_lines(_lines(path), itemgetter(1))
     first = list(islice(lines, PROBED))
-    blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
     lines = chain(first, lines)
-    if blank < BLANK_SHARE * len(first):
+    if not is_wrapped([line for _, line in first if isinstance(line, str)], long=True):
         for number, line in lines:
             if isinstance(line, BadRow):
                 yield line

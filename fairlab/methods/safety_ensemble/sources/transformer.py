@@ -19,6 +19,7 @@ from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import DataUnavailable, FairlabError
 
 TEXTS = 32  # texts per forward pass
+SHOWN = 3  # number of missing weights that a message names
 
 
 class TransformersClassifier(Source):
@@ -31,6 +32,7 @@ class TransformersClassifier(Source):
 
     Raises:
         DataUnavailable: The classifier is not available.
+        FairlabError: The folder holds an encoder without a trained classification head.
     """
 
     title = "text classifier in transformers format"
@@ -49,13 +51,25 @@ class TransformersClassifier(Source):
         try:
             with loading(f"the classifier {name}"):
                 self.tokenizer: Any = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-                self.model: Any = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=False)
+                self.model: Any
+                self.model, found = AutoModelForSequenceClassification.from_pretrained(
+                    name, trust_remote_code=False, output_loading_info=True
+                )
         except FairlabError as error:
             raise DataUnavailable(
                 f"the classifier {name} cannot be loaded; give a folder of transformers files ({error})"
             ) from error
+        if lacking := sorted(found["missing_keys"]):
+            raise FairlabError(
+                f"the classifier {name} has no weights {', '.join(lacking[:SHOWN])}, so its scores would be random; "
+                "give a model that was trained to classify"
+            )
         self.model.eval().to(device())
         config = self.model.config
+        if self.tokenizer.pad_token is None:  # as with many causal LMs, whose head then reads the last other token
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        if config.pad_token_id is None:
+            config.pad_token_id = self.tokenizer.pad_token_id
         labels = [str(label) for _, label in sorted(config.id2label.items())]
         self.several = config.problem_type == "multi_label_classification" or len(labels) == 1
         self.name = re.sub(r"\W+", "_", Path(name).name)

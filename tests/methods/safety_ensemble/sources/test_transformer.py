@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from fairlab.methods.safety_ensemble.sources.detoxify import Detoxify
 from fairlab.methods.safety_ensemble.sources.transformer import TransformersClassifier
@@ -46,6 +46,24 @@ def test_a_classifier_gives_what_it_gives_text_by_text(folder, tokenizer):
     assert len(source.version) == 64
     with pytest.raises(DataUnavailable, match="cannot be loaded"):
         TransformersClassifier(name=str(folder.parent / "nothing"))
+
+
+def test_a_causal_classifier_whose_tokenizer_has_no_padding(tiny_folders, tmp_path):
+    torch.manual_seed(0)
+    made = AutoModelForSequenceClassification.from_pretrained(tiny_folders["gpt2"], num_labels=2)
+    made.config.pad_token_id = None
+    made.save_pretrained(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tiny_folders["gpt2"])
+    tokenizer.pad_token = None
+    tokenizer.save_pretrained(tmp_path)
+    with torch.inference_mode():
+        alone = [made.eval()(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1).numpy() for text in TEXTS]
+    np.testing.assert_allclose(TransformersClassifier(name=str(tmp_path)).score(TEXTS), np.stack(alone), atol=1e-6)
+
+
+def test_an_encoder_without_a_trained_head_is_no_classifier(tiny_folders):
+    with pytest.raises(FairlabError, match=r"has no weights classifier.bias, classifier.weight.* would be random"):
+        TransformersClassifier(name=str(tiny_folders["bert"]))
 
 
 def test_classifiers_go_to_the_device_that_is_there(folder, monkeypatch):
