@@ -47,7 +47,7 @@ def is_wrapped(lines: Sequence[str], *, long: bool = False) -> bool:
         >>> is_wrapped(["He left", "", "She stayed", "It rained"])
         False
     """
-    stripped = "\n".join(line.strip() for line in lines).strip("\n").split("\n")
+    stripped = "\n".join(line.strip() for line in lines).rstrip("\n").split("\n")
     if stripped.count("") < BLANK_SHARE * len(stripped):
         return False
     if max(map(len, stripped), default=0) >= LONGEST_WRAPPED:

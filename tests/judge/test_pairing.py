@@ -33,7 +33,7 @@ def test_hashes_of_other_things_are_not_compared():
 
 
 def test_nothing_in_common():
-    with pytest.raises(FairlabError, match="share no item of sums: their first identifiers are .a. and .c.; write"):
+    with pytest.raises(FairlabError, match=r"share no item of sums: their first identifiers are .a. and .c.; write"):
         pair_items(scores("ab"), scores("cd"))
     with pytest.raises(FairlabError, match="share 2 identifiers of sums, but no input: their data, splits, languages"):
         pair_items(scores("ab", ["text:1", "text:2"]), scores("ab", ["text:3", "text:4"]))
