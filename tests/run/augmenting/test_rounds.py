@@ -1,0 +1,40 @@
+"""Readings of a dataset that is rewritten in rounds: by hand."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from fairlab.metrics.significance import wilson_interval
+from fairlab.run.augmenting.rounds import _negation_readings, _notes, _probe_readings
+
+
+def items(*pairs):
+    return [SimpleNamespace(text=text, label=label) for text, label in pairs]
+
+
+def test_a_word_that_tells_the_label_gains_all_that_the_commonest_label_leaves():
+    some = items(*[(f"the stone is red {k}", "yes") for k in range(60)], *[(f"no stone {k}", "no") for k in range(40)])
+    (reading,) = _probe_readings(some, "before", 0)
+    assert (reading.value, reading.n, reading.phase) == (pytest.approx(40.0), 100, "before")  # 100 % less 60 %
+    assert reading.low <= 40.0 <= reading.high
+    assert _probe_readings(some[:3], "before", 0) == []
+
+
+def test_negations_are_counted_and_set_against_labels():
+    some = items(("it is not red", "no"), ("it never rained", "no"), *[("it rained", "yes")] * 6)
+    association, share = _negation_readings(some, "after", 0)
+    assert (association.value, association.n) == (pytest.approx(1.0), 8)
+    assert (share.value, share.n, share.phase) == (pytest.approx(25.0), 8, "after")
+    assert (share.low, share.high) == pytest.approx([100 * bound for bound in wilson_interval(2, 8)])
+
+
+def test_notes_count_what_was_selected_and_what_was_rewritten():
+    rounds = [
+        {"tried": ["a", "b", "c"], "objective_before": 0.5, "objective": 0.25},
+        {"tried": ["d", "e"], "objective_before": 0.25, "objective": 0.125},
+    ]
+    first, objective = _notes(rounds, {"worse": 2}, 3, 10)
+    assert re.findall(r"\d+", first) == ["3", "10", "5", "2"]
+    assert "0.500000" in objective
+    assert "0.125000" in objective
