@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.rules import RuleRewriter, _all_capitals
 from fairlab.types import FairlabError
 
 GENDER = load_lexicon("gender")
@@ -500,3 +500,7 @@ def test_firms_and_brands_keep_their_names(rewriter):
     assert rewriter("He wore his Ray Ban glasses.", "woman") == "She wore her Ray Ban glasses."
     assert rewriter("He left Novi Sad.", "woman") == "She left Novi Sad."
     assert rewriter("he wore his ray ban glasses.", "woman") == "she wore her ray ban glasses."
+
+
+def test_one_letter_is_no_word_in_capitals():
+    assert [_all_capitals(word) for word in ("I", "HE", "He", "he")] == [False, True, False, False]

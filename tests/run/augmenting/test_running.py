@@ -15,8 +15,10 @@ from fairlab.types import FairlabError
 
 @pytest.mark.parametrize(
     ("augmentation", "needs"),
-    [(BenignPrompts, False), (Identity, False), (Perturbation, False), (Symmetric, False), (ZFiltered, False)]
-    + [(CDA, True), (CounterfactualGroups, True)],
+    [
+        *((one, False) for one in (BenignPrompts, Identity, Perturbation, Symmetric, ZFiltered)),
+        *((one, True) for one in (CDA, CounterfactualGroups)),
+    ],
 )
 def test_some_augmentations_need_no_rewriter(augmentation, needs):
     values = {"augmentation": {"_target_": f"{augmentation.__module__}.{augmentation.__name__}"}, "rewriter": None}
