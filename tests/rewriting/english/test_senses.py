@@ -12,7 +12,7 @@ def token(text, word):
 
 @pytest.mark.parametrize(
     ("text", "joined"),
-    [("A Black-owned shop closed.", True), ("A Black man owned it.", False), ("They are Black-", False)],
+    [("A Black-owned shop closed.", True), ("A Black man owned it.", False)],
 )
 def test_a_hyphen_joins_a_group_to_what_it_does(text, joined):
     assert _is_joined_to_participle(token(text, "Black")) is joined

@@ -29,14 +29,16 @@ def test_a_folder_names_no_number_format(tiny_folders):
 
 def test_a_folder_is_pooled_as_published_unless_it_says_nothing_or_the_command_names_a_pooling(tiny_folders, tmp_path):
     plain = str(tiny_folders["bert"])
-    assert (node(plain).pooling, node(plain).normalize) == ("mean", False)
+    found = node(plain)
+    assert (found.pooling, found.normalize) == ("mean", False)
     shutil.copytree(plain, tmp_path / "published")
     kinds = ("sentence_transformers.models.Transformer", "sentence_transformers.models.Pooling")
     modules = [{"idx": k, "name": str(k), "path": f"{k}_Pooling" * k, "type": kind} for k, kind in enumerate(kinds)]
     (tmp_path / "published" / "modules.json").write_text(json.dumps(modules))
     published = str(tmp_path / "published")
-    assert (node(published).pooling, node(published).normalize) == (PUBLISHED, None)
-    assert (node(published, "pooling=cls").pooling, node(published, "pooling=cls").normalize) == ("cls", False)
+    for overrides, expected in (((), (PUBLISHED, None)), (("pooling=cls",), ("cls", False))):
+        found = node(published, *overrides)
+        assert (found.pooling, found.normalize) == expected
 
 
 @pytest.mark.parametrize("name", fetchables())
