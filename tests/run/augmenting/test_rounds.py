@@ -3,8 +3,10 @@
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from fairlab.metrics import surface_probe
 from fairlab.metrics.significance import wilson_interval
 from fairlab.run.augmenting.rounds import _negation_readings, _notes, _probe_readings
 
@@ -13,11 +15,13 @@ def items(*pairs):
     return [SimpleNamespace(text=text, label=label) for text, label in pairs]
 
 
-def test_a_word_that_tells_the_label_gains_all_that_the_commonest_label_leaves():
-    some = items(*[(f"the stone is red {k}", "yes") for k in range(75)], *[(f"no stone {k}", "no") for k in range(50)])
+def test_the_gain_of_a_probe_is_what_it_adds_to_the_commonest_label(monkeypatch):
+    right = np.array([1.0] * 100 + [0.0] * 25)
+    monkeypatch.setattr(surface_probe, "probe", lambda texts, labels, seed: right)
+    some = items(*[(f"a stone {k}", "yes") for k in range(75)], *[(f"no stone {k}", "no") for k in range(50)])
     (reading,) = _probe_readings(some, "before", 0)
-    assert (reading.value, reading.n, reading.phase) == (pytest.approx(40.0), 125, "before")  # 100 % less 60 %
-    assert (reading.low, reading.high) == pytest.approx((40.0, 40.0))  # every text gains as much
+    assert (reading.value, reading.n, reading.phase) == (pytest.approx(20.0), 125, "before")  # 80 % less 60 %
+    assert 10 < reading.low < 20 < reading.high < 30  # the standard error is 100 sqrt(0.8 * 0.2 / 125) = 3.6
     assert _probe_readings(some[:-1], "before", 0) == []  # too few of one label
 
 
