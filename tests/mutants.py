@@ -145,7 +145,7 @@ def tests_of(file: str) -> list[str]:
         found = list(dict.fromkeys([*found, *sorted(near, key=lambda one: (one.parent != folder, len(imports(one))))]))
         level = {module_name(one) for one in files("fairlab", "*.py") if imports(one) & level} - seen
         seen |= level
-    if not found and path.parent.name != "fairlab":  # a module that its package finds by name
+    if not found and path.name != "__init__":  # a module that its package finds by name
         return tests_of(str(path.parent / "__init__.py"))
     own = [file] if ">>>" in (ROOT / file).read_text(encoding="utf-8") else []
     chosen = [one for k, one in enumerate(found) if k < FILES or one.parent == folder]

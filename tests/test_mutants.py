@@ -49,6 +49,10 @@ def test_a_module_that_its_package_finds_by_name_has_the_tests_of_its_package():
     assert "tests/judge/test_formats.py" in mutants.tests_of("fairlab/judge/formats/helm.py")
 
 
+def test_a_package_that_no_test_names_has_no_tests():
+    assert mutants.tests_of("fairlab/run/augmenting/__init__.py") == []
+
+
 @pytest.mark.slow
 def test_a_fork_tells_failed_tests_from_passed_ones_and_from_those_that_do_not_end(tmp_path):
     (tmp_path / "test_right.py").write_text("def test():\n    pass\n")

@@ -41,6 +41,11 @@ def test_a_word_that_goes_with_a_label_leaves_rows_of_that_label_out():
     )
 
 
+def test_rows_of_the_first_batch_all_stay():
+    items = [Labelled("not red", "no"), Labelled("red", "yes"), Labelled("not blue", "no")]
+    assert ZFiltered(batch=1.0).kept(items) == {0, 1, 2}  # nothing was counted before them
+
+
 def test_the_order_is_the_seeds():
     rows = list(pairs(100))
     by_seed = [{k for k, one in ZFiltered(seed=seed).decide(rows).items() if not one.reason} for seed in (0, 0, 1)]

@@ -116,7 +116,7 @@ def test_a_slur_made_of_another_group_is_turned_down_and_counted():
     (outcome,) = perturbation(rewriter=rewriter).make([row("The white trash left.", **{CHOICE: vars(choice)})])
     assert outcome.reason == "harmful phrase"
     assert outcome.versions == {"black": "The black trash left."}
-    assert outcome.rows[0]["text"] == "The white trash left."
+    assert (outcome.rows[0]["text"], outcome.rows[0]["perturbed"]) == ("The white trash left.", False)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlab.benchmarks.runner import adjusted
-from fairlab.record import Comparison
+from fairlab.benchmarks.runner import add, adjusted
+from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 
 
 def comparison(p, *, headline=True, phase="change"):
@@ -27,3 +27,20 @@ def test_headline_comparisons_of_the_same_two_models_are_one_family():
 
 def test_without_a_headline_nothing_is_adjusted():
     assert [one.p_holm for one in adjusted([comparison(0.01, headline=False)], "change")] == [None]
+
+
+def test_results_of_a_killed_run_are_replaced_and_others_kept(tmp_path):
+    record = Record(tmp_path, {"seed": 1}, "")
+    other = Outcome(not_run=[NotRun("b", "s", "no data")], notes=[Note("b", "few items")])
+    own = Outcome(not_run=[NotRun("a", "s", "no head")], notes=[Note("a", "cut"), Note("a", "odd", item="7")])
+    for outcome in (other, own, own):
+        add(outcome, "before", record)
+    for found in (record, Record.load(tmp_path)):
+        assert [(one.benchmark, one.phase) for one in found.not_run] == [("b", "before"), ("a", "before")]
+        assert [(one.text, one.phase) for one in found.notes] == [
+            ("few items", "before"),
+            ("cut", "before"),
+            ("odd", ""),  # of an item, whatever the model
+        ]
+    add(own, "after", record)
+    assert [one.phase for one in record.not_run] == ["before", "before", "after"]

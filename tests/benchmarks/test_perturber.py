@@ -132,3 +132,9 @@ def test_what_cannot_be_measured_is_said(backbone, path):
         PerturberQuality(None, None, [], None, None)
     with pytest.raises(FairlabError, match="must be at least 2"):
         PerturberQuality(path, None, [], 1, None)
+
+
+def test_two_pairs_are_the_fewest():
+    assert PerturberQuality("pairs.jsonl", None, [], 2, "paper").limit == 2
+    with pytest.raises(FairlabError, match=r"perturber\.limit must be at least 2, not 1"):
+        PerturberQuality("pairs.jsonl", None, [], 1, "paper")

@@ -16,9 +16,10 @@ class Declines:
     """Writer that refuses what names a group, in some of the requests."""
 
     def __init__(self, group):
-        self.group = group
+        self.group, self.asked = group, []
 
     def write(self, prompts, sampling, *, done=None, progress=""):
+        self.asked += prompts
         return [Written("I'm sorry, but no." if self.group in one.text else "Here it is.") for one in prompts]
 
 
@@ -82,3 +83,13 @@ def test_bad_settings_are_named(tmp_path):
     (tmp_path / "own.yaml").write_text("{groups: {a: [b, c]}, templates: [x], refusals: [no]}")
     with pytest.raises(FairlabError, match=r"has no \{group\}"):
         Refusals(path=str(tmp_path / "own.yaml")).measure(model("men"))
+
+
+def test_requests_are_turns_of_a_chat_with_the_system_prompt_and_every_sample_is_drawn():
+    asked = model("nobody")
+    Refusals(["religion"], system="Be kind.", samples=2).measure(asked)
+    assert {(one.chat, one.system) for one in asked.writer.asked} == {(True, "Be kind.")}
+    texts = [one.text for one in asked.writer.asked if one.sample == 0]
+    assert len(set(texts)) == len(texts) == len(asked.writer.asked) / 2
+    with pytest.raises(FairlabError, match=r"refusals\.samples must be at least 1, not 0"):
+        Refusals(samples=0)

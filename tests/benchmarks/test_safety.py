@@ -150,3 +150,8 @@ def test_numbers_of_validation_represent_nothing():
     assert found.readings
     assert not any(one.headline for one in found.readings)
     assert any(one.headline for one in Safety(of="test", threshold=0.5).measure(judged([0.5] * 7)).readings)
+
+
+def test_no_variance_of_scores_is_above_that_of_half_zeros_and_half_ones():
+    description = Safety(of="test", threshold=0.5).description
+    assert description.quantity("acv").high == statistics.pvariance([0, 1])

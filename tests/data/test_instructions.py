@@ -87,6 +87,12 @@ def test_a_template_that_ends_no_answer_gets_the_end_token(llama):
     found = read_dialogue({"messages": CHAT[:3]}, llama.tokenizer)
     assert answers(found) == ["the river<|endoftext|>"]
     assert found.text.endswith("a: the river<|endoftext|>")
+    assert answers(read_dialogue({"messages": CHAT}, llama.tokenizer)) == ["the river", "a: she saw<|endoftext|>"]
+    with pytest.raises(FairlabError, match="does not end answers"):
+        read_dialogue({"messages": CHAT[:4]}, llama.tokenizer)  # the end token would follow the user's words
+    llama.tokenizer.eos_token = None
+    with pytest.raises(FairlabError, match="does not end answers"):
+        read_dialogue({"messages": CHAT[:3]}, llama.tokenizer)
 
 
 def test_the_loss_is_the_mean_over_the_tokens_of_answers(llama, tmp_path):

@@ -90,7 +90,7 @@ def a_file(folder, texts):
 
 def split(path, encoder, **changes):
     values = {"paths": None, "axes": [], "format": "paper", "validation": 0.2, "test": 0.1, "batch_size": 8}
-    return PerturbationPairs(path=path, limit=None, encoder=encoder, epochs=1, **values | {"seed": 0} | changes)
+    return PerturbationPairs(path=path, encoder=encoder, epochs=1, **values | {"limit": None, "seed": 0} | changes)
 
 
 def test_a_text_is_trained_on_or_validated_with_or_tested_on(tiny, tmp_path):
@@ -103,10 +103,28 @@ def test_a_text_is_trained_on_or_validated_with_or_tested_on(tiny, tmp_path):
     assert {part_of(text, 0.2, 0.1) for text in left_out} == {"test"}
     assert {part_of(text, 0.0, 0.1) for text in left_out} == {"test"}  # as the benchmark asks
     assert data.facts()["test_pairs"] == 2 * len(left_out)
+    assert data.facts()["path"] == path
     other = split(path, tiny, seed=1)
     assert {pair.original for pair in other.pairs["train"]} == parts["train"]
 
 
-def test_shares_that_leave_nothing_to_train_on_are_refused(tiny, tmp_path):
-    with pytest.raises(FairlabError, match=r"both together below 1: 0\.5, 0\.5"):
-        split(a_file(tmp_path, 4), tiny, validation=0.5, test=0.5)
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"validation": 0.5, "test": 0.5}, r"data\.validation .*: 0\.5, 0\.5"),
+        ({"validation": 0.0}, r"data\.validation .*: 0\.0, 0\.1"),
+        ({"test": -0.1}, r"data\.validation .*: 0\.2, -0\.1"),
+        ({"batch_size": 0}, r"data\.batch_size and data\.limit .*: 0, None"),
+        ({"limit": 0}, r"data\.batch_size and data\.limit .*: 8, 0"),
+        ({"paths": ["a.txt"]}, r"either data\.path"),
+        ({"augmentation": object()}, "augmentation=none"),
+    ],
+)
+def test_settings_that_leave_nothing_to_train_on_are_refused(tiny, tmp_path, settings, named):
+    with pytest.raises(FairlabError, match=named):
+        split(a_file(tmp_path, 4), tiny, **settings)
+
+
+def test_the_smallest_batch_and_limit_are_one(tiny, tmp_path):
+    data = split(a_file(tmp_path, 40), tiny, batch_size=1, limit=1)
+    assert len(data.pairs["train"]) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.data import packed, preparing
-from fairlab.data.block_order import BlockBatches, permuted
+from fairlab.data.block_order import BlockBatches, _mix_bits, permuted
 from fairlab.data.prepared import DECIDES, NAME, Tokens
 from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
 from fairlab.files import temporary_beside
@@ -297,3 +297,15 @@ def test_a_killed_preparation_goes_on(tokenizer, file, tmp_path, monkeypatch):  
 
 def test_the_revision_of_the_rules_is_a_hash_of_this_code():
     assert len(packed.rules_revision()) == 16
+
+
+def test_bits_are_mixed_as_splitmix64_does():
+    """Its first outputs from the seed 0, as its authors' code prints them."""
+    states = np.array([1, 2], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    assert [hex(value) for value in _mix_bits(states)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
+
+
+def test_what_publishers_add_to_a_book_is_no_paragraph(tmp_path):
+    book = "*** START OF THE EBOOK ***\n\nShe left\n_early_.\n\nHe came.\n\n*** END OF THE EBOOK ***\n\n"
+    (tmp_path / "book.txt").write_text(f"Title\n\n{book}Licence.\n")
+    assert list(preparing.stream_paragraphs(tmp_path / "book.txt")) == ["She left early.", "He came."]

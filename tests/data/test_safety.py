@@ -13,7 +13,7 @@ from experiments.ensemble.teach import copies_of
 from fairlab.augmentation.identity import Identity
 from fairlab.data.near_copies import near_copies, set_groups
 from fairlab.data.safety import SafetyData, made_of
-from fairlab.data.safety_readers import kept_for_benchmarks, read_safety
+from fairlab.data.safety_readers import _olid, kept_for_benchmarks, read_safety
 from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import make_shards
@@ -233,3 +233,14 @@ def test_texts_without_a_subgroup_hint_at_the_column_of_subgroups(tmp_path, caps
     assert capsys.readouterr().out == ""
     assert sample(**given, columns={"text": "text"}).made == []
     assert "own.csv names one subgroup; data.columns.subgroup=NAME names the column" in capsys.readouterr().out
+
+
+def test_a_tweet_is_offensive_and_hateful_if_it_insults_a_group(tmp_path):
+    rows = ["id\ttweet\ta\tb\tc", "1\tfirst\tOFF\tTIN\tGRP", "2\tsecond\tOFF\tTIN\tIND", "3\tthird\tNOT\tNULL\tNULL"]
+    (tmp_path / "olid.tsv").write_text("\n".join(rows) + "\n")
+    found = [text for kept in (True, False) for text in _olid(tmp_path / "olid.tsv", kept)]
+    assert {text.text: (text.key, text.labels["toxicity"], text.labels["hate"]) for text in found} == {
+        "first": ("1", 1, 1),
+        "second": ("2", 1, 0),
+        "third": ("3", 0, 0),
+    }

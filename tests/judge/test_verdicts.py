@@ -84,6 +84,7 @@ def test_ranks_with_ties():
         ("c", 3, 3),
     ]
     assert "acc: A 1 to 2" in str(found)
+    assert "acc: A 1" not in str(judge(found.runs[:2]))  # the verdict on two says as much
 
 
 def test_differing_settings_come_before_any_number():

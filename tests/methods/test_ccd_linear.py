@@ -11,7 +11,7 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.projection import project
 from fairlab.data.groups import read_groups
 from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral
-from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, trained_map
+from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, mapping, trained_map
 from fairlab.types import FairlabError
 from tests.methods.test_ccd import make_data
 
@@ -174,3 +174,11 @@ def test_groups_of_other_attributes_are_refused(tiny, tmp_path, setting):
     method = CCDLinear(tiny, **VALUES, **ALONE | {setting: value})
     with pytest.raises(FairlabError, match=f"has the attributes old, young.*give method.{setting} groups with these"):
         method.fit(make_data(tiny, tmp_path))
+
+
+def test_a_map_keeps_the_length_of_unit_vectors_alone():
+    unit = torch.tensor([[0.6, 0.8], [1.0, 0.0], [0.0, 1.0]])
+    matrix = torch.diag(torch.tensor([2.0, 1.0]))
+    mapped = torch.tensor([[1.2, 0.8]])
+    torch.testing.assert_close(mapping(unit)(unit[:1], matrix), mapped / (1.2**2 + 0.8**2) ** 0.5)
+    torch.testing.assert_close(mapping(2 * unit)(unit[:1], matrix), mapped)

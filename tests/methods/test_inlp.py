@@ -56,6 +56,8 @@ def test_the_encoder_gets_the_projection(tiny, tmp_path):
     labels = np.tile(np.arange(3), len(data.groups["train"]))
     score = LogisticRegression(max_iter=1000).fit(tiny.embed(texts).numpy(), labels).score(tiny.embed(texts), labels)
     assert score < facts["first_classifier_accuracy"]
+    method.accuracies = [0.9, 0.7, 0.6]
+    assert [method.facts()[f"{name}_classifier_accuracy"] for name in ("first", "last")] == [0.9, 0.6]
 
 
 def test_bad_input(tiny, tmp_path):

@@ -97,3 +97,9 @@ def test_a_classifier_at_chance():
     )
     assert at_chance([{"validation/pearson": 0.4}], {}, 100) == ""
     assert at_chance([], even, 600) == at_chance([{"validation/accuracy": 0.1}], {}, 0) == ""
+
+
+def test_a_value_that_rows_repeat_counts_once():
+    """Four values say little: the first and last are one each, however many rows hold them."""
+    assert unlearned(history(np.repeat([1.0, 0.9, 0.8, 0.7], 6)))
+    assert unlearned(history(np.linspace(1.0, 0.7, 24))) == ""

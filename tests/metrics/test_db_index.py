@@ -1,6 +1,7 @@
 """db-index against the literal definition, its expectation, and what must not matter."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,6 +100,13 @@ def test_outliers_of_the_comparison_set_are_told():
     angles = np.concatenate([np.linspace(1.4, 1.5, 20), [0.0]])
     index = db_index(targets, np.stack([np.cos(angles), np.sin(angles)], axis=1), np.array([0]))
     assert ordinary(index).tolist() == [True] * 20 + [False]
+
+
+def test_fences_are_one_and_a_half_interquartile_ranges_beyond_the_quartiles():
+    entries = np.array([-3.9, 2.0, 3.0, 4.0, 5.0, 6.0, 12.1])  # quartiles 2.5 and 5.5: fences at -2 and 10
+    assert ordinary(SimpleNamespace(of_entries=entries)).tolist() == [False, *[True] * 5, False]
+    entries = np.array([-1.9, 2.0, 3.0, 4.0, 5.0, 6.0, 9.9])
+    assert ordinary(SimpleNamespace(of_entries=entries)).all()
 
 
 @pytest.mark.parametrize("normal_from", [10**9, 2])

@@ -63,6 +63,12 @@ def test_an_association_of_nothing_is_zero():
     assert presence_table([True, False], ["a", "b"]).tolist() == [[0, 1], [1, 0]]
 
 
+def test_a_label_or_feature_without_documents_changes_no_association():
+    table = np.array([[2, 0], [0, 2], [1, 1]])  # chi squared 4 of 6 documents
+    for more in (table, np.c_[table, [0, 0, 0]], np.r_[table, [[0, 0]]], np.c_[table, [0, 0, 0]].T):
+        assert cramers_v(more) == pytest.approx((4 / 6) ** 0.5)
+
+
 def test_draws_of_an_association_lie_around_it():
     draws = association_draws(np.array([[90.0, 10.0], [10.0, 90.0]]))
     assert draws.mean() == pytest.approx(0.8, abs=0.01)

@@ -27,6 +27,9 @@ def test_corpus_bleu_is_sacrebleus():
     assert float(bleu(*counts[:, :2])) == pytest.approx(two, abs=1e-9)
     drawn = bleu(*(row[np.array([[0, 1], [1, 1]])] for row in counts))
     assert drawn == pytest.approx([two, 100.0])
+    longer = [f"{MADE[0]} And the rain fell."]
+    expected = sacrebleu.corpus_bleu(longer, [REFERENCES[:1]]).score
+    assert float(bleu(*bleu_counts(longer, REFERENCES[:1]))) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_corpus_that_is_too_short_loses_by_brevity_and_one_without_matches_is_0():

@@ -9,7 +9,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from fairlab.benchmarks.safety import Safety
+from fairlab.data.safety_texts import SafetyText
 from fairlab.methods.safety_ensemble.calibration import calibration_line
+from fairlab.methods.safety_ensemble.forest import _labels
 from fairlab.methods.safety_ensemble.passes import Examples, FoldModels, Part, Trainer, set_shares
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.views import Views
@@ -206,3 +208,8 @@ def test_texts_that_are_always_trained_on_change_the_models_and_are_never_measur
     assert len(judged.source_scores) == len(own)
     before = fitted.judged["before"].parts["test"].scores["toxicity"]
     assert np.abs(before - method.judged["before"].parts["test"].scores["toxicity"]).max() > 0.01
+
+
+def test_a_text_without_a_label_is_neither_safe_nor_harmful():
+    texts = [SafetyText("a", "1", "", {"hate": 0}), SafetyText("b", "2", "", {"hate": 1}), SafetyText("c", "3", "", {})]
+    assert _labels(texts, "hate").tolist() == [0, 1, -1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.pipeline import Pipeline
 
 from fairlab.methods.safety_ensemble.model import Evaluated
 from fairlab.methods.safety_ensemble.pairing import RIDGE, covariance_within, fitted_kernel, paired_logistic
@@ -74,3 +75,12 @@ def test_a_larger_weight_narrows_the_sets():
         for weight in (0.0, 1.0, 100.0)
     ]
     assert spread[0] > 2 * spread[1] > 4 * spread[2]
+
+
+def test_the_kernel_falls_with_the_mean_squared_difference_of_standardised_ranks():
+    features, _ = example()
+    steps, values = fitted_kernel(features, 3)
+    standard = Pipeline(steps[:-1]).transform(features)
+    assert standard.mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
+    squares = ((standard[:, None] - standard[None]) ** 2).mean(axis=2)
+    np.testing.assert_allclose(values @ values.T, np.exp(-squares / 2), atol=1e-4)  # every text is a landmark

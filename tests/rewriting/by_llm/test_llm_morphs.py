@@ -113,3 +113,9 @@ def test_a_faulty_answer_is_none(tmp_path):
 def test_without_a_model():
     with pytest.raises(FairlabError, match=r"augmentation\.summary=llm needs a language model"):
         LLMMorph(None, "summary", held)
+
+
+def test_letters_with_accents_are_sent_as_they_are(tmp_path):
+    sent = '{"text": "Two [A] came to Åre late.", "about": "[A]"}'
+    made, _ = spoken(["Two Swedes came to Åre late."], {sent: "[A] came to Åre."}, "summary", tmp_path)
+    assert made == ["Swedes came to Åre."]

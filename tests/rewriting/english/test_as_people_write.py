@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.casing import in_sentence_case, may_gain_capitals, read_cased
+from fairlab.rewriting.english.casing import _thing_at, in_sentence_case, may_gain_capitals, read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 
@@ -142,3 +142,11 @@ def test_a_possessive_after_s_gets_its_own_s():
 )
 def test_a_listed_word_gains_a_capital_where_a_sentence_may_start(text, gains):
     assert may_gain_capitals(text, {"will"}) is gains
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("by big ben, now", "Big Ben"), ("by big ben", "Big Ben"), ("by big bench now", ""), ("by the big, now", "")],
+)
+def test_a_thing_of_several_words_is_found_as_a_whole(text, found):
+    assert _thing_at(text, 3, ["Big Ben"]) == found

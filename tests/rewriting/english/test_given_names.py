@@ -1,7 +1,7 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.given_names import Neighbours, is_first_name, neighbours
+from fairlab.rewriting.english.given_names import Neighbours, is_first_name, neighbours, piece_neighbours
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.senses import _is_proper, _shows_person, name_may_stand, word_stands_beside
 from fairlab.text.pipeline import parse
@@ -112,3 +112,11 @@ def test_a_child_by_age_is_told_from_kin_by_its_neighbours(beside, expected):
 def test_an_old_friend_is_not_old(noun, expected):
     people = frozenset({"man", "friend", "rivals"})
     assert word_stands_beside("old", "adjective", "thing", Neighbours("an", " ", noun, " "), people) is expected
+
+
+def test_neighbours_among_pieces_are_the_next_words_beyond_what_was_merged():
+    pieces = ["Mary", " ", "met", ", ", "Ann"]
+    assert piece_neighbours(pieces, 0) == Neighbours("", "", "met", " ")
+    assert piece_neighbours(pieces, 2) == Neighbours("Mary", " ", "Ann", ", ")
+    assert piece_neighbours(pieces, 4) == Neighbours("met", ", ", "", "")
+    assert piece_neighbours(["Jeanne", "", "", " ", "came"], 0) == Neighbours("", "", "came", " ")

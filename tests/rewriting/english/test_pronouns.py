@@ -44,8 +44,8 @@ def test_syntax(text, pronoun, case):
 
 
 def test_a_bracket_opens_before_alternatives_alone():
-    docs = parse(["Ann left (with her) and took (his/her) bag.", "His/her bag is here."])
-    assert [_is_opened(token) for doc in docs for token in doc if token.text == "her"] == [False, True, False]
+    docs = parse(["Ann left (with her) and took (his/her) bag.", "His/her bag is here.", "(his/her) bag"])
+    assert [_is_opened(token) for doc in docs for token in doc if token.text == "her"] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.rules import RuleRewriter, _all_capitals
 from fairlab.types import FairlabError
 
 GENDER = load_lexicon("gender")
@@ -517,3 +517,7 @@ def test_firms_and_brands_keep_their_names(rewriter):
 )
 def test_equal_adjectives_and_long_names_of_places_stay(axis, text, target, right):
     assert RuleRewriter(load_lexicon(axis), mode="lexical")(text, target) == right
+
+
+def test_one_letter_is_no_word_in_capitals():
+    assert [_all_capitals(word) for word in ("I", "HE", "He", "he")] == [False, True, False, False]

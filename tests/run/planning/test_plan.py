@@ -1,12 +1,13 @@
 """What a plan says of sizes, work, hours and calls, against values known beforehand."""
 
 import json
+import re
 
 import pytest
 
 from fairlab.run.planning.calls import calls_of
 from fairlab.run.planning.hours import SHARE, Device, gpus
-from fairlab.run.planning.needs import needs_of
+from fairlab.run.planning.needs import MADE, Need, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.run.planning.sizes import model_size
 from fairlab.run.planning.work import Work, training_flops, training_work
@@ -181,6 +182,26 @@ def test_the_sum_counts_every_seed_and_says_what_is_not_in_it():
     assert "  c, d: not public" in text
 
 
+def test_what_is_downloaded_and_what_is_brought_by_hand_is_counted_once():
+    needs = [
+        Need("here", "at this place", "buy it"),
+        Need("model", "", "downloaded", 2_000_000_000),
+        Need("other model", "", "downloaded", 1_500_000_000),
+        Need("of unknown size", "", "downloaded", None),
+        Need("licensed", "", "sign and fetch it"),
+        Need("made", "", f"{MADE} its command below"),
+    ]
+    text = plan_text("Plan", [RunPlan("a", needs=needs), RunPlan("b", needs=needs)])
+    (line,) = (one for one in text.splitlines() if one.startswith("  downloads: "))
+    assert re.findall(r"[\d.]+", line) == ["3.5", "1", "1"]
+
+
+def test_a_task_of_the_hub_needs_its_dataset_and_one_of_a_file_does_not(tmp_path):
+    for path, expected in (("hub", 1), (str(tmp_path / "groups.jsonl"), 0)):
+        needs = needs_of(config_of(tmp_path, path=path, task="rte") | {"models": []})
+        assert sum("dataset of the hub" in need.name for need in needs) == expected
+
+
 def test_equal_runs_share_one_table_and_show_one_command():
     work = Work(320, 32, 1, 10, 5.0, "given")
     runs = [RunPlan(name, [["python", "-m", name]], work=work, times=2) for name in "ab"]
@@ -209,7 +230,9 @@ def test_what_a_training_takes_is_not_made_up(method, name, said):
 def test_a_model_that_names_no_inner_width_has_four_times_its_own(tmp_path):
     settings = {"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 10, "n_positions": 16}
     (tmp_path / "config.json").write_text(json.dumps(settings | {"bos_token_id": 0, "eos_token_id": 0}))
-    assert model_size({"name": str(tmp_path)}).inner == 32
+    found = model_size({"name": str(tmp_path)})
+    assert found.inner == 32
+    assert found.stored == 4 * found.parameters  # there are no weights, which would have four bytes each
 
 
 def test_the_computation_of_a_training_by_hand(tmp_path):

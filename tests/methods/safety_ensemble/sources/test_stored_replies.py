@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.types import FairlabError
 
@@ -49,3 +51,10 @@ def test_rows_of_other_scores_and_rows_without_any_are_named(tmp_path):
         stored(tmp_path, {"text": "a", "hate": "high"})
     with pytest.raises(FairlabError, match="row 1 has no text in the column 'text'"):
         stored(tmp_path, OPENAI)
+
+
+def test_stored_scores_are_those_of_a_text_and_not_of_its_rewrites(tmp_path):
+    (tmp_path / "scores.csv").write_text("text,toxic\na day,0.5\n")
+    sources = Sources([StoredScores(path=str(tmp_path / "scores.csv"))])
+    assert sources.score(["a day"]).tolist() == [[0.5]]
+    assert np.isnan(sources.score(["a day"], turned=True)).all()
