@@ -159,10 +159,9 @@ def as_audited(model: Any) -> AnyClassifier:
     if hasattr(model, "model") and hasattr(model, "tokenizer") and not hasattr(model, "is_cut"):
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple):
-        from fairlab.backbones.tokenizers import UNLIMITED, readable_length
+        from fairlab.backbones.tokenizers import UNLIMITED
 
-        backbone = load(model)
-        backbone.max_length = readable_length(backbone.model, backbone.tokenizer, None, model_name(model), UNLIMITED)
+        backbone = load(model, longest=UNLIMITED)
         backbone.__dict__["name"] = model_name(model)
         return as_classifier(backbone)
     return as_classifier(model)

@@ -243,8 +243,8 @@ def audit_writing(
         raise FairlabError(reasons[0])
     write_whole(record.folder / FILE, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in audit.rows))
     readings = [with_printed_interval(record, one) for one in record.readings]
-    reasons = {note.subset: note.text for note in record.notes if note.mark == SAYS_NOTHING}
-    answers = [axis_answer(one, readings, reasons.get(one.axis, "")) for one in pairs]
+    unable = {note.subset: note.text for note in record.notes if note.mark == SAYS_NOTHING}
+    answers = [axis_answer(one, readings, unable.get(one.axis, "")) for one in pairs]
     record.provenance["answers"] = {"": {"sentence": " ".join(answers), "lines": answers}}
     return answers
 

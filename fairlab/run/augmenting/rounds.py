@@ -28,8 +28,6 @@ REWRITERS = ("paraphrase", "llm_labelled")
 class Rounds:
     """Plan of RAZOR, an implementation of :class:`fairlab.protocols.Plan`."""
 
-    by_rows = False
-
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.made_with: dict[str, Any] = {}

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fairlab.checks.values import target_of
 from fairlab.record import Record
 from fairlab.run.augmenting.building import plan_of
+from fairlab.run.augmenting.perturbing import Perturbing
+from fairlab.run.augmenting.row_by_row import RowByRow
 from fairlab.run.augmenting.running import reader_of
 from fairlab.types import FairlabError, Row
 
@@ -106,7 +108,7 @@ def parts_of(rows: Sequence[Row], size: int = PART, number: int = PARTS) -> Iter
         yield part
 
 
-def timed(values: dict[str, Any], rows: Sequence[Row]) -> Timed:
+def time_part(values: dict[str, Any], rows: Sequence[Row]) -> Timed:
     """Run the augmentation on rows as ``fairlab.augment`` does, in a temporary folder, and measure it."""
     from fairlab.data.stream.shards import make_shards
 
@@ -122,18 +124,18 @@ def timed(values: dict[str, Any], rows: Sequence[Row]) -> Timed:
     return Timed(sum(len(row.text) for row in rows), seconds, len(rows), written, size)
 
 
-def measured(values: dict[str, Any], rows: Sequence[Row]) -> list[Timed]:
+def time_parts(values: dict[str, Any], rows: Sequence[Row]) -> list[Timed]:
     """Return the measurements of the parts of a sample, without the time that every run needs to start.
 
     That time is measured on the shortest row, after one run on it that loads everything.
     """
     shortest = [min(rows, key=lambda row: len(row.text))]
-    timed(values, shortest)
-    start = timed(values, shortest).seconds
+    time_part(values, shortest)
+    start = time_part(values, shortest).seconds
     ends = time.process_time() + SECONDS
     found = list[Timed]()
     for part in parts_of(rows):
-        one = timed(values, part)
+        one = time_part(values, part)
         found.append(Timed(one.characters, max(one.seconds - start, 1e-9), one.rows, one.written, one.bytes))
         if time.process_time() > ends:
             break
@@ -202,7 +204,8 @@ def estimate(values: dict[str, Any]) -> str:
     Raises:
         FairlabError: The input cannot be read, or the augmentation decides on all rows together.
     """
-    if not plan_of(values).by_rows:
+    plan: Any = plan_of(values)
+    if not issubclass(plan, RowByRow | Perturbing):  # its time would not grow with the number of rows
         name = target_of(values["augmentation"]).name
         raise FairlabError(
             f"augmentation={name} decides on all rows together, so a sample says nothing about its time; "
@@ -211,4 +214,4 @@ def estimate(values: dict[str, Any]) -> str:
     from fairlab.data.stream.rows import row_progress
 
     sample = sample_of(row_progress(reader_of(values)[0]()), values["seed"])
-    return estimate_text(values, sample, measured(values, sample.rows))
+    return estimate_text(values, sample, time_parts(values, sample.rows))

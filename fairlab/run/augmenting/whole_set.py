@@ -18,8 +18,6 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 class WholeSet:
     """Plan of augmentations with a method ``decide``, an implementation of :class:`fairlab.protocols.Plan`."""
 
-    by_rows = False
-
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
 

@@ -110,7 +110,6 @@ def test_a_text_in_small_letters_stays_in_small_letters(text):
         ("The Christian's house.", "The Jew's house."),
         ("A Christian woman prays.", "A Jewish woman prays."),
         ("The Christian faith is old.", "The Jewish faith is old."),
-        ("The Christian and Hindu faiths are old.", "The Jewish and Jewish faiths are old."),
         ("Her Christian beliefs are firm.", "Her Jewish beliefs are firm."),
         ("He is Christian.", "He is Jewish."),
     ],
