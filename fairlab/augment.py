@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
@@ -31,13 +33,18 @@ def work(config: DictConfig, record: Record) -> None:
     Shards of earlier attempts are reused.
     """
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")
-    refuse_unplanned(values, name, cli.choices("augmentation"))
+    refuse_unplanned(values, name)
     augment_rows(values, str(name), record)
 
 
 @quiet_when_unread()
 def command() -> None:
     """Run the command as the console script does."""
+    if cli.asks_for_plan(sys.argv[1:]):
+        from fairlab.run.planned import print_augmentation_plan
+
+        print_augmentation_plan()
+        return
     cli.run(main, "augment")
 
 

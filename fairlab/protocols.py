@@ -247,7 +247,12 @@ class Plan(Protocol):
 
     A plan is called with the configuration as plain containers, a function that reads the rows of the input again, and
     the record. Its methods are called in the order in which they are defined.
+
+    Attributes:
+        by_rows: Whether each row is processed independently, so that the time grows with the number of rows.
     """
+
+    by_rows: ClassVar[bool]
 
     def made_by(self) -> dict[str, Any]:
         """Return the values that determine the output, apart from the texts and the seed, for the manifest.

@@ -1,6 +1,6 @@
 """Sample natural sentences and passages that the rules perturb, to be read one by one; a sheet stores the verdicts.
 
-    FAIRLAB_DATA=... python -m experiments.rewriting.natural_sheet draw --seed 6103 --axis race   # a new sample
+    FAIRLAB_DATA=... python -m experiments.rewriting.natural_sheet draw --seed 6106 --axis race   # a new sample
     FAIRLAB_DATA=... python -m experiments.rewriting.natural_sheet changed   # rewrites that differ from those read
 
 The sources are those of the labelled mentions. They contribute in turn, so each has the same number of rows as long as
@@ -30,8 +30,9 @@ from fairlab.types import FairlabError
 
 SHEET = Path(__file__).parent / "natural_sheet.csv.xz"
 AXES = ("race", "age", "gender", "religion", "nationality", "disability")
-SEEDS = {"sentences": 6101, "passages": 6102}  # seeds of the rows that were drawn before the last corrections
-CORRECTED, CORRECTED_SEED = "sentences, corrected rules", 6103  # rows that were drawn after them
+SEEDS = {"sentences": 6101, "passages": 6102}  # rows that were drawn before the corrections
+AFTER = {"sentences, corrected rules": 6103}  # rows that were drawn after them
+SECOND = {"sentences, second draw": 6104, "passages, second draw": 6105}  # rows with all words and corrections
 PER_SOURCE, BATCH = 3000, 8  # maximum number of texts searched per source, and number of texts rewritten together
 ALL = {"disability"}  # axes with so few words that every text is searched
 WRONG, DOUBT = "wrong", "doubt"
@@ -101,10 +102,10 @@ def read_before() -> frozenset[str]:
 def read_natural() -> list[dict[str, str]]:
     """Return the rows of the sheet.
 
-    ``unit`` is a key of :data:`SEEDS`, or :data:`CORRECTED`. ``verdict`` is *right*, *doubt* or *wrong*, and ``kind``
-    the kind of error. ``words`` is *new* if the rules left the text unchanged before words were added to the lexicons.
-    ``former`` is *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and otherwise
-    the verdict on their rewrite; it is empty for rows of :data:`CORRECTED`.
+    ``unit`` is a key of :data:`SEEDS`, :data:`AFTER` or :data:`SECOND`. ``verdict`` is *right*, *doubt* or *wrong*, and
+    ``kind`` the kind of error. ``words`` is *new* if the rules left the text unchanged before words were added to the
+    lexicons. ``former`` is *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and
+    otherwise the verdict on their rewrite; it is empty for other rows than those of :data:`SEEDS`.
     """
     with lzma.open(SHEET, "rt", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -114,7 +115,7 @@ def count(unit: str, axis: str) -> dict[str, Counter[str]]:
     """Return the number of rows by verdict: of all rows, of rows changed by new words, and with the former rules.
 
     Args:
-        unit: Key of :data:`SEEDS`, or :data:`CORRECTED`.
+        unit: Unit of the rows, as in :func:`read_natural`.
         axis: Axis of the rows.
     """
     rows = [row for row in read_natural() if row["unit"] == unit and row["axis"] == axis]
@@ -156,7 +157,7 @@ def changed() -> Iterator[tuple[dict[str, str], str, str]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=("draw", "changed"))
-    parser.add_argument("--seed", type=int, default=SEEDS["sentences"])
+    parser.add_argument("--seed", type=int, default=6106)
     parser.add_argument("--axis", choices=AXES)
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--passages", action="store_true")

@@ -6,6 +6,8 @@ import csv
 import json
 import lzma
 from collections import Counter
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
@@ -18,7 +20,7 @@ from experiments.rewriting.moved import RECORD as MOVED
 from experiments.rewriting.moved import SINCE
 from experiments.rewriting.natural import SOURCES as NATURAL
 from experiments.rewriting.natural import read_sheet
-from experiments.rewriting.natural_sheet import AXES, CORRECTED, DOUBT, SEEDS, WRONG, count, read_natural
+from experiments.rewriting.natural_sheet import AFTER, AXES, DOUBT, SECOND, SEEDS, WRONG, count, read_natural
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
@@ -123,7 +125,7 @@ def labelled_rates() -> str:
     """Return the headline rates: all labelled sentences in syntax mode, and the natural texts that were read."""
     now = json.loads((LABELLED / "now.json").read_text(encoding="utf-8"))
     rows = [
-        [axis, *(_share(modes["syntax"]["all"][key]) for key in SCORES), *(_wrong(unit, axis) for unit in SEEDS)]
+        [axis, *(_share(modes["syntax"]["all"][key]) for key in SCORES), *(_wrong(unit, axis) for unit in SECOND)]
         for axis, modes in now.items()
     ]
     return markdown(
@@ -142,7 +144,7 @@ def labelled_rates() -> str:
 def natural_verdicts() -> str:
     """Return the results of the sheet of natural texts, by unit and axis, with those of the former rules."""
     rows = []
-    for unit in (*SEEDS, CORRECTED):
+    for unit in (*SEEDS, *AFTER, *SECOND):
         for axis in AXES:
             found = count(unit, axis)
             if not found["now"]:
@@ -153,9 +155,9 @@ def natural_verdicts() -> str:
     return markdown(columns, rows)
 
 
-def natural_errors() -> str:
+def natural_errors(units: Collection[str] = tuple(SEEDS)) -> str:
     """Return the number of wrong rewrites of natural texts by axis and kind of error."""
-    rows = [row for row in read_natural() if row["verdict"] == WRONG and row["unit"] != CORRECTED]
+    rows = [row for row in read_natural() if row["verdict"] == WRONG and row["unit"] in units]
     found = Counter((row["axis"], row["kind"]) for row in rows)
     kinds = [kind for kind, _ in Counter(row["kind"] for row in rows).most_common()]
     return markdown(["axis", *kinds], [[axis, *(str(found[axis, kind]) for kind in kinds)] for axis in AXES])
@@ -331,6 +333,7 @@ PAGES = {
         "labelled": labelled_scores,
         "natural": natural_verdicts,
         "natural_errors": natural_errors,
+        "natural_errors_second": partial(natural_errors, tuple(SECOND)),
         "natural_sources": natural_sources,
         "mentions": labelled_mentions,
         "added_words": added_words,

@@ -19,7 +19,6 @@ from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.group_rewriters import GroupRewriter
 from fairlab.run.augmenting.building import augment_lexicon, build_llm, build_rewriter
 from fairlab.run.augmenting.running import augment_rows, refuse_unplanned
-from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
@@ -147,7 +146,7 @@ def augment(
         composition = composed("augment", choices, values)
         refuse_misfits("augment", composition, [f"{key}=" for key in values])
         config = plain_config(composition)
-        refuse_unplanned(config, augmentation, cli.choices("augmentation"))
+        refuse_unplanned(config, augmentation)
         refuse_used(folder, "give a new folder as output")
         folder.mkdir(parents=True, exist_ok=True)
         record = Record(folder, config, command="")

@@ -151,19 +151,21 @@ def labelled(
 
 def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
     """Return the group of each row, or an empty string if the cell is empty."""
-    values = _values(name, rows, column)
+    values = _values(name, rows, column, "group")
     return ["" if value is None or is_missing(value) else as_written(value) for value in values]
 
 
-def _values(name: str, rows: Sequence[Row], column: str) -> list[Any]:
+def _values(name: str, rows: Sequence[Row], column: str, setting: str) -> list[Any]:
+    """Return the cells of the column that a setting names."""
     known = rows[0].extra
     if column not in known and cell_at(known, column) is None:
-        raise FairlabError(f"{name} has no column '{column}'; it has: {listed_names(known, 'no other')}")
+        there = listed_names(known, "no other")
+        raise FairlabError(f"{name} has no column '{column}'; it has: {there}; give {setting}=NAME")
     return [cell_at(row.extra, column) for row in rows]
 
 
 def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:
-    values = _values(name, rows, column)
+    values = _values(name, rows, column, "label")
     for row, value in zip(rows, values, strict=True):
         if value is None or (not isinstance(value, list) and is_missing(value)):
             raise FairlabError(f"{name}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")

@@ -25,7 +25,7 @@ from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.text.naming import listed_names
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Row
 
 OF_GROUPS = ("group", "groups", "sex", "ethnicity", "religion", "race", "age")  # usual names of group columns
 
@@ -196,7 +196,24 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
         FairlabError: The data does not fit.
     """
     name, rows = read_source(data, settings.field)
-    kept = evenly(rows, settings.limit)
+    return label_rows(name, evenly(rows, settings.limit), settings, model, names)
+
+
+def label_rows(
+    name: str, rows: Sequence[Row], settings: Settings, model: AnyClassifier, names: Sequence[str] = ()
+) -> LabelledRows:
+    """Add labels and groups to rows, with the columns given in the settings of an audit.
+
+    Args:
+        name: Name of the data, for messages.
+        rows: Rows with text.
+        settings: Settings of the audit.
+        model: Classifier that predicts the labels of the rows.
+        names: Names of the labels, as for :func:`read_labelled`.
+
+    Raises:
+        FairlabError: The data does not fit.
+    """
     labels = tuple(map(str, settings.labels or names)) or model.labels
     if settings.labels and model.labels and len(settings.labels) != len(model.labels):
         raise FairlabError(
@@ -204,7 +221,7 @@ def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Se
             f"({listed_names(model.labels)}); name each of them"
         )
     kind = "score" if settings.labels is not None and not settings.labels else model.kind
-    return labelled(name, kept, settings.label, settings.group, labels, kind)
+    return labelled(name, rows, settings.label, settings.group, labels, kind)
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:

@@ -35,8 +35,8 @@ class AFLite(Filter):
         seed: Seed of the partitions.
 
     Raises:
-        FairlabError: The number of partitions is less than one; in ``decide``, if a row has no label, or if there are
-            too few rows for a classifier.
+        FairlabError: The number of partitions is less than one; in ``decide``, if there are too few rows for a
+            classifier.
 
     Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; the default proportions are its
     values for the 549,367 pairs of SNLI. By default, texts are embedded by the bundled encoder instead of a RoBERTa

@@ -31,8 +31,8 @@ class Balanced(Filter):
         seed: Seed of the folds and of the draw.
 
     Raises:
-        FairlabError: The number of bins is less than one, or ``by`` is unknown; in ``decide``, if a row has no label,
-            or if there are too few rows for a probe.
+        FairlabError: The number of bins is less than one, or ``by`` is unknown; in ``decide``, if there are too
+            few rows for a probe.
 
     This method is not published; it is similar to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which examines
     single features.

@@ -53,7 +53,7 @@ class Filter(Planned):
         """Return the output for every row, by the row's number.
 
         Raises:
-            FairlabError: A row has no label, or :meth:`kept` fails.
+            FairlabError: :meth:`kept` fails.
         """
         times = Counter(self.kept([labelled_item(row, self.label) for row in rows]))
         return {

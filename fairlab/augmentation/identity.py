@@ -65,6 +65,7 @@ class Identity(RowAugmentation):
     limits = "A text may be harmful about one subgroup but not about another; its label is kept nevertheless."
     citation = STURMAN_2024
     name = "identity"
+    plan = "fairlab.run.augmenting.subgroups.OfSubgroups"
     needs_rewriter = False
 
     def __init__(

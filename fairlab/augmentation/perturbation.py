@@ -18,6 +18,7 @@ from typing import Any, Literal
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.linkers import RULES
 from fairlab.rewriting.group_rewriters import RuleGroups
 from fairlab.rewriting.perturbable_words import PerturbableWords
@@ -31,7 +32,8 @@ from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 SAMPLINGS = ("uniform", "inverse_frequency")
 UNCHANGED = "the rewriter made no change"
 HALF = "a field with a person stayed"  # reason for rejecting a rewrite of only some fields
-NO_CHOICE = "rows without a person of the axes who can be rewritten with certainty"
+NO_WORD = "rows without a word of the axes"
+IN_DOUBT = "rows with a word of the axes, but without a person who can be rewritten with certainty"
 CHOICE = "choice"  # key of a row's choice
 
 
@@ -157,6 +159,10 @@ class Perturbation(RowAugmentationOnAxes):
             for found, number in zip(self.words.selections(texts), numbers, strict=True)
         ]
 
+    def reason_to_stay(self, text: str) -> str:
+        """Return the name under which a text without a choice is counted: without a word of the axes, or in doubt."""
+        return IN_DOUBT if next(self.words.possible(read_cased(text).text), None) else NO_WORD
+
     def rewrite(self, examples: Sequence[Sequence[str]], chosen: Sequence[Selection]) -> list[Rewritten]:
         """Apply the choices to examples, each given by its fields, and reject faulty rewrites."""
         texts = [join_fields(fields) for fields in examples]
@@ -194,7 +200,7 @@ class Perturbation(RowAugmentationOnAxes):
         rest = {key: value for key, value in row.extra.items() if key != CHOICE}
         original = {"id": row.id, **row.named, **rest}
         if choice is None or found is None:
-            return Made(rows=({**original, "perturbed": False},), counts={NO_CHOICE: 1})
+            return Made(rows=({**original, "perturbed": False},), counts={self.reason_to_stay(row.text): 1})
         counts = {f"chosen/{choice.axis}": 1}
         if found.fault[0]:
             versions = {choice.target: found.text} if found.text else {}
@@ -246,7 +252,7 @@ class Choosing:
         """
         found = self.perturbation.choose([row.text for row in rows], [row.number for row in rows], self.weights)
         return [
-            Made(counts={NO_CHOICE: 1})
+            Made(counts={self.perturbation.reason_to_stay(row.text): 1})
             if choice is None
             else Made(rows=({"number": row.number, "sha256": text_sha256(row.text), **asdict(choice)},))
             for row, choice in zip(rows, found, strict=True)

@@ -85,8 +85,8 @@ class Symmetric(Planned):
 
     Raises:
         CannotScore: The language model is not causal.
-        FairlabError: ``others`` is unknown, or ``candidates`` is below 1; in ``decide``, if a row has no label or no
-            evidence, or if no pair is supported.
+        FairlabError: ``others`` is unknown, or ``candidates`` is below 1; in ``decide``, if a row has no evidence, or
+            if no pair is supported.
     """
 
     title = "claims with both labels by exchange"

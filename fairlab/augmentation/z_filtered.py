@@ -32,7 +32,7 @@ class ZFiltered(Filter):
         seed: Seed for the order of rows.
 
     Raises:
-        FairlabError: ``top`` is below 1; or, in ``decide``, a row has no label or all labels are the same.
+        FairlabError: ``top`` is below 1; or, in ``decide``, all labels are the same.
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
     section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code is

@@ -27,8 +27,8 @@ from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import check_folder, no_space_is_one_sentence, remove_unfinished, replaced_when_written, write_whole
 from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
-from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
+from fairlab.text.gutenberg import book_lines
 from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError, Natural
 
@@ -353,17 +353,11 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
     """
     if not file.is_file():
         raise DataUnavailable(f"{file} is not a file; give data.paths of plain text")
-    lines = text_lines(file, latin_1=True)
+    lines = book_lines(text_lines(file, latin_1=True))
     first = list(islice(lines, PROBED))
     wrapped = max(map(len, first), default=0) < WRAPPED
-    begins = any(gutenberg.START.match(line) for line in first)
     block: list[str] = []
     for line in chain(first, lines, [""]):
-        if begins:  # skip Project Gutenberg's front matter
-            begins = not gutenberg.START.match(line)
-            continue
-        if line[:1] in ("*", "E") and gutenberg.END.match(line):
-            break
         if not wrapped or not line or line.isspace():
             text = " ".join((" ".join([*block, line]) if block else line).replace("_", "").split())
             block = []

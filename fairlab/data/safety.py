@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.data.near_copies import set_groups
 from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
@@ -90,6 +91,11 @@ class SafetyData(TrainingData):
             )
             raise FairlabError(f"{name} has {count} sets that are not copies, too few for {folds} folds; {remedy}")
         self.made = made_of(seeds, augmentation) if augmentation else []
+        if columns and augmentation and not any(text.subgroup for text in seeds):
+            print_escaped(
+                f"no versions are made, because no text of {path} names one subgroup; data.columns.subgroup=NAME names "
+                "the column of subgroups"
+            )
         self.always = [
             replace(text, key=f"{other} {text.key}") for other in always_trained for text in read_safety(other)
         ]

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
-from fairlab.text import gutenberg
+from fairlab.text.gutenberg import book_lines
 from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable
 
 WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
 SHORTEST = 5  # minimum number of tokens of a training text, including special tokens
-BOOK = re.compile(rf"^{gutenberg.START.pattern}.*?$(.*?)^(?:{gutenberg.END.pattern})", re.M | re.S)
 # The pattern begins with white space, so only white space is examined, which is several times as fast.
 TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["')\]]\s)){TITLES}\s*(?=["'(\[]?[A-Z])""")
@@ -64,9 +63,7 @@ def read_text(file: Path) -> str:
     Raises:
         FairlabError: The file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
-    text = "\n".join(text_lines(file, latin_1=True))
-    book = BOOK.search(text)
-    return book[1] if book else text
+    return "\n".join(book_lines(text_lines(file, latin_1=True)))
 
 
 def paragraphs(text: str) -> list[str]:

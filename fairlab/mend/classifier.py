@@ -19,7 +19,7 @@ from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import read_source
 from fairlab.audit.mending import FILE, Way, mended, read_rule
 from fairlab.audit.rates_by_group import refuse_small_groups
-from fairlab.audit.running import Settings, audit_models, read_labelled
+from fairlab.audit.running import Settings, audit_models, label_rows, read_labelled
 from fairlab.checks.escapes import print_escaped
 from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
 from fairlab.mend.outcome import PROVEN, TRIED, MendOutcome, concluded, publish
@@ -28,7 +28,7 @@ from fairlab.mend.retraining import TRAININGS, train_classifier
 from fairlab.record import Record
 from fairlab.reporting.report import write_report
 from fairlab.run.environment import environment
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Row
 
 RULES = ("threshold", "odds")
 WAYS = (*TRAININGS, *RULES)
@@ -70,25 +70,24 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
         FairlabError: The data, the model or a setting is unsuitable, no method fits, or the folder contains a run with
             other settings.
     """
-    parts = thirds(wish.data, wish.settings.field)
+    name, rows = read_source(wish.data, wish.settings.field)
+    parts = thirds(name, rows)
     model = as_classifier(wish.model)
-    _refuse_unsuitable(wish, model, parts)
+    label_rows(name, rows, wish.settings, model)  # a message about a third would name places in that third
+    _refuse_small_parts(parts, wish.settings, model)
     with begun(folder, _facts(wish, model, parts)):
         return _mend(wish, model, parts, folder)
 
 
-def _refuse_unsuitable(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> None:
-    """Raise before anything is trained or written if the rows cannot be audited.
-
-    All rows are read first, because the messages about a third would name places in that third.
+def _refuse_small_parts(parts: Sequence[Rows], settings: Settings, model: AnyClassifier) -> None:
+    """Raise before anything is trained or written if the rows for selecting or confirming have too small groups.
 
     Raises:
-        FairlabError: A label or column is missing, or the rows for selecting or confirming have too small groups.
+        FairlabError: The groups of a part are too small.
     """
-    read_labelled(wish.data, replace(wish.settings, limit=None), model)
     for part in parts[1:]:
         try:
-            refuse_small_groups(read_labelled(part, wish.settings, model))
+            refuse_small_groups(read_labelled(part, settings, model))
         except FairlabError as error:
             raise FairlabError(f"a third of the rows of data cannot be audited: {error}") from None
 
@@ -156,13 +155,16 @@ def _load_fixed(way: str, model: AnyClassifier, folder: Path) -> AnyClassifier:
     return mended(model, read_rule(folder / TRIED / way / FILE))
 
 
-def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
+def thirds(name: str, rows: Sequence[Row]) -> list[Rows]:
     """Split rows into three parts by a hash of their text, so that equal texts are in the same part.
 
+    Args:
+        name: Name of the data, for messages.
+        rows: Rows with text.
+
     Raises:
-        FairlabError: The data cannot be read, or a part is empty.
+        FairlabError: A part is empty.
     """
-    name, rows = read_source(data, field)
     parts: list[Rows] = [[] for _ in range(PARTS)]
     for row in rows:
         parts[hashlib.sha256(row.text.encode()).digest()[0] % PARTS].append({**row.extra, **row.named})

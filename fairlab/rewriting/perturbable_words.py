@@ -208,7 +208,7 @@ class PerturbableText:
             text, finder, people = self.view.text, self.words.finders[axis], None
             try:
                 mentions = finder.find(text, self.syntax) if self.syntax else finder.find_by_neighbours(text)
-                people = People(finder, text, self.syntax, mentions, self.words.linker) if self.syntax else None
+                people = People(finder, self.view, self.syntax, mentions, self.words.linker) if self.syntax else None
             except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                 mentions = finder.find_by_neighbours(text)
             self._axes[axis] = _selectable(finder, mentions, text), people

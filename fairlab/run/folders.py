@@ -219,27 +219,28 @@ def output_folder(*, _root_: DictConfig) -> str:
     if folder.is_dir():
         check_folder(folder)
     if holds_run(folder):
-        refuse_other_augmentation(folder, plain_config(_root_))
+        refuse_other_augmentation(Record.load(folder), plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
         raise FairlabError(f"{folder} already exists and does not contain an augmentation; choose another output")
     return str(folder)
 
 
-def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
-    """Raise if ``folder`` contains an augmentation with another configuration."""
-    if not made_nothing(folder) and (key := changed_key(Record.load(folder), config)):
+def refuse_other_augmentation(record: Record, config: dict[str, Any]) -> None:
+    """Raise if an augmentation wrote data with another configuration."""
+    if not made_nothing(record) and (key := changed_key(record, config)):
         raise FairlabError(
-            f"{folder} already holds another run ({key}); choose another output, or repeat the same configuration"
+            f"{record.folder} already holds another run ({key}); choose another output, or repeat the same "
+            "configuration"
         )
 
 
-def made_nothing(folder: Path) -> bool:
-    """Return whether the augmentation in a folder failed before it wrote any data.
+def made_nothing(record: Record) -> bool:
+    """Return whether an augmentation failed before it wrote any data.
 
     A corrected command may overwrite it.
     """
-    files = {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
-    return Record.load(folder).status == "failed" and files <= {"record.json", "metrics.json"}
+    files = {path.name for path in record.folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    return record.status == "failed" and files <= {"record.json", "metrics.json"}
 
 
 def compared(config: dict[str, Any]) -> dict[str, Any]:

@@ -201,13 +201,16 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     An entry point without the key ``ckpt`` resumes if the folder contains an earlier run that wrote data.
     """
     by_key = "ckpt" in config
-    resumed = config.ckpt is not None if by_key else holds_run(folder) and not made_nothing(folder)
     plain = plain_config(config)
-    if resumed:
-        (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
-        record = Record.load(folder)
+    found = Record.load(folder) if holds_run(folder) else None
+    if by_key and config.ckpt is not None:
+        refuse_changed_config(folder, plain)
+    if found and (config.ckpt is not None if by_key else not made_nothing(found)):
+        if not by_key:
+            refuse_other_augmentation(found, plain)
+        record = found
         record.status, record.reason = "running", ""
-    elif holds_run(folder) and has_results(Record.load(folder)):
+    elif found and has_results(found):
         raise FairlabError(
             f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
         )

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
-from fairlab.run.command_line.options import config_folder, with_quotes, without_config_folder
+from fairlab.run.command_line.options import config_folder, with_plus, with_quotes, without_config_folder
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.config.served_nodes import served_node
@@ -38,21 +38,61 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
             The function is called only if models and data are available and small.
     """
     try:
-        given = with_quotes(without_config_folder(sys.argv[1:]))
-        if options := [one for one in given if one.startswith("-")]:
-            raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
+        given = single_run()
         with composing(config_folder(sys.argv[1:])):
             config = composition_of(entry, given)
             refuse_misfits(entry, config, given)
             refuse_other_run(entry, given, config)
             if is_cheap(entry, config):
                 rehearse(config)
-            run = planned(entry, f"fairlab.{entry}", given)
-        if run.problem:
-            raise FairlabError(run.problem)
-        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], single=True))
+        print_escaped(text_of(entry, given))
     except FairlabError as error:
         cli.stop(str(error))
+
+
+def print_augmentation_plan() -> None:
+    """Print what ``fairlab augment`` would need for its input, or exit with one sentence.
+
+    The time is measured on a sample of the rows, unless a language model would be called. No file is written.
+    """
+    from fairlab.run.augmenting.running import refuse_unplanned
+    from fairlab.run.augmenting.sampled import estimate
+
+    try:
+        given = ["output=none", *with_plus(single_run())]  # a plan writes nothing, so it needs no folder
+        with composing(config_folder(sys.argv[1:])):
+            config = composition_of("augment", given)
+            refuse_misfits("augment", config, given)
+            values = plain_config(config)
+            refuse_unplanned(values, None)
+            text = text_of("augment", given) if values["llm"] else estimate(values)
+        print_escaped(text)
+    except FairlabError as error:
+        cli.stop(str(error))
+
+
+def single_run() -> list[str]:
+    """Return the overrides of the command.
+
+    Raises:
+        FairlabError: The command has an option, which would start several runs or none.
+    """
+    given = with_quotes(without_config_folder(sys.argv[1:]))
+    if options := [one for one in given if one.startswith("-")]:
+        raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
+    return given
+
+
+def text_of(entry: str, given: Sequence[str]) -> str:
+    """Return the plan of a command as text.
+
+    Raises:
+        FairlabError: The command's configuration is not valid.
+    """
+    run = planned(entry, f"fairlab.{entry}", given)
+    if run.problem:
+        raise FairlabError(run.problem)
+    return plan_text(f"Plan: python -m fairlab.{entry}", [run], single=True)
 
 
 def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> None:

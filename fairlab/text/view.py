@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import string
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from fairlab.text.cleaning import clean
+from fairlab.text.cleaning import PARAGRAPH, clean
+from fairlab.text.fields import SEPARATOR
 
 # First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
 _UNUSUAL = re.compile(
@@ -58,6 +60,7 @@ _JOINING = (
 )
 # Printable ASCII characters that none of these strings requires; most texts contain only these.
 _APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
+_FIELD_END = re.compile(rf"\s*{SEPARATOR}\s*")
 # Meaningless parts of words: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -115,6 +118,12 @@ class View:
         A character that is not in the text gets the offset of the next one that is.
         """
         return offset if self.is_plain else bisect_right(self.ends, offset)
+
+    def field_ends(self) -> list[int]:
+        """Return the end in the text of every field except the last, if the original joins several fields."""
+        if SEPARATOR not in self.original:
+            return []
+        return [self.place(match.start()) for match in re.finditer(SEPARATOR, self.original)]
 
     def write(self, edits: Iterable[Edit]) -> str:
         """Apply edits of the text to the original, and return the result.
@@ -227,6 +236,22 @@ def read_view(text: str) -> View:
     if is_plain(text):
         return View(text, text)
     read_as, starts, ends = clean(text)
+    if SEPARATOR in read_as:
+        read_as, starts, ends = _part_fields(read_as, starts, ends)
     if read_as == text:
         return View(text, text)
     return View(text, read_as, starts, ends)
+
+
+def _part_fields(text: str, starts: array[int], ends: array[int]) -> tuple[str, array[int], array[int]]:
+    """Replace the signs between fields by paragraph signs in a cleaned text, given with its positions.
+
+    Empty positions mean that the text is the original.
+    """
+    starts, ends = starts or array("q", range(len(text))), ends or array("q", range(1, len(text) + 1))
+    for match in reversed([*_FIELD_END.finditer(text)]):
+        first, last = match.span()
+        between = PARAGRAPH if first > 0 and last < len(text) else ""
+        starts[first:last], ends[first:last] = starts[first : first + len(between)], ends[last - len(between) : last]
+        text = text[:first] + between + text[last:]
+    return text, starts, ends

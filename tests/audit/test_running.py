@@ -278,7 +278,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
     [
         (of_words("He"), {"data": ONE_KIND}, "all labels of this list in 'label' are '1'"),
         (of_words("He"), {"data": FEW, "group": "sex"}, "fewer than two groups of at least 20 rows"),
-        (of_words("He"), {"label": "gold"}, "has no column 'gold'; it has: label, sex, region"),
+        (of_words("He"), {"label": "gold"}, "has no column 'gold'; it has: label, sex, region; give label=NAME"),
         (of_words("He"), {"field": "comment"}, "no text in the field 'comment'"),
         (of_words("He"), {"data": EMPTY}, "row 81: the cell of 'label' is empty"),
         (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2, not to 1"),

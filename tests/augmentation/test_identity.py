@@ -10,6 +10,8 @@ from fairlab.augmentation.identity import FLAGGED, Identity, read_review, review
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
+from fairlab.record import Record
+from fairlab.run.augmenting.subgroups import OfSubgroups
 from fairlab.types import FairlabError, Row
 from tests.llm.stub import Stub, said
 
@@ -103,3 +105,11 @@ def test_settings_that_cannot_be(tmp_path):
     (tmp_path / "bad.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(FairlabError, match="line 1 is not a reviewed version"):
         Identity(review=str(tmp_path / "bad.jsonl"))
+
+
+def test_a_missing_column_of_subgroups_is_named_with_its_setting(tmp_path):
+    values = {"input": "seeds.csv", "augmentation": {"subgroup": "subgroup"}}
+    found = [Row("1", "A baker.", {"who": "Religion:Islam", "label": 1}, "line 2", 1)]
+    message = r"seeds\.csv has no column 'subgroup'; it has: who, label; give augmentation\.subgroup=NAME, the column"
+    with pytest.raises(FairlabError, match=message):
+        OfSubgroups(values, lambda: iter(found), Record(tmp_path, {}, "")).prepare()

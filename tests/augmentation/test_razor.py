@@ -16,7 +16,7 @@ from fairlab.augmentation.razor import (
 )
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.surface_probe import probe_gain
-from fairlab.rewriting.labelled.label_keeping import Labelled, labelled_item
+from fairlab.rewriting.labelled.label_keeping import Labelled, labelled_item, refuse_unlabelled
 from fairlab.types import FairlabError, Row
 
 ITEMS = [
@@ -227,10 +227,21 @@ def test_rows_are_written_with_the_second_sentence_replaced():
     assert third == {"id": "r3", "evidence": "e3", "claim": "c3", "label": "yes", "x": 3, "rewritten": False}
 
 
-def test_rows_without_a_label_are_named():
+def test_labels_are_read_as_written():
     assert labelled_item(row(1, label=0), "label") == Labelled("c1", "0", "e1")
     assert [labelled_item(row(1, label=one), "label").label for one in (1, 1.0, "1.0", "no")] == ["1", "1", "1", "no"]
-    with pytest.raises(FairlabError, match="line 2 has no 'label'; it has: x"):
-        labelled_item(row(2, x=1), "label")
-    with pytest.raises(FairlabError, match="line 2 has an empty 'label'; give this row a label, or remove the row"):
-        labelled_item(row(2, label=""), "label")
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"x": 1}, "claims.csv, line 2 has no 'label'; it has: x; give augmentation.label=NAME"),
+        ({}, "claims.csv, line 2 has no 'label'; it has: no other column; give"),
+        ({"label": ""}, "claims.csv, line 2 has an empty 'label'; give this row a label, or remove the row"),
+        ({"label": float("nan")}, "claims.csv, line 2 has an empty 'label'"),
+        ({"label": ["a"]}, "claims.csv, line 2: 'label' is not one label; write a text or a number"),
+    ],
+)
+def test_rows_without_a_label_are_named_with_their_file(other, message):
+    with pytest.raises(FairlabError, match=message):
+        refuse_unlabelled("claims.csv", [row(1, label=0), row(2, **other)], "label")

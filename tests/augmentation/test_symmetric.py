@@ -121,7 +121,6 @@ def test_no_exchange_to_draw_is_refused():
     [
         ([ROWS[3]], "no row is labelled SUPPORTS or entailment"),
         ([Row("1", "One text.", {"label": "SUPPORTS"}, "line 1", 1)], "line 1 has 1 texts, but augmentation=symmetric"),
-        ([row(1, "a", "b", "")], "line 1 has an empty 'label'"),
     ],
 )
 def test_rows_that_it_cannot_take(rows, sentence):

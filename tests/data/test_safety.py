@@ -223,3 +223,13 @@ def test_labels_and_sets_of_hatecheck(tmp_path):
 def test_a_quarter_of_tweets_is_reserved_whatever_they_link_to():
     # SHA-256 of "hello" begins with 2c f2, that of "abc" with ba 78; below 40 is reserved.
     assert [kept_for_benchmarks(tweet) for tweet in ("hello", "@USER Hello URL", "abc")] == [True, True, False]
+
+
+def test_texts_without_a_subgroup_hint_at_the_column_of_subgroups(tmp_path, capsys):
+    rows = [f"Rain {'wxyz'[k]} fell {'abcd'[k]} {k},{k % 2},Religion:Islam" for k in range(4)]
+    (tmp_path / "own.csv").write_text("\n".join(["text,hate,who", *rows]) + "\n")
+    given = {"name": "own", "path": str(tmp_path / "own.csv"), "folds": 3}
+    sample(**given, columns={"subgroup": "who"})
+    assert capsys.readouterr().out == ""
+    assert sample(**given, columns={"text": "text"}).made == []
+    assert "own.csv names one subgroup; data.columns.subgroup=NAME names the column" in capsys.readouterr().out

@@ -116,6 +116,8 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
     assert augment_here(*CDA[:1], "input=bad.jsonl", "output=out") == 0
     assert [row["source_place"] for row in rows(tmp_path / "out")] == ["line 1", "line 6"]
     bad = {row["place"]: row["reason"] for row in rows(tmp_path / "out", "quarantine")}
+    notes = [note.text for note in Record.load(tmp_path / "out").notes]
+    assert f"{len(bad)} rows that cannot be read; see quarantine.jsonl in the output folder" in notes
     assert list(bad) == ["line 2", "line 3", "line 4", "line 5"]
     for place, reason in zip(bad, ["not UTF-8", "not JSON", "no text in the field 'text'", "NUL"], strict=True):
         assert reason in bad[place]
@@ -153,9 +155,11 @@ def test_a_missing_output_augmentation_or_verifier(capsys, tmp_path):
     assert augment_here(*CDA) == 1
     assert "output has no value" in capsys.readouterr().err
     assert augment_here("input=texts.jsonl", "output=out") == 1
-    assert "no augmentation was chosen; give augmentation=NAME with: " in capsys.readouterr().err
+    known = capsys.readouterr().err.partition("no augmentation was chosen; give augmentation=NAME with: ")[2]
+    assert {"cda", "biasers_by_llm", "prompt_search", "fairtuning"} <= set(known.strip().split(", "))
+    assert set(known.strip().split(", ")).isdisjoint(["eda", "crossaug", "cda_text", "perturbed_text", "rules", "none"])
     assert augment_here("augmentation=rules", "input=texts.jsonl", "output=another") == 1
-    assert "rules works only during training; give augmentation=NAME with: " in capsys.readouterr().err
+    assert f"rules works only during training; give augmentation=NAME with: {known}" in capsys.readouterr().err
     assert augment_here(*GROUPS, "augmentation.verify=[taste]", "output=other") == 1
     assert "there is no verifier 'taste'; there are: polarity, words" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/data*"))

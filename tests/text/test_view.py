@@ -72,13 +72,14 @@ SIGNS = st.lists(st.sampled_from(PIECES)).map("".join)
         ("3,She left her bag,4.5", f"3{PARAGRAPH}She left her bag{PARAGRAPH}4.5"),
         ("ⓢⓗⓔ left Ⓜ", "she left"),
         ("•her bag", "her bag"),
+        ("She left. <SEP> her bag<SEP>x", f"She left.{PARAGRAPH}her bag{PARAGRAPH}x"),
     ],
 )
 def test_a_text_is_read_without_layout_and_markup(text, seen):
     assert read_view(text).text == seen
 
 
-@pytest.mark.parametrize("text", ["She left.", "It's a well-known fact (he said).", "<SEP> and <user>", "a < b", ""])
+@pytest.mark.parametrize("text", ["She left.", "It's a well-known fact (he said).", "<user> and <it>", "a < b", ""])
 def test_a_plain_text_is_read_as_it_stands(text):
     assert read_view(text).text == text
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from fairlab.checks.json_text import from_json
 from fairlab.data.stream.saved import one_split, opened, saved_folder
 from fairlab.files import check_folder
-from fairlab.text import gutenberg
+from fairlab.text.gutenberg import book_lines
 from fairlab.text.naming import listed_names
 from fairlab.text.reading import (
     SHOWN,
@@ -215,13 +216,10 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
 
 
 def _plain_text(path: Path) -> Iterator[Found]:
-    lines = _lines(path)
+    lines = book_lines(_lines(path), itemgetter(1))
     first = list(islice(lines, PROBED))
     blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
-    starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and gutenberg.START.match(line)]
-    lines = chain(first[starts[0] + 1 :] if starts else first, lines)
-    if starts:
-        lines = takewhile(lambda line: not (isinstance(line[1], str) and gutenberg.END.match(line[1])), lines)
+    lines = chain(first, lines)
     if blank < BLANK_SHARE * len(first):
         for number, line in lines:
             if isinstance(line, BadRow):

@@ -37,6 +37,7 @@ from fairlab.rewriting.english.lexical_actions import (
     longer_terms,
     say_alternatives_once,
     surfaces,
+    without_repeated_adjectives,
 )
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_noun_by_neighbours, is_people, is_person
@@ -148,7 +149,7 @@ class LexicalRules:
         alternatives = target and ("/" in text or " or " in text or " OR " in text)
         if alternatives:
             hits = join_alternatives(pieces, spans, hits, table)
-        hyphens = "-" in text
+        hits, hyphens = without_repeated_adjectives(pieces, hits, table), "-" in text
         found = [(place, pieces[place], table[pieces[place]]) for place in hits]
         for place, _, action in found:
             if action.kind == "plain" and not (hyphens or action.longer):
@@ -295,7 +296,9 @@ class _Work:
             if words[1] == following and all(
                 fold(self.word(place + 2 * number)) == word for number, word in enumerate(words[2:], start=2)
             ):
-                return place + 2 * len(words) - 2, self.rules.vocabulary.senses[term][0]
+                last, sense = place + 2 * len(words) - 2, self.rules.vocabulary.senses[term][0]
+                is_place = sense.pos == "name" and piece_neighbours(self.pieces, last).precedes_place
+                return None if is_place else (last, sense)
         return None
 
     def _turn_name(self, place: int, action: Action) -> None:
@@ -310,14 +313,16 @@ class _Work:
         if place + 2 < len(pieces) and pieces[place + 1] == " ":
             second = pieces[place + 2]
             last = place + 2 if second[:1].isupper() and is_double_name(found, second) else place
+            if piece_neighbours(pieces, last).precedes_place:
+                return
         self._put(place, last, new.upper() if found.isupper() and len(found) > 1 else new)
 
     def _is_first_name(self, place: int, action: Action) -> bool:
         """Return whether a listed name is used as a first name."""
-        if "-" not in self.pieces[place]:
-            plainly = is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)
-            if plainly is not None:
-                return plainly
+        if "-" not in self.pieces[place] and (
+            (sure := is_plainly_first_name(self.pieces, place, other_sense=action.other_sense)) is not None
+        ):
+            return sure
         beside, vocabulary = piece_neighbours(self.pieces, place), self.rules.vocabulary
         if beside.precedes_place:
             return False
@@ -350,8 +355,7 @@ class _Work:
             return False
         if other in (None, "surname", "deity"):
             return True
-        before = self.word(place - 2).lower()
-        following = self.word(place + 2).lower()
+        before, following = self.word(place - 2).lower(), self.word(place + 2).lower()
         if other == "verb":
             return before not in _BEFORE_VERBS and following not in ("the", "our", "their", "this", "these")
         if self.gap(place + 1) == " " and (
@@ -366,8 +370,7 @@ class _Work:
         """Replace the pieces from ``first`` to ``last``, and correct the article, the ending and the spaces."""
         pieces = self.pieces
         found = pieces[last]
-        if not new:
-            new = self._drop(first, last)
+        new = new or self._drop(first, last)
         if first != last:
             pieces[first : last + 1] = [""] * (last + 1 - first)
         pieces[first] = new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES, recase
@@ -14,6 +15,8 @@ from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.folding import fold, unaccented
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import NEUTRAL
+
+_LISTING = (" and ", " & ", ", ", ", and ")  # text between coordinated adjectives
 
 
 class Action(NamedTuple):
@@ -219,6 +222,29 @@ def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
             _say_once(pieces, first, last)
         for first, last in ((hit, hit + step) for step in (2, 4, 6)):
             _say_once(pieces, first, last)
+
+
+def without_repeated_adjectives(
+    pieces: Sequence[str], hits: Sequence[int], table: Mapping[str, Action] | WithAccents
+) -> list[int]:
+    """Leave out coordinated adjectives that would become the same word: *the Christian and Hindu faiths*.
+
+    Args:
+        pieces: Words and separators of the text.
+        hits: Indices of the listed words.
+        table: Actions by word.
+
+    Returns:
+        Indices of the words to rewrite; left-out words stay unchanged.
+    """
+    repeated: set[int] = set()
+    for first, last in pairwise(hits):
+        one, other = table[pieces[first]], table[pieces[last]]
+        if one.sense.pos == other.sense.pos == "adjective" and pieces[first].casefold() != pieces[last].casefold():
+            same = (one.new or pieces[first]).casefold() == (other.new or pieces[last]).casefold()
+            if same and "".join(pieces[first + 1 : last]) in _LISTING:
+                repeated |= {first, last}
+    return [hit for hit in hits if hit not in repeated]
 
 
 def _say_once(pieces: list[str], first: int, last: int) -> None:

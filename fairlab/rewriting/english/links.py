@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol
 
 from fairlab.rewriting.english.ages import whose_age
-from fairlab.rewriting.english.referring import Person, described_noun, find_quoted
+from fairlab.rewriting.english.referring import PRONOUNS, Person, described_noun, find_quoted
+from fairlab.types import NEUTRAL
 
 
 class Links:
@@ -56,6 +57,47 @@ class Links:
         if id(person) not in self._marked:
             self._marked[id(person)] = {offset for offset in self.attributes if self.at(offset) is person}
         return self._marked[id(person)]
+
+    def join_fields(self, field_of: Callable[[int], int]) -> None:
+        """Link the words of different fields that refer to the same person.
+
+        The fields of an example usually describe the same people. If no field mentions several people of an attribute,
+        pronouns (*he rests*) refer to the only person whom another field mentions by a noun or name (*a man sleeps*),
+        and the same common noun refers to the same person. If there is a plural noun, such as *men*, no word of its
+        attribute is linked.
+
+        Args:
+            field_of: Function that returns the number of the field that contains the word at an offset.
+        """
+        same: dict[int, Person] = {}
+        for attribute in {*self.attributes.values()} - {NEUTRAL}:
+            same |= self._same_people(attribute, field_of)
+        self.person_at = {index: same.get(id(person), person) for index, person in self.person_at.items()}
+        self._at.clear()
+
+    def _same_people(self, attribute: str, field_of: Callable[[int], int]) -> dict[int, Person]:
+        """Return the person that each person of an attribute is, by the id of the latter."""
+        starts = [start for start, shown in self.attributes.items() if shown == attribute]
+        people = {start: person for start in starts if (person := self.at(start)) is not None}
+        tokens = {start: self.token_around(start) for start in people}
+        in_fields = {(field_of(start), id(person)) for start, person in people.items()}
+        several = len(in_fields) > len({field for field, _ in in_fields})
+        if several or len(people) < len(starts) or any(token.tag_ == "NNS" for token in tokens.values()):
+            return {}
+        same = {id(person): person for person in people.values()}
+        by_noun: dict[str, Person] = {}
+        for start, person in people.items():
+            if tokens[start].tag_ == "NN":
+                same[id(person)] = by_noun.setdefault(tokens[start].lower_, same[id(person)])
+        named = {id(same[id(one)]): same[id(one)] for one in people.values() if self._is_named(one)}
+        if len(named) > 1:
+            return same
+        return dict.fromkeys(same, next(iter([*named.values(), *same.values()])))
+
+    def _is_named(self, person: Person) -> bool:
+        """Return whether a word other than a pronoun refers to a person."""
+        words = (self.tokens[index].lower_ for index, other in self.person_at.items() if other is person)
+        return not PRONOUNS.issuperset(words)
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Return the start and end of every word that refers to a person."""

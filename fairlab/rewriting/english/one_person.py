@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from fairlab.rewriting.english.links import Linker, Links
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
 from fairlab.rewriting.english.referring import PRONOUNS
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
+from fairlab.text.view import View
 from fairlab.types import NEUTRAL
 
 CLERGY = "clergy"  # section of a lexicon of religions
@@ -23,7 +25,7 @@ class People:
 
     Args:
         finder: Finder that produced the mentions.
-        text: Text that mentions the people.
+        view: View of the text that mentions the people.
         syntax: Parse of the text.
         mentions: Mentions found in the text.
         linker: Function that links the mentions of the same person.
@@ -32,14 +34,15 @@ class People:
     def __init__(
         self,
         finder: MentionFinder,
-        text: str,
+        view: View,
         syntax: Syntax,
         mentions: Sequence[Mention],
         linker: Linker = Coreference,
     ) -> None:
-        self.finder, self.text, self.syntax, self.mentions, self.linker = finder, text, syntax, mentions, linker
+        self.finder, self.text, self.syntax, self.mentions, self.linker = finder, view.text, syntax, mentions, linker
+        self.field_ends = view.field_ends()
         self.gendered = bool(finder.vocabulary.pronouns)
-        self.doubtful = finder.doubtful(text, syntax, mentions)
+        self.doubtful = finder.doubtful(self.text, syntax, mentions)
         self.tokens = syntax.tokens
         self._half_turned: dict[tuple[str, tuple[int, ...]], bool] = {}  # by attribute and starts of mentions
         self._in_doubt: dict[str, bool] = {}  # by attribute
@@ -50,7 +53,14 @@ class People:
         """Return the links between the mentions, which a text with a single mention does not need."""
         marked = [(m.start, m.end, m.sense.attribute) for m in (*self.mentions, *self.doubtful)]
         adjectives = {m.start for m in self.mentions if m.sense.pos == "adjective"}
-        return self.linker(self.tokens.values(), marked, adjectives=adjectives)
+        links = self.linker(self.tokens.values(), marked, adjectives=adjectives)
+        if self.gendered and self.field_ends:
+            links.join_fields(self.field_of)
+        return links
+
+    def field_of(self, start: int) -> int:
+        """Return the number of the field that contains the word at an offset, from 0."""
+        return bisect(self.field_ends, start)
 
     def mentions_at(self, start: int) -> list[Mention]:
         """Return the mentions of the person that the word at an offset refers to, including that word."""
@@ -233,6 +243,9 @@ class People:
         owners = [some for some in unnamed if all(m.token.dep_ == "poss" and m.token.head in tokens for m in some)]
         if len(unnamed) > 1 or (named and len(unnamed) > len(owners)):
             return True
+        plural = {self.field_of(m.start) for m in alike if m.token.tag_ == "NNS"}
+        if plural and any(self.field_of(m.start) not in plural for some in unnamed for m in some):
+            return True  # two men talk <SEP> he laughs
         return len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns)
 
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:

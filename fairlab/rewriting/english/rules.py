@@ -20,7 +20,6 @@ from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
 from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Vocabulary
-from fairlab.text.fields import SEPARATOR
 from fairlab.text.view import Edit, View
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
@@ -245,7 +244,7 @@ class RuleRewriter:
             mentions = self.finder.find(text, syntax)
         except Unaligned as error:
             return error
-        return self.rewrite_people(view, People(self.finder, text, syntax, mentions, self.linker), chosen)
+        return self.rewrite_people(view, People(self.finder, view, syntax, mentions, self.linker), chosen)
 
     def rewrite_people(self, view: View, people: People, chosen: Sequence[tuple[int, str]]) -> str:
         """Return the original of a view with some of its people rewritten, each to their own target.
@@ -259,7 +258,7 @@ class RuleRewriter:
         for start, target in chosen:
             self.vocabulary.column(target)
             turned |= _person_mentions(people, start, target) | turned
-            for other in _matches_in_other_fields(people.text, start, turned, people.mentions):
+            for other in _matches_in_other_fields(people, start, turned):
                 turned |= _person_mentions(people, other, target) | turned
         return self._rewrite_view(view, people.syntax, list(turned.values()))
 
@@ -365,18 +364,16 @@ def _person_mentions(people: People, start: int, target: str) -> dict[int, tuple
     return turned
 
 
-def _matches_in_other_fields(
-    text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
-) -> list[int]:
+def _matches_in_other_fields(people: People, start: int, turned: Mapping[int, tuple[Mention, str]]) -> list[int]:
     """Return the offsets of words in other fields that equal a rewritten noun or name and refer to the same person."""
-    if SEPARATOR not in text:
+    if not people.field_ends:
         return []
-    own = text.count(SEPARATOR, 0, start)
+    own = people.field_of(start)
     forms = {mention.found.casefold() for mention, _ in turned.values() if mention.sense.pos != "pronoun"}
     return [
         mention.start
-        for mention in mentions
-        if mention.found.casefold() in forms and text.count(SEPARATOR, 0, mention.start) != own
+        for mention in people.mentions
+        if mention.found.casefold() in forms and people.field_of(mention.start) != own
     ]
 
 

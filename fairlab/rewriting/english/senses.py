@@ -8,7 +8,7 @@ from fairlab.lexicons.names import Name
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PARTICLES, Neighbours, is_first_name
 from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, ONE_OF_MANY, is_person, is_private_person
-from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.rewriting.english.things import (
     PARTS,
     is_colour_of_thing,
@@ -137,7 +137,7 @@ def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
         return True
     if sense in ("rarely", "surname"):  # on its own, it is a surname: *Nelson, 27, was tried*
         return False
-    return _acts(token) or (sense == "word" and not begins_sentence(token))
+    return _acts(token) or (sense == "word" and not token.is_sent_start)
 
 
 def _acts(token: Any) -> bool:
@@ -168,7 +168,7 @@ def _names_a_thing(token: Any) -> bool:
 
 def _is_joined_to_thing(token: Any) -> bool:
     """Return whether *and* joins a bare word to a common noun that is not a person: *Herb and spice groups*."""
-    return begins_sentence(token) and any(
+    return token.is_sent_start and any(
         child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
         for child in token.children
     )
@@ -233,9 +233,9 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
     if other == "language" and (one or beside.after == "who"):  # a German, this German, the German who
         misread = token.head.lower_ == "left" or (one and token.head.tag_ == "NNS")  # this German prefers
         return misread or not syntax.modifies_later(token)
-    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
+    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, token.is_sent_start)):
         return False
-    if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:
+    if word[:1].isupper() and not word.isupper() and not token.is_sent_start and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
     # Tags and dependencies are unreliable in upper-case text.
     if syntax.modifies_later(token) and not word.isupper():
@@ -347,7 +347,7 @@ def _is_kin(token: Any) -> bool:
 
 def _is_exclamation(word: str, token: Any) -> bool:
     """Return whether *boy* is an exclamation that refers to no one: *and boy, was it cold*."""
-    if word.casefold() != "boy" or begins_sentence(token):
+    if word.casefold() != "boy" or token.is_sent_start:
         return False
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 

@@ -223,12 +223,6 @@ class Syntax:
         return False
 
 
-def begins_sentence(token: Any) -> bool:
-    """Return whether a word is the first of its sentence, or of a field after ``<SEP>``."""
-    before = token.doc[max(0, token.i - 2) : token.i]
-    return bool(token.is_sent_start) or before.text in ("SEP>", "SEP >")
-
-
 def _is_person(token: Any, people: frozenset[str] = frozenset()) -> bool:
     if token.lower_ in _PERSONAL or token.tag_ == "PRP":
         return token.lower_ != "it"

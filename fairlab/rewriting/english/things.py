@@ -8,7 +8,7 @@ import numpy as np
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES, DATES, PLACES, Neighbours
-from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 _LONGER_NAMES = ("ORG", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "LOC", "GPE")
@@ -69,28 +69,28 @@ def is_in_title(token: Any) -> bool:
     word = token.text
     if not word[:1].isupper() or (word.isupper() and len(word) > 1):
         return False
-    if begins_sentence(token):
+    if token.is_sent_start:
         return _is_bare_subject(token)
     if token.lower_ in _PLURALS and not _is_headline(token):
         return True
     if token.i and token.nbor(-1).text == "The" and _has_capital_after_and(token):
         return True
     first = token
-    while first.i and not begins_sentence(first) and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
+    while first.i and not first.is_sent_start and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
         first = first.nbor(-1)
         if first.text in ("The", "A", "An"):
-            return not begins_sentence(first)
+            return not first.is_sent_start
     return False
 
 
 def is_named_with_capital(token: Any) -> bool:
     """Return whether a noun within a sentence is capitalised but no form of address: *the series Monk*, *the Lady*."""
     word = token.text
-    if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
+    if not word[:1].isupper() or word.isupper() or token.is_sent_start or token.lower_ in _ADDRESSES:
         return False
     before = token.nbor(-1)
     is_addressed = before.lower_ == "dear"  # dear Parent
-    return before.text[:1].isalpha() and not (is_addressed or begins_sentence(before) or _is_headline(token))
+    return before.text[:1].isalpha() and not (is_addressed or before.is_sent_start or _is_headline(token))
 
 
 def _is_bare_subject(token: Any) -> bool:
@@ -230,7 +230,7 @@ def _follows_name_and_of(token: Any) -> bool:
     if token.i < 2 or token.nbor(-1).lower_ != "of":
         return False
     before = token.nbor(-2)
-    return bool(before.text[:1].isupper() and not begins_sentence(before) and before.lower_ not in BEFORE_FIRST_NAMES)
+    return bool(before.text[:1].isupper() and not before.is_sent_start and before.lower_ not in BEFORE_FIRST_NAMES)
 
 
 def _is_place(token: Any, syntax: Syntax) -> bool:

@@ -7,7 +7,7 @@ section 3.3.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
@@ -18,7 +18,8 @@ from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.kept_facts import lost_fact
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.fields import join_fields
-from fairlab.text.labels import as_written
+from fairlab.text.labels import as_written, is_missing
+from fairlab.text.naming import listed_names
 from fairlab.text.papers import YANG_2025
 from fairlab.types import FairlabError, NotNegative, Row, Share
 
@@ -55,19 +56,33 @@ def labelled_item(row: Row, label: str) -> Labelled:
 
     Args:
         row: Row with one or more fields.
-        label: Name of the key that holds the label.
+        label: Column of the label.
+    """
+    return Labelled(row.fields[-1], as_written(row.extra[label]), join_fields(row.fields[:-1]))
+
+
+def refuse_unlabelled(source: str, rows: Iterable[Row], label: str) -> None:
+    """Raise an error if a row has no label.
+
+    Args:
+        source: Name of the input, for messages.
+        rows: Rows of the input.
+        label: Column of the label.
 
     Raises:
-        FairlabError: The row has no such key, or its label is empty.
+        FairlabError: A row lacks the column of the label, or its cell is empty or contains several labels.
     """
-    if label not in row.extra:
-        raise FairlabError(
-            f"{row.place} has no '{label}'; it has: {', '.join(row.extra) or 'no other field'}; give "
-            "augmentation.label=NAME, or a label to every row"
-        )
-    if row.extra[label] in (None, ""):
-        raise FairlabError(f"{row.place} has an empty '{label}'; give this row a label, or remove the row")
-    return Labelled(row.fields[-1], as_written(row.extra[label]), join_fields(row.fields[:-1]))
+    for row in rows:
+        place = f"{source}, {row.place}"
+        if label not in row.extra:
+            there = listed_names(row.extra, "no other column")
+            raise FairlabError(
+                f"{place} has no '{label}'; it has: {there}; give augmentation.label=NAME, or a label to every row"
+            )
+        if isinstance(row.extra[label], list | dict):
+            raise FairlabError(f"{place}: '{label}' is not one label; write a text or a number, or remove the row")
+        if is_missing(row.extra[label]):
+            raise FairlabError(f"{place} has an empty '{label}'; give this row a label, or remove the row")
 
 
 @runtime_checkable

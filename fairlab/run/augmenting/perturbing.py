@@ -28,6 +28,8 @@ class Perturbing:
     If there is no rewriter, the plan ends after the words and attributes are chosen.
     """
 
+    by_rows = True
+
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.builder = partial(build_perturbation, values)

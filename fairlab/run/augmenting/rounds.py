@@ -28,6 +28,8 @@ REWRITERS = ("paraphrase", "llm_labelled")
 class Rounds:
     """Plan of RAZOR, an implementation of :class:`fairlab.protocols.Plan`."""
 
+    by_rows = False
+
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.made_with: dict[str, Any] = {}
@@ -47,10 +49,11 @@ class Rounds:
                 rewriter does not keep labels.
         """
         from fairlab.augmentation.razor import RAZOR, Razor, Replaced, rejection_reasons, rounds_history
-        from fairlab.rewriting.labelled.label_keeping import LabelledRewriter, labelled_item
+        from fairlab.rewriting.labelled.label_keeping import LabelledRewriter, labelled_item, refuse_unlabelled
 
         record, node = self.record, self.values["augmentation"]
         rows = [row for row in self.read() if isinstance(row, Row)]
+        refuse_unlabelled(self.values["input"], rows, node["label"])
         items = [labelled_item(row, node["label"]) for row in rows]
         llm = build_llm(self.values)
         rewriter = build_rewriter(self.values, llm)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 class RowByRow:
     """Plan of augmentations that process rows independently, an implementation of :class:`fairlab.protocols.Plan`."""
 
+    by_rows = True
+
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.examples: list[dict[str, str]] | None = None

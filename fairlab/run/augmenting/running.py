@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,16 @@ from fairlab.files import check_folder, gather, holds_run, remove_unfinished, sh
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
+from fairlab.run.command_line import cli
 from fairlab.run.config.build import build
+from fairlab.run.config.composing import composed, composing
 from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
 from fairlab.types import FairlabError
+
+QUARANTINE, REJECTED = "quarantine.jsonl", "rejected-*.jsonl"  # files of rows that were not used, in the output
 
 if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.features import Described
@@ -45,20 +49,10 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         FairlabError: A value is wrong, the input cannot be read or has changed since an earlier attempt, there is no
             row to write, or the hub rejects the push.
     """
-    if values["limit"] is not None and values["limit"] < 1:
-        raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
+    read, about = reader_of(values)
 
-    refuse_push(values.get("push"))
-
-    from fairlab.data.stream.features import description_of
-    from fairlab.data.stream.manifest import Manifest, dataset_facts, dataset_rows
-    from fairlab.data.stream.rows import fields_of, row_progress
-
-    values["field"] = fields_of(values["input"], values["field"])
-    about = description_of(values["input"])
-    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
-    refuse_unreadable(read(), values["input"])  # before anything that takes seconds
-
+    from fairlab.data.stream.manifest import Manifest, dataset_facts
+    from fairlab.data.stream.rows import row_progress
     from fairlab.data.stream.shards import make_shards
     from fairlab.data.stream.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import write_quality_report
@@ -103,6 +97,30 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     finish(manifest, record.folder, about, values)
 
 
+def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Described]:
+    """Check the settings that concern rows, and return a function that reads the input and the input's description.
+
+    Args:
+        values: Configuration of ``fairlab.augment``, as plain containers; ``field`` gets the columns of a task.
+
+    Raises:
+        FairlabError: A value is wrong, or no row of the input can be read.
+    """
+    if values["limit"] is not None and values["limit"] < 1:
+        raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
+    refuse_push(values.get("push"))
+
+    from fairlab.data.stream.features import description_of
+    from fairlab.data.stream.manifest import dataset_rows
+    from fairlab.data.stream.rows import fields_of
+
+    values["field"] = fields_of(values["input"], values["field"])
+    about = description_of(values["input"])
+    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
+    refuse_unreadable(read(), values["input"])  # before anything that takes seconds
+    return read, about
+
+
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """Return the hash of each lexicon or prompt file given by the user.
 
@@ -142,24 +160,35 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
         )
 
 
-def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
+def refuse_unplanned(values: Mapping[str, Any], name: str | None) -> None:
     """Raise an error if ``fairlab.augment`` cannot run the chosen augmentation.
 
     Args:
         values: Configuration of ``fairlab.augment``, as plain containers.
         name: Name of the chosen augmentation, or None.
-        known: Names of the available augmentations.
 
     Raises:
         FairlabError: No augmentation was chosen, it works only during training, or it lacks its rewriter.
     """
-    if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
+    if not _is_planned(values):
         what = f"{name} works only during training" if values["augmentation"] else "no augmentation was chosen"
-        raise FairlabError(f"{what}; give augmentation=NAME with: {', '.join(known)}")
+        raise FairlabError(f"{what}; give augmentation=NAME with: {', '.join(planned_choices())}")
     if not values["rewriter"] and target_of(values["augmentation"]).needs_rewriter:
         raise FairlabError(
             f"rewriter=none only selects words, which works only with perturbation; choose another rewriter for {name}"
         )
+
+
+def planned_choices() -> list[str]:
+    """Return the names of the augmentations that ``fairlab.augment`` can run."""
+    with composing():
+        found = {name: composed("augment", [f"+augmentation={name}"], {}) for name in cli.choices("augmentation")}
+    return [name for name, values in found.items() if _is_planned(values)]
+
+
+def _is_planned(values: Mapping[str, Any]) -> bool:
+    """Return whether a configuration has an augmentation that ``fairlab.augment`` can run."""
+    return bool(values["augmentation"]) and issubclass(target_of(values["augmentation"]), Planned)
 
 
 def made_folder(values: dict[str, Any]) -> Path:
@@ -206,7 +235,7 @@ def made_folder(values: dict[str, Any]) -> Path:
 
 def gather_quarantine(manifest: Manifest, folder: Path) -> None:
     """Collect all unreadable rows in ``quarantine.jsonl``."""
-    path = folder / "quarantine.jsonl"
+    path = folder / QUARANTINE
     names = manifest.files("quarantine")
     if not names:
         path.unlink(missing_ok=True)
@@ -255,16 +284,23 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
     if manifest.made:
         return
     what = ", ".join(_counted(count, name) for name, count in manifest.rows().items() if count)
-    raise FairlabError(f"{source} yields no rows to write: {what}; see rejected-*.jsonl in {folder} for the reasons")
+    files = " and ".join([REJECTED] * bool(manifest.reasons) + [QUARANTINE] * bool(manifest.files("quarantine")))
+    raise FairlabError(
+        f"{source} yields no rows to write: {what}" + (f"; see {files} in {folder} for the reasons" if files else "")
+    )
 
 
 def _row_notes(manifest: Manifest) -> list[Note]:
-    """Return notes on the numbers of written, rejected and unreadable rows."""
+    """Return notes on the numbers of written, rejected and unreadable rows, and on the files that contain the rows."""
+    from fairlab.data.stream.shards import BAD
+
     counts = manifest.rows()
-    read, written = counts.pop("read"), counts.pop("written")
+    read, written, bad = counts.pop("read"), counts.pop("written"), counts.pop(BAD, 0)
     texts = [f"{_counted(written, 'rows')} written of {read:,} read"]
+    texts += [f"{_counted(bad, BAD)}; see {QUARANTINE} in the output folder"] if bad else []
     texts += [_counted(count, name) for name, count in counts.items() if count and name not in ("groups", "rejected")]
     texts += [f"{count:,} rejected: {reason}" for reason, count in manifest.reasons.items()]
+    texts += [f"rejected rows are in {REJECTED} in the output folder"] if manifest.reasons else []
     return [Note("augmentation", text) for text in texts]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 class WholeSet:
     """Plan of augmentations with a method ``decide``, an implementation of :class:`fairlab.protocols.Plan`."""
 
+    by_rows = False
+
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
 
@@ -26,8 +28,15 @@ class WholeSet:
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Decide on all rows, and return the rows and a builder of the object that applies the decisions."""
+        """Decide on all rows, and return the rows and a builder of the object that applies the decisions.
+
+        Raises:
+            FairlabError: A row has no label, or the augmentation does not suit the rows.
+        """
+        from fairlab.rewriting.labelled.label_keeping import refuse_unlabelled
+
         rows = [row for row in self.read() if isinstance(row, Row)]
+        refuse_unlabelled(self.values["input"], rows, self.values["augmentation"]["label"])
         return self.read(), partial(RowDecisions, build_augmentation(self.values).decide(rows))
 
     def provenance(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import walk_tb
@@ -31,13 +31,13 @@ from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
-from fairlab.checks.values import hints_of, nearest_known, target_of
+from fairlab.checks.values import nearest_known
 from fairlab.files import NO_NAME, check_folder
 from fairlab.run.command_line.bare_words import explain_bare_word
+from fairlab.run.command_line.missing_keys import missing_key
 from fairlab.run.command_line.options import config_folder, with_plus, with_quotes
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
-from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
@@ -46,6 +46,8 @@ FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 NOT_READ = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADMSG}  # errors of disks and devices, which name no file
+NO_KEY = re.compile(r"Could not override '([^']+)'")
+COMMA = re.compile(r"Ambiguous value for argument '(.*)' 1\. ")
 PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
@@ -250,10 +252,12 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     given = sys.argv[1:] if given is None else given
-    if unknown := re.search(r"Could not override '([^']+)'", text):
+    if unknown := NO_KEY.search(text):
         return _no_such_key(unknown[1], config_name, given)
     if "override_grammar" in text:  # part of the URL at the end of Hydra's parser errors
         return _unreadable(given, text)
+    if comma := COMMA.match(text):
+        return _several_values(comma[1])
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
     return _no_choice(given, text) if _is_of_hydra(error) else None
@@ -329,6 +333,19 @@ def _overrides(given: Sequence[str]) -> list[str]:
     return [argument for argument in given if "=" in argument and not argument.startswith("-")]
 
 
+def _several_values(override: str) -> str:
+    """Return a sentence about an override with a comma outside of brackets, which Hydra reads as a sweep."""
+    key, _, value = override.lstrip("+").partition("=")
+    first = value.partition(",")[0]
+    file = Path(conf_dir()) / key / f"{first}.yaml"
+    if file.is_file() and "_target_" in OmegaConf.load(file):
+        return f"{override} names several choices, but {key} takes one; give {key}={first}, or add -m to run each"
+    return (
+        f"{override} has a comma outside of brackets; give {key}=[{value}] for a list, \"{key}='{value}'\" for one "
+        "text, or add -m to run once for each"
+    )
+
+
 def _unreadable(given: Sequence[str], otherwise: str) -> str:
     """Return a sentence about the override that Hydra's grammar rejects."""
     parser = OverridesParser.create()
@@ -344,54 +361,36 @@ def _unreadable(given: Sequence[str], otherwise: str) -> str:
 
 
 def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
-    """Return a sentence about a misspelled key, with the valid keys of the configuration composed without it."""
+    """Return a sentence about every misspelled key, with the valid keys of the configuration composed without them."""
     from hydra import compose
 
+    wrong = [key]
+    others, config = _overrides(given), None
+    while config is None:
+        others = [one for one in others if one.lstrip("+~").split("=")[0] != wrong[-1]]
+        GlobalHydra.instance().clear()
+        try:
+            with warnings.catch_warnings(), initialised(config_folder([*sys.argv[1:], *given])):
+                warnings.simplefilter("ignore")
+                config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
+        except (HydraException, OmegaConfBaseException) as error:
+            next_one = NO_KEY.search(str(error))
+            if next_one is None or next_one[1] in wrong:
+                break
+            wrong.append(next_one[1])
+    said = dict.fromkeys(_about_wrong_key(one, config_name, config) for one in wrong)
+    first, *more = said
+    return "; also, ".join([first, *(one.partition("; there are: ")[0] for one in more)])
+
+
+def _about_wrong_key(key: str, config_name: str, config: DictConfig | None) -> str:
+    """Return a sentence about one key. ``config`` is None if other overrides cannot be composed either."""
     if key == "experiment":
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
             return f"fairlab.{config_name} has no setting {key}; run it with --help to see its settings"
         return f"{key} cannot be given like this; choose it as {key}=NAME with: {', '.join(choices(key))}"
-    others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
-    GlobalHydra.instance().clear()
-    try:
-        with warnings.catch_warnings(), initialised(config_folder([*sys.argv[1:], *given])):
-            warnings.simplefilter("ignore")
-            config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
-    except (HydraException, OmegaConfBaseException):
+    if config is None:
         return f"there is no key '{key}'; run with --cfg job to see what there is"
-    if isinstance(OmegaConf.select(config, key), DictConfig):
-        return f"{key} has no such key; to add one, use a plus: +{key}.NAME=VALUE"
-    return _missing_key(key, config)
-
-
-def _parameters_of(node: DictConfig) -> Collection[str]:
-    """Return the parameter names of the class or function that a node refers to, if any."""
-    if "_target_" not in node:
-        return ()
-    try:
-        return hints_of(target_of(node))[0]  # type: ignore[arg-type]
-    except FairlabError:
-        return ()
-
-
-def _missing_key(key: str, config: DictConfig) -> str:
-    """Return a sentence with the first missing part of a key and the keys that exist at the same level."""
-    parts = key.split(".")
-    nodes = [config if not k else OmegaConf.select(config, ".".join(parts[:k])) for k in range(len(parts))]
-    depth = max(k for k, node in enumerate(nodes) if isinstance(node, DictConfig))
-    node, parent, last = nodes[depth], ".".join(parts[:depth]), parts[depth]
-    if not parent and last != parts[-1] in config:
-        return f"there is no key '{key}'; give {parts[-1]}=VALUE"
-    if parent == "trainer":
-        if hint := lightning_hint(last, config):
-            return hint
-        if is_lightning_key(last):
-            return f"trainer.{last} is an argument of Lightning's trainer; add it with a plus: +trainer.{last}=VALUE"
-    if last == parts[-1] and last in _parameters_of(node):
-        return f"{key} has no value yet; add it with a plus: +{key}=VALUE"
-    if not (valid := sorted(str(name) for name in node)):
-        return f"{parent} is empty; add a key with a plus: +{key}=VALUE"
-    where = f"in '{parent}'" if parent else "at the top level"
-    return f"there is no key '{last}' {where}{nearest_known(last, valid)}; there are: {', '.join(valid)}"
+    return missing_key(key, config)

@@ -1,8 +1,10 @@
 import pytest
 
+from fairlab.data.preparing import stream_paragraphs
 from fairlab.data.stream import rows
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
+from fairlab.data.text import paragraphs, read_text
 from fairlab.text import reading
 from fairlab.types import DataUnavailable, FairlabError, Row
 
@@ -42,6 +44,21 @@ def test_what_stands_around_a_book_of_project_gutenberg_is_left_out(tmp_path):
     book = "Title: A Book\n\n*** START OF THE EBOOK ***\n\nShe left\nearly.\n\n*** END OF THE EBOOK ***\n\nLicence.\n"
     (row,) = read(tmp_path / "book.txt", book)
     assert (row.text, row.place) == ("She left early.", "paragraph at line 5")
+
+
+def test_a_file_of_several_books_loses_no_book(tmp_path):
+    book = "Title: A Book\n\n*** START OF THE EBOOK ***\n\nShe left\nearly.\n\n*** END OF THE EBOOK ***\n\nLicence.\n"
+    rows = read(tmp_path / "books.txt", book + book.replace("She", "He"))
+    assert [row.text for row in rows] == ["She left early.", "He left early."]
+    assert list(stream_paragraphs(tmp_path / "books.txt")) == paragraphs(read_text(tmp_path / "books.txt"))
+    assert paragraphs(read_text(tmp_path / "books.txt")) == ["She left early.", "He left early."]
+
+
+def test_a_text_that_is_no_book_is_not_cut_at_a_line_that_ends_one(tmp_path):
+    rows = read(tmp_path / "text.txt", "She left.\n*** END OF PART ONE ***\nHe stayed.\n")
+    lines = ["She left.", "*** END OF PART ONE ***", "He stayed."]
+    assert [row.text for row in rows] == lines
+    assert " ".join(stream_paragraphs(tmp_path / "text.txt")) == " ".join(lines)
 
 
 def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):

@@ -133,6 +133,51 @@ def test_a_noun_that_is_rewritten_in_one_field_is_rewritten_in_the_others_alone(
     assert REWRITER.rewrite_entity(two, 2, "woman") == "A woman sees a man. <SEP> A woman moves."
 
 
+@pytest.mark.parametrize(
+    ("pair", "word", "right"),
+    [
+        ("A man sleeps. <SEP> He rests.", "man", "A woman sleeps. <SEP> She rests."),
+        ("A man sleeps <SEP> He rests", "He", "A woman sleeps <SEP> She rests"),
+        ("He rests. <SEP> A man sleeps.", "He", "She rests. <SEP> A woman sleeps."),
+        ("He sleeps. <SEP> He rests.", "He", "She sleeps. <SEP> She rests."),
+        ("Mr. Smith sleeps. <SEP> He rests.", "He", "Ms. Smith sleeps. <SEP> She rests."),
+        ("John sleeps. <SEP> His hat is red.", "His", "Joan sleeps. <SEP> Her hat is red."),
+        ("Why is he famous? <SEP> Why is John famous?", "he", "Why is she famous? <SEP> Why is Joan famous?"),
+        ("A man has a dog. <SEP> A man walks his dog.", "his", "A woman has a dog. <SEP> A woman walks her dog."),
+        ("A woman talks to a man. <SEP> He smiles at her.", "He", "A woman talks to a woman. <SEP> She smiles at her."),
+        ("It rains. <SEP> He works. <SEP> A boy works.", "boy", "It rains. <SEP> She works. <SEP> A girl works."),
+        ("Men sleep. <SEP> They rest.", "Men", "Women sleep. <SEP> They rest."),
+        ("A man sleeps. <SEP> John rests.", "man", "A woman sleeps. <SEP> John rests."),
+        ("He saw two men. <SEP> He met two men.", "He", "She saw two men. <SEP> She met two men."),
+    ],
+)
+def test_pronouns_refer_to_the_only_person_of_another_field(pair, word, right):
+    assert word in chosen(pair)
+    assert REWRITER.rewrite_entity(pair, word, "woman") == right
+
+
+def test_fields_are_rewritten_there_and_back():
+    pair = "He rests. <SEP> A man sleeps with his hat on."
+    there = REWRITER.rewrite_entity(pair, "man", "woman")
+    assert there == "She rests. <SEP> A woman sleeps with her hat on."
+    assert REWRITER.rewrite_entity(there, "She", "man") == pair
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "A man sees a man. <SEP> He rests.",
+        "John and Peter talk. <SEP> He laughs.",
+        "A man walks with his son. <SEP> He laughs.",
+        "Two men talk. <SEP> He laughs.",
+        "He laughs. <SEP> Two men talk.",
+        "He told him a joke. <SEP> A man told a joke.",
+    ],
+)
+def test_pronouns_stay_in_doubt_if_another_field_mentions_several_people(pair):
+    assert chosen(pair) == set()
+
+
 def test_a_person_s_own_word_counts_and_one_that_shows_another_does_not():
     def mention(start, end, pos, attribute):
         return SimpleNamespace(start=start, end=end, found="", sense=SimpleNamespace(pos=pos, attribute=attribute))

@@ -500,3 +500,20 @@ def test_firms_and_brands_keep_their_names(rewriter):
     assert rewriter("He wore his Ray Ban glasses.", "woman") == "She wore her Ray Ban glasses."
     assert rewriter("He left Novi Sad.", "woman") == "She left Novi Sad."
     assert rewriter("he wore his ray ban glasses.", "woman") == "she wore her ray ban glasses."
+
+
+@pytest.mark.parametrize(
+    ("axis", "text", "target", "right"),
+    [
+        # two adjectives that would become the same word
+        ("religion", "The Christian and Hindu faiths", "jewish", "The Christian and Hindu faiths"),
+        ("religion", "Muslim, Hindu and Christian teachers", "jewish", "Muslim, Hindu and Christian teachers"),
+        ("religion", "A Jewish & Christian school", "jewish", "A Jewish & Christian school"),
+        ("religion", "A Christian nurse and Hindu cooks", "jewish", "A Jewish nurse and Jewish cooks"),
+        # names of several parts before a word for a place
+        ("gender", "In Ann-Marie Park, Ann-Marie slept.", "man", "In Ann-Marie Park, Craig slept."),
+        ("gender", "The Mary Ann Street fair bored Mary.", "man", "The Mary Ann Street fair bored Marcus."),
+    ],
+)
+def test_equal_adjectives_and_long_names_of_places_stay(axis, text, target, right):
+    assert RuleRewriter(load_lexicon(axis), mode="lexical")(text, target) == right

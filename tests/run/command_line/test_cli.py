@@ -6,6 +6,9 @@ from omegaconf import OmegaConf
 
 from fairlab.run.command_line import cli, console
 from fairlab.run.command_line.cli import asks_for_plan, explain
+from fairlab.run.command_line.missing_keys import missing_key
+from fairlab.run.config.composing import composed
+from fairlab.types import FairlabError
 
 
 @pytest.mark.parametrize("command", ["score", "view", "compare", "drift"])
@@ -62,4 +65,51 @@ def test_a_group_that_a_command_lacks_is_told_from_one_that_is_given_wrongly():
     ],
 )
 def test_a_missing_key_names_the_part_that_is_missing(key, sentence):
-    assert cli._missing_key(key, OmegaConf.create({"seed": 1, "data": {"limit": 2}})) == sentence
+    assert missing_key(key, OmegaConf.create({"seed": 1, "data": {"limit": 2}})) == sentence
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentences"),
+    [
+        (
+            ["methd.beta=1", "seeed=3"],
+            ["'methd' at the top level; the nearest is method", "'seeed' at the top level; the nearest is seed"],
+        ),
+        (
+            ["+method.bta=1", "data.pth=x", "backbone.nam=y"],
+            ["'pth' in 'data'; the nearest is path", "'nam' in 'backbone'; the nearest is name"],
+        ),
+        (
+            ["method=ccd", "backbon=x", "lmit=3"],
+            ["'backbon' at the top level; the nearest is backbone", "'lmit' at the top level; the nearest is limit"],
+        ),
+    ],
+)
+def test_every_misspelt_key_gets_its_nearest_name(overrides, sentences):
+    with pytest.raises(FairlabError) as error:
+        composed("train", [*overrides, "+experiment=ccd_bert"], {})
+    for said in sentences:
+        assert said in str(error.value)
+    assert str(error.value).count("there are: ") <= 1
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        (
+            "augmentation.verify=facts,verdict",
+            "augmentation.verify=facts,verdict has a comma outside of brackets; give "
+            "augmentation.verify=[facts,verdict] for a list, \"augmentation.verify='facts,verdict'\" for one text, or "
+            "add -m to run once for each",
+        ),
+        (
+            "benchmark=seat,stsb",
+            "benchmark=seat,stsb has a comma outside of brackets; give benchmark=[seat,stsb] for a",
+        ),
+        ("method=ccd,inlp", "method=ccd,inlp names several choices, but method takes one; give method=ccd, or add -m"),
+        ("+augmentation=cda,eda", "but augmentation takes one; give augmentation=cda, or add -m to run each"),
+    ],
+)
+def test_a_comma_outside_of_brackets_is_explained(override, sentence):
+    ours = "Ambiguous value for argument '{}'\n1. To use it as a list, use key=[value1,value2]"
+    assert sentence in str(explain(HydraException(ours.format(override)), "train", [override]))
