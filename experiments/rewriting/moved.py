@@ -5,16 +5,18 @@
     python -m experiments.rewriting.moved fairscore FORMER_FILE PRESENT_FILE MODEL   # a classifier of SNLI
     python -m experiments.rewriting.moved people FORMER_FILE PRESENT_FILE
     python -m experiments.rewriting.moved news PRESENT_FILE
-    python -m experiments.rewriting.moved ccd RUN
+    python -m experiments.rewriting.moved groups FORMER_FILE FORMER_GROUPS         # of ccd
+    python -m experiments.rewriting.moved ccd RUN RUN_ON_FORMER_GROUPS
 
 Parts are fairscore, ccd, biasers, people and news; ``SINCE`` names the checkouts of their records. ``rewrite`` takes
 about half a minute of processor time. The other commands write their part of moved.json; ``rewritten`` also prints the
-differences whose verdicts are in moved_sheet.csv. The classifier and the run are made, with seed 42 and at quickstart
+differences whose verdicts are in moved_sheet.csv. The classifier and the runs are made, with seed 42 and at quickstart
 scale, by
 
     fairlab.train +experiment=fairtune_glue task=snli_validation augmentation=none data.limit=6000 method.epochs=2
         training=mixed benchmark=none
     fairlab.train +experiment=ccd_bert augmentation=rules benchmark=[cced,seat,stsb] measure_before=false
+    fairlab.train +experiment=ccd_bert data.path=FORMER_GROUPS benchmark=cced measure_before=false
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ AXES = ("gender", "race", "age")
 EXAMPLES = 3000  # of SNLI, spread evenly over its test file
 NEWS = "corpora/newstest/newstest2012.en"  # sentences of the perturber's benchmark
 PAIRS = 300  # of news sentences
-DRAWS, SAMPLE, HELD_OUT = range(1, 6), 10, 100  # of the biasers' controls: draws, entries of each, held-out entries
+DRAW, SAMPLE, HELD_OUT = 1, 10, 100  # of the biasers' controls: draw, its entries, held-out entries
 RUN_SEED = 42
 TASK = "snli_validation"
 # Checkouts of the records; "news" is the record of the perturber that was trained from pretrained weights.
@@ -52,6 +54,9 @@ MEASURES = {  # results of CCD: name in the table, benchmark, subset and quantit
     "SEAT, mean absolute effect size": ("seat", "average", "absolute_effect_size"),
     "STS-B, Spearman correlation": ("stsb", "dev", "spearman"),
 }
+
+
+GAPS = {name: place for name, place in MEASURES.items() if place[0] == "cced"}
 
 
 # Modules that only one part needs are imported there, because earlier checkouts do not have all of them.
@@ -106,21 +111,17 @@ def references_by_rules() -> Rewritten:
 
 
 def copies_of_biasers() -> Rewritten:
-    """Return the sampled paragraphs of the controls' five draws with their copies about the other peoples."""
+    """Return the sampled paragraphs of a draw of the controls with their copies about the other peoples."""
     from fairlab.data.entries import read_entries
     from fairlab.lexicons import load_lexicon
     from fairlab.rewriting.biasers import BiaserRewriter
 
     rewriter = BiaserRewriter(lexicon=load_lexicon("ethnicity"), seed=RUN_SEED)
     entries, _ = read_entries("corpora/state_union", "paragraph")
-    found: Rewritten = {}
-    for draw in DRAWS:
-        order = np.random.default_rng(draw).permutation(len(entries))[HELD_OUT:]
-        made = ((entries[k], rewriter.copies([entries[k]], mentions="first")[0]) for k in order)
-        expanded = ((text, copies) for text, copies in made if isinstance(copies, list) and copies)
-        for text, copies in islice(expanded, SAMPLE):
-            found[f"{draw} {text}"] = (text, "\n".join(copy.text for copy in copies))
-    return found
+    order = np.random.default_rng(DRAW).permutation(len(entries))[HELD_OUT:]
+    made = ((entries[k], rewriter.copies([entries[k]], mentions="first")[0]) for k in order)
+    expanded = ((text, copies) for text, copies in made if isinstance(copies, list) and copies)
+    return {text: (text, "\n".join(copy.text for copy in copies)) for text, copies in islice(expanded, SAMPLE)}
 
 
 PARTS = {
@@ -213,28 +214,64 @@ def estimate(statistic: Any, *samples: NDArray[Any], n: int | None = None) -> di
     return {key: round(value, 6) for key, value in found.items()} | {"n": len(samples[0]) if n is None else n}
 
 
-def readings(run: Path) -> dict[str, Any]:
+def readings(run: Path, measures: dict[str, tuple[str, str, str]]) -> dict[str, Any]:
     """Return the results of a trained encoder with their intervals, by their names in the table."""
     from fairlab.record import Record
 
     found = [one for one in Record.load(run).readings if one.phase == "after"]
     after = {(one.benchmark, one.subset, one.quantity): one for one in found}
     keys = ("value", "low", "high", "n")
-    return {name: {key: getattr(after[place], key) for key in keys} for name, place in MEASURES.items()}
+    return {name: {key: getattr(after[place], key) for key in keys} for name, place in measures.items()}
 
 
-def results_of_ccd(run: Path) -> dict[str, Any]:
-    """Return the results of a run, those of the record with the same seed, and the values of the record's seeds."""
-    former = {path.name: readings(path) for path in sorted(FORMER_RUNS.iterdir())}
-    present = readings(run)
-    return {
+def results_of_ccd(run: Path, again: Path) -> dict[str, Any]:
+    """Return the results of a run beside the record with the same seed, and beside a run on the record's groups.
+
+    Args:
+        run: Run on the present groups.
+        again: Run of the present code on the record's groups, which shows what the groups alone change.
+    """
+    former = {path.name: readings(path, MEASURES) for path in sorted(FORMER_RUNS.iterdir())}
+    present = readings(run, MEASURES)
+    found = {
         name: {
             "former": former[f"seed_{RUN_SEED}"][name],
             "present": present[name],
-            "seeds": [found[name]["value"] for found in former.values()],
+            "seeds": [values[name]["value"] for values in former.values()],
         }
         for name in MEASURES
     }
+    for name in GAPS:
+        found[f"{name}, both trained now"] = {
+            "former": readings(again, GAPS)[name],
+            "present": present[name],
+            "difference": gap_change(again, run, MEASURES[name][1]),
+        }
+    return found
+
+
+def write_groups(former: Rewritten, file: Path) -> None:
+    """Write the groups that an earlier checkout made, with the test groups as they are, for ``data.path``."""
+    from fairlab.data.groups import read_groups
+
+    with file.open("w", encoding="utf-8") as out:
+        for group in read_groups("embedded/people"):
+            text, made = former.get(group.id, ("", json.dumps(group.versions)))
+            if made != text:  # a group that was dropped has no versions
+                row = {"id": group.id, "axis": group.axis, **group.extra, "versions": json.loads(made)}
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def gap_change(former: Path, present: Path, groups: str) -> dict[str, Any]:
+    """Return the change of the mean gap between two runs, paired by group."""
+    from safetensors.numpy import load_file
+
+    from fairlab.benchmarks.cced import distances
+    from fairlab.metrics.bootstrap import mean
+
+    items = [load_file(run / "items/after/cced.safetensors")[groups] for run in (former, present)]
+    before, after = (np.abs(np.diff(distances(values), axis=1))[:, 0] for values in items)
+    return estimate(mean, after - before)
 
 
 def agreement_with_people(former: Rewritten, present: Rewritten) -> dict[str, Any]:
@@ -245,7 +282,7 @@ def agreement_with_people(former: Rewritten, present: Rewritten) -> dict[str, An
     found: dict[str, Any] = {}
     for name, pairs in references().items():
         names = [f"{name} {k}" for k in range(len(pairs))]
-        if all(former[key] == present[key] for key in names):
+        if len(pairs) < READ or all(former[key] == present[key] for key in names):
             continue
         right = {
             age: 100 * np.array([made[key][1] == pair.perturbed for key, pair in zip(names, pairs, strict=True)])
@@ -283,11 +320,14 @@ def swap_on_news(present: Rewritten) -> dict[str, Any]:
 def main() -> None:
     """Run the command that was given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("rewrite", "rewritten", "fairscore", "people", "news", "ccd"))
+    parser.add_argument("action", choices=("rewrite", "groups", "rewritten", "fairscore", "people", "news", "ccd"))
     parser.add_argument("given", nargs="+")
     action, given = (parsed := parser.parse_args()).action, parsed.given
     if action == "rewrite":
         Path(given[1]).write_text(json.dumps(PARTS[given[0]]()), encoding="utf-8")
+        return
+    if action == "groups":
+        write_groups(read_rewritten(Path(given[0])), Path(given[1]))
         return
     found = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"inputs": {}, "results": {}}
     if action == "rewritten":
@@ -302,7 +342,7 @@ def main() -> None:
     elif action == "news":
         found["results"][action] = swap_on_news(read_rewritten(Path(given[0])))
     else:
-        found["results"][action] = results_of_ccd(Path(given[0]))
+        found["results"][action] = results_of_ccd(*map(Path, given))
     RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
