@@ -286,7 +286,7 @@ def moved_inputs() -> str:
 
 
 def moved_results() -> str:
-    """Return results on data from earlier and from the present rules, with the range of the earlier runs' seeds."""
+    """Return results on data from earlier and from the present rules, with the range over the seeds of the record."""
     rows = []
     for part, results in json.loads(MOVED.read_text(encoding="utf-8"))["results"].items():
         for name, found in results.items():
@@ -294,7 +294,7 @@ def moved_results() -> str:
             change = _result(found["difference"]) if "difference" in found else _change(found)
             seeds = f"{min(found['seeds']):.4g} to {max(found['seeds']):.4g}" if "seeds" in found else ""
             rows.append([DATA[part].split(":")[0], name, *cells, change, seeds])
-    columns = ["with earlier rules", "with present rules", "difference", "earlier runs with other seeds"]
+    columns = ["with earlier rules", "with present rules", "difference", "range of the record over its seeds"]
     return markdown(["study", "result", *columns], rows)
 
 
