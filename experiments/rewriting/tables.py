@@ -16,6 +16,8 @@ from sklearn.metrics import cohen_kappa_score
 from experiments.rendering import markdown
 from experiments.rewriting.labelled import share
 from experiments.rewriting.mentions.draw import SOURCES
+from experiments.rewriting.moved import RECORD as MOVED
+from experiments.rewriting.moved import SINCE
 from experiments.rewriting.natural import SOURCES as NATURAL
 from experiments.rewriting.natural import read_sheet
 from experiments.rewriting.natural_sheet import AFTER, AXES, DOUBT, SECOND, SEEDS, WRONG, count, read_natural
@@ -24,14 +26,19 @@ RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
 METAMORPHIC = Path(__file__).parent / "metamorphic.json.xz"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
-FORMER = Path(__file__).parent / "former.json"
-FORMER_SCORES = Path(__file__).parent / "former_scores.json"
+MOVED_SHEET = Path(__file__).parent / "moved_sheet.csv"
 MENTIONS = Path(__file__).parent / "mentions/record.json"
 HALVES = MENTIONS.with_name("halves.json")
 TRAINING = MENTIONS.with_name("training.json")
 NEW_NAMES = Path(__file__).parent / "new_names.csv.gz"
 READERS = {"other model": "another model", "later": "later session", "same": "same session"}
-USES = ("groups of CCD", "copies of", "pairs of")
+DATA = {
+    "fairscore": "fairscore: copies of SNLI's pairs",
+    "ccd": "CCD: groups made from one text each",
+    "biasers": "biasers: copies of one draw",
+    "people": "comparison with people: rewrites",
+    "news": "perturber: references on news",
+}
 SCORES = ("trap errors", "recall", "right")
 
 
@@ -265,33 +272,39 @@ def layout_shares() -> str:
     return markdown(["texts", "kind of change", "number of ways", "syntax", "lexical", "word swap", "cda"], rows)
 
 
-def former_shares(*, uses: bool) -> str:
-    """Return the number of texts that the former and the current rewriter change differently.
-
-    Args:
-        uses: Whether to count the data made for other uses, such as CCD, instead of the sampled sentences.
-    """
-    rows = [
-        [way, str(found["turned"]), f"{found['other']} = {found['share of turned']:.1%}"]
-        for way, found in json.loads(FORMER.read_text(encoding="utf-8")).items()
-        if way.startswith(USES) == uses
-    ]
-    return markdown(
-        ["use" if uses else "rewriter and target", "texts rewritten by either", "texts rewritten differently"], rows
-    )
-
-
-def former_runs() -> str:
-    """Return the metrics of runs on data from the former and the current rules."""
+def moved_inputs() -> str:
+    """Return the number of inputs of earlier studies that the present rules write differently, and what was read."""
+    with MOVED_SHEET.open(encoding="utf-8", newline="") as file:
+        read = Counter((row["part"], row["verdict"]) for row in csv.DictReader(file))
     rows = []
-    for measure, found in json.loads(FORMER_SCORES.read_text(encoding="utf-8")).items():
-        cells = [found.get("both", found.get(name)) for name in ("former", "present")]
-        rows.append([measure, *(_measure(cell) if "value" in cell else _share(cell) for cell in cells)])
-    return markdown(["measure", "former rules", "present rules"], rows)
+    for part, found in json.loads(MOVED.read_text(encoding="utf-8"))["inputs"].items():
+        verdicts = [str(read[part, verdict]) for verdict in ("better", "worse", "neither")]
+        other = f"{found['other']} = {found['other'] / found['turned']:.1%}"
+        rows.append([DATA[part], f"`{SINCE[part]}`", str(found["texts"]), str(found["turned"]), other, *verdicts])
+    columns = ["texts", "rewritten by either", "rewritten differently", "read: better", "worse", "neither"]
+    return markdown(["data", "earlier revision", *columns], rows)
 
 
-def _measure(found: dict[str, float]) -> str:
-    return f"{found['value']:.1f} [{found['low']:.1f}, {found['high']:.1f}], n = {found['n']}"
+def moved_results() -> str:
+    """Return results on data from earlier and from the present rules, with the range over the seeds of the record."""
+    rows = []
+    for part, results in json.loads(MOVED.read_text(encoding="utf-8"))["results"].items():
+        for name, found in results.items():
+            cells = [_result(found[age]) for age in ("former", "present")]
+            change = _result(found["difference"]) if "difference" in found else _change(found)
+            seeds = f"{min(found['seeds']):.4g} to {max(found['seeds']):.4g}" if "seeds" in found else ""
+            rows.append([DATA[part].split(":")[0], name, *cells, change, seeds])
+    columns = ["with earlier rules", "with present rules", "difference", "range of the record over its seeds"]
+    return markdown(["study", "result", *columns], rows)
+
+
+def _result(found: dict[str, float]) -> str:
+    number = f", n = {found['n']:,}" if "n" in found else ""
+    return f"{found['value']:.4g} [{found['low']:.4g}, {found['high']:.4g}]{number}"
+
+
+def _change(found: dict[str, dict[str, float]]) -> str:
+    return f"{found['present']['value'] - found['former']['value']:+.4g}"
 
 
 def new_name_uses() -> str:
@@ -327,14 +340,13 @@ PAGES = {
         "readers": readers_agreement,
         "trained_judge": trained_judge,
         "metamorphic": layout_shares,
-        "former": lambda: former_shares(uses=False),
+        "moved_inputs": moved_inputs,
+        "moved_results": moved_results,
         "new_names": new_name_uses,
     },
     "docs/perturbation.md": {"error_rates": labelled_rates},
     "docs/rewriting.md": {
         "rewriting_quality": rewriting_quality,
         "name_recall": name_recall,
-        "former_uses": lambda: former_shares(uses=True),
-        "former_runs": former_runs,
     },
 }

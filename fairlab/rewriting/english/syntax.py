@@ -207,8 +207,9 @@ class Syntax:
         before = [child for child in token.children if child.i < token.i]
         if any(child.lower_ in _SEVERAL or child.dep_ == "nummod" for child in before):
             return not any(child.lower_ in ("one", "1") for child in before)
-        the = any(child.lower_ == "the" for child in before)
-        return the and token.dep_ in SUBJECTS and _finite(token.head, _is_plural) is not None
+        if token.tag_ == "NN" or not any(child.lower_ == "the" for child in before):  # *does the woman mention it*
+            return False
+        return token.dep_ in SUBJECTS and _finite(token.head, _is_plural) is not None
 
     def plural_people_before(self, token: Any) -> bool:
         """Return whether the text before a word names several people, who may be the antecedent of *they*."""

@@ -61,6 +61,12 @@ def test_a_word_is_drawn_only_if_its_person_keeps_no_other_sign_of_a_faith(text,
         ("nationality", "danish", "The Swiss are rich.", "The Danes are rich."),
         ("race", "black", "Some Asian student sang.", "Some Black student sang."),
         ("race", "black", "The white coach is all white.", "The Black coach is all Black."),
+        (
+            "gender",
+            "man",
+            "Nowhere in the will does the old woman mention the lighthouse, which she had won at cards in 1962.",
+            "Nowhere in the will does the old man mention the lighthouse, which he had won at cards in 1962.",
+        ),
     ],
 )
 def test_several_people_named_by_a_word_without_a_plural(axis, target, text, wanted):
