@@ -24,7 +24,7 @@ def test_some_augmentations_need_no_rewriter(augmentation, needs):
     values = {"augmentation": {"_target_": f"{augmentation.__module__}.{augmentation.__name__}"}, "rewriter": None}
     if needs:
         with pytest.raises(FairlabError, match="rewriter=none"):
-            refuse_unplanned(values, augmentation.name, [])
+            refuse_unplanned(values, augmentation.name)
     else:
-        refuse_unplanned(values, augmentation.name, [])
-    refuse_unplanned(values | {"rewriter": {"_target_": "any"}}, augmentation.name, [])
+        refuse_unplanned(values, augmentation.name)
+    refuse_unplanned(values | {"rewriter": {"_target_": "any"}}, augmentation.name)
