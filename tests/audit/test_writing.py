@@ -54,7 +54,7 @@ def test_a_planted_change_is_found_beyond_the_control(record, tmp_path):
     (answer,) = audited(0.6, record)
     assert answer.startswith("gender: +")
     assert "beyond the control, p " in answer
-    assert "after Holm (rewriter: 8 of 100 wrong" in answer
+    assert "after Holm (rewriter: 12 of 100 wrong" in answer
     rows = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]
     assert len(rows) == 120
     assert rows[0]["prompts"][0] != rows[0]["prompts"][1]
