@@ -159,9 +159,10 @@ def as_audited(model: Any) -> AnyClassifier:
     if hasattr(model, "model") and hasattr(model, "tokenizer") and not hasattr(model, "is_cut"):
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple):
-        from fairlab.backbones.tokenizers import UNLIMITED
+        from fairlab.backbones.tokenizers import UNLIMITED, readable_length
 
-        backbone = load(model, longest=UNLIMITED)
+        network, tokenizer = model
+        backbone = load(model, max_length=readable_length(network, tokenizer, None, model_name(model), UNLIMITED))
         backbone.__dict__["name"] = model_name(model)
         return as_classifier(backbone)
     return as_classifier(model)

@@ -53,5 +53,5 @@ def is_wrapped(lines: Sequence[str], *, long: bool = False) -> bool:
     if max(map(len, stripped), default=0) >= LONGEST_WRAPPED:
         return long
     inner = [(line, following) for line, following in pairwise(stripped) if line and following]
-    run_on = sum(not _LAST.search(line) and following[0].islower() for line, following in inner)
+    run_on = sum(not _LAST.search(line) and following.lstrip("_")[:1].islower() for line, following in inner)
     return bool(inner) and run_on >= RUN_ON_SHARE * len(inner)
