@@ -155,8 +155,8 @@ def test_what_the_page_says_of_the_trials():
     assert max(len(goals) for one in found for goals in one.goals.values()) == 4
     assert {one.method for one in found if len(one.goals["minilm"]) == 4} == {"ccd_linear"}
     tried = {method: [[one.found[e] for one in of[method] if e in one.found] for e in second.ENCODERS] for method in of}
-    assert [list(map(len, tried[method])) for method in ("ccd", "ccd_aligned")] == [[12, 6], [12, 0]]
-    assert [one["learned"] for one in made if "learned" in one] == [True] * 30
+    assert [list(map(len, tried[method])) for method in ("ccd", "ccd_aligned")] == [[12, 10], [12, 2]]
+    assert [one["learned"] for one in made if "learned" in one] == [True] * 36
     assert (
         max(len(goals) for method in ("ccd", "ccd_aligned") for one in of[method] for goals in one.goals.values()) == 3
     )
@@ -184,7 +184,7 @@ def test_what_the_page_says_of_trained_methods():
         return before[one["encoder"]]["sts"] - one["sts"]
 
     ccd = of("ccd") + of("ccd", "mpnet")
-    assert all(one["gap_pronouns"] <= 0.06 * before[one["encoder"]]["gap_pronouns"] for one in ccd)
+    assert all(one["gap_pronouns"] <= 0.08 * before[one["encoder"]]["gap_pronouns"] for one in ccd)
     assert all(1.045 < second.association(one) < 1.315 and second.astray(one, before[one["encoder"]]) for one in ccd)
     assert all(0.715 < one["leakage"] < 0.825 for one in of("ccd"))
     assert [round(one["leakage"], 2) for one in of("ccd", "mpnet") if one["leakage"] <= 0.6] == [0.56]
@@ -194,9 +194,18 @@ def test_what_the_page_says_of_trained_methods():
     unseen = [lost(one) for one in aligned if one["leakage"] <= 0.6]
     assert min(one["leakage"] for one in aligned) == pytest.approx(0.51, abs=0.005)
     assert (min(unseen), max(unseen)) == pytest.approx((1.0, 3.1), abs=0.05)
-    for one, other in (({"beta": 1.5, "lr": 5e-5}, "ccd"), ({"alignment": 0.1, "beta": 1}, "ccd_aligned")):
-        short, long = (next(row for row in of(other) if row["settings"] == one | {"epochs": n}) for n in (1, 3))
-        assert short["effects"] == long["effects"]
+    short, long = of("ccd_aligned", "mpnet")
+    assert (short["leakage"], long["leakage"]) == pytest.approx((0.64, 0.53), abs=0.005)
+    assert (lost(long), long["sts_lost_at_most"]) == pytest.approx((0.21, 0.69), abs=0.005)
+    for same, method, encoder in (
+        ({"beta": 1.5, "lr": 5e-5}, "ccd", "minilm"),
+        ({"beta": 1, "lr": 5e-5}, "ccd", "mpnet"),
+        ({"alignment": 0.1, "beta": 1}, "ccd_aligned", "minilm"),
+    ):
+        some = {
+            one["settings"]["epochs"]: one for one in of(method, encoder) if same.items() <= one["settings"].items()
+        }
+        assert some[1]["effects"] == some[3]["effects"]
 
 
 def test_what_the_page_says_of_the_rule():
