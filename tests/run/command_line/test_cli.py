@@ -72,16 +72,16 @@ def test_a_missing_key_names_the_part_that_is_missing(key, sentence):
     ("overrides", "sentences"),
     [
         (
-            ["methd.beta=1", "seeed=3"],
-            ["'methd' at the top level; the nearest is method", "'seeed' at the top level; the nearest is seed"],
+            ["mehod.beta=1", "seeed=3"],
+            ["'mehod' at the top level; the nearest is method", "'seeed' at the top level; the nearest is seed"],
         ),
         (
-            ["+method.bta=1", "data.pth=x", "backbone.nam=y"],
-            ["'pth' in 'data'; the nearest is path", "'nam' in 'backbone'; the nearest is name"],
+            ["+method.bta=1", "data.pth=x", "backbone.nme=y"],
+            ["'pth' in 'data'; the nearest is path", "'nme' in 'backbone'; the nearest is name"],
         ),
         (
-            ["method=ccd", "backbon=x", "lmit=3"],
-            ["'backbon' at the top level; the nearest is backbone", "'lmit' at the top level; the nearest is limit"],
+            ["method=ccd", "backbon=x", "limiit=3"],
+            ["'backbon' at the top level; the nearest is backbone", "'limiit' at the top level; the nearest is limit"],
         ),
     ],
 )
