@@ -72,8 +72,8 @@ def test_a_missing_key_names_the_part_that_is_missing(key, sentence):
     ("overrides", "sentences"),
     [
         (
-            ["mehod.beta=1", "seeed=3"],
-            ["'mehod' at the top level; the nearest is method", "'seeed' at the top level; the nearest is seed"],
+            ["methhodd.beta=1", "seeed=3"],
+            ["'methhodd' at the top level; the nearest is method", "'seeed' at the top level; the nearest is seed"],
         ),
         (
             ["+method.bta=1", "data.pth=x", "backbone.nme=y"],
