@@ -63,8 +63,8 @@ def print_augmentation_plan() -> None:
         with composing(config_folder(sys.argv[1:])):
             config = composition_of("augment", given)
             refuse_misfits("augment", config, given)
-            values = plain_config(config)
-            refuse_unplanned(values, None)
+            values, chosen = plain_config(config), dict(one.partition("=")[::2] for one in given)
+            refuse_unplanned(values, chosen.get("+augmentation"))
             text = text_of("augment", given) if values["llm"] else estimate(values)
         print_escaped(text)
     except FairlabError as error:

@@ -63,11 +63,14 @@ def test_a_plan_of_an_augmentation_measures_a_sample_and_writes_nothing(chosen, 
     assert [one.name for one in tmp_path.iterdir()] == ["texts.jsonl"]
 
 
-def test_an_augmentation_of_the_whole_input_has_no_plan(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("chosen", "reason"), [("aflite", "aflite decides on all rows together"), ("eda", "eda works only during training")]
+)
+def test_some_augmentations_have_no_plan(chosen, reason, tmp_path, monkeypatch, capsys):
     (tmp_path / "rows.jsonl").write_text('{"text": "A man.", "label": 1}\n')
-    monkeypatch.setattr(
-        "sys.argv", ["fairlab.augment", "augmentation=aflite", f"input={tmp_path}/rows.jsonl", "dry_run=true"]
-    )
+    given = [f"augmentation={chosen}", f"input={tmp_path}/rows.jsonl", "dry_run=true"]
+    monkeypatch.setattr("sys.argv", ["fairlab.augment", *given])
     with pytest.raises(SystemExit) as ended:
         print_augmentation_plan()
     assert ended.value.code == 1
+    assert reason in capsys.readouterr().err
