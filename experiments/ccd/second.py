@@ -25,6 +25,13 @@ PLANNED = {
     "cda": "CDA",
 }
 Trial = Mapping[str, Any]
+LEFT_OUT: dict[str, list[dict[str, Any]]] = {  # settings not tried on mpnet, for lack of time
+    "ccd": [{"beta": 1.5, "epochs": 3, "lr": 5e-5}],
+    "ccd_aligned": [
+        {"alignment": alignment, "beta": beta, "epochs": epochs}
+        for alignment, beta, epochs in [(0.1, 1, 3), (0.3, 1, 1), (0.3, 1, 3), (1, 0.5, 3), (1, 1, 3)]
+    ],
+}
 
 
 def association(one: Trial) -> float:
@@ -116,9 +123,10 @@ def leading(settings: Sequence[Setting]) -> Setting:
 
 
 def chosen(method: str, settings: Sequence[Setting]) -> Setting | None:
-    """Return the setting that the rule of choice gives a method, or None before all settings were tried."""
+    """Return the setting that the rule of choice gives a method, or None before all were tried that are to be."""
+    planned = [one for one in settings_of(method) if one not in LEFT_OUT.get(method, [])]
     made = [one for one in settings if one.method == method and set(one.found) == set(ENCODERS)]
-    return leading(made) if len(made) == len(settings_of(method)) else None
+    return leading(made) if len(made) == len(planned) else None
 
 
 def leaders() -> str:
