@@ -1,4 +1,4 @@
-"""Measure the chosen settings of the second study on its benchmarks, with three seeds.
+"""Measure the chosen settings of the second study on its benchmarks, with three seeds or those of ``--seeds``.
 
     FAIRLAB_DATA=... python -m experiments.ccd.second_measure minilm mpnet
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -134,10 +134,10 @@ def matrix_of(one: Combination, embedded: Embedded, seed: int) -> Tensor:
     return ERASERS[name](**settings)(embedded, people(), seed)
 
 
-def measure(encoder: str, one: Combination) -> None:
+def measure(encoder: str, one: Combination, seeds: Sequence[int]) -> None:
     """Write the items of a combination for each seed; a seed with the matrix of the one before has its items."""
     before: tuple[Tensor, Items] | None = None
-    for seed in SEEDS:
+    for seed in seeds:
         file = KEPT / encoder / one.name / f"seed_{seed}.safetensors"
         if file.is_file():
             continue
@@ -152,13 +152,13 @@ def measure(encoder: str, one: Combination) -> None:
 
 
 def joined(encoder: str, some: list[Combination]) -> None:
-    """Write the items of all combinations and seeds of an encoder to one file, by ``NAME/SEED/ITEMS``."""
+    """Write the items of all combinations and measured seeds of an encoder to one file, by ``NAME/SEED/ITEMS``."""
     ITEMS.mkdir(parents=True, exist_ok=True)
     every = {
-        f"{one.name}/{seed}/{key}": values
+        f"{one.name}/{file.stem.removeprefix('seed_')}/{key}": values
         for one in some
-        for seed in SEEDS
-        for key, values in load_file(KEPT / encoder / one.name / f"seed_{seed}.safetensors").items()
+        for file in sorted((KEPT / encoder / one.name).glob("seed_*.safetensors"))
+        for key, values in load_file(file).items()
     }
     save_file(every, ITEMS / f"{encoder}.safetensors", {"environment": json.dumps(environment())})
 
@@ -167,10 +167,12 @@ def main() -> None:
     """Measure the encoders that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("encoders", nargs="+", choices=ENCODERS)
-    for encoder in parser.parse_args().encoders:
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    given = parser.parse_args()
+    for encoder in given.encoders:
         some = list(combinations(all_settings(tried())))
         for one in some:
-            measure(encoder, one)
+            measure(encoder, one, given.seeds)
         joined(encoder, some)
 
 

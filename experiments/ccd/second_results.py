@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from scipy.stats import spearmanr
 
 from experiments.ccd.second import ASSOCIATION_KEPT, ENCODERS, EVEN, GAP_KEPT, LEAKAGE, STS, title
-from experiments.ccd.second_measure import ITEMS, SEEDS, STEPS, TESTS, Items
+from experiments.ccd.second_measure import ITEMS, STEPS, TESTS, Items
 from experiments.rendering import markdown
 from experiments.shared.nested_draws import nested_draws
 from fairlab.benchmarks.bias_ir import male_first
@@ -187,8 +187,8 @@ def order(name: str) -> tuple[int, str]:
 
 def stacked(every: Mapping[str, NDArray], name: str) -> Items:
     """Return the items of a combination with the seeds stacked."""
-    keys = [key.split("/")[2] for key in every if key.startswith(f"{name}/{SEEDS[0]}/")]
-    return {key: np.stack([every[f"{name}/{seed}/{key}"] for seed in SEEDS]) for key in keys}
+    seeds, keys = (sorted({key.split("/")[k] for key in every if key.split("/")[0] == name}) for k in (1, 2))
+    return {key: np.stack([every[f"{name}/{seed}/{key}"] for seed in seeds]) for key in keys}
 
 
 def words(name: str) -> str:
@@ -211,6 +211,7 @@ def goals_table() -> str:
             [
                 one.encoder,
                 words(one.name),
+                str(len(one.items["effects"])),
                 str(len(one.goals)),
                 signed(*one.gap_change(), "+.0%"),
                 f"{one.original.seat:.2f} to {one.seat:.2f}",
@@ -224,6 +225,7 @@ def goals_table() -> str:
     header = [
         "encoder",
         "method",
+        "seeds",
         "goals",
         "change in the gap",
         "SEAT",

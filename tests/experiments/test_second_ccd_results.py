@@ -6,7 +6,7 @@ import torch
 
 from experiments.ccd import second_measure, second_results
 from experiments.ccd.second import Setting
-from experiments.ccd.second_results import PUBLISHED, STEPS, Result, dominates, paired, spearman_draws
+from experiments.ccd.second_results import PUBLISHED, STEPS, Result, dominates, paired, spearman_draws, stacked
 
 SCORES = np.arange(40.0)
 BEFORE = {"gap_winogender": [1.0, 3.0], "effects": [1.0, -0.5], "effects_p": [0.001, 0.2], "embedded": 1.0}
@@ -124,9 +124,9 @@ def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
         second_measure, "items_of", lambda encoder: measured.append(0) or {"pairs": np.array([len(measured)])}
     )
     one = second_measure.Combination("leace", then=("leace", {}))
-    second_measure.measure("minilm", one)
+    second_measure.measure("minilm", one, (42, 43, 44))
     assert len(measured) == 2
-    second_measure.measure("minilm", one)  # nothing is left to do
+    second_measure.measure("minilm", one, (42, 43, 44))  # nothing is left to do
     assert len(measured) == 2
     second_measure.joined("minilm", [one])
     every = second_measure.load_file(tmp_path / "joined" / "minilm.safetensors")
@@ -136,3 +136,9 @@ def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
         "leace/44/pairs": 2,
     }
     assert STEPS == second_measure.STEPS
+
+
+def test_seeds_are_stacked_as_far_as_they_are_measured():
+    every = {f"ccd/{seed}/pairs": np.array([seed]) for seed in (42, 43)} | {"ccd+leace/42/pairs": np.array([1])}
+    assert stacked(every, "ccd")["pairs"].tolist() == [[42], [43]]
+    assert stacked(every, "ccd+leace")["pairs"].tolist() == [[1]]
