@@ -151,14 +151,14 @@ def measure(encoder: str, one: Combination, seeds: Sequence[int]) -> None:
         print(file, flush=True)
 
 
-def joined(encoder: str, some: list[Combination]) -> None:
-    """Write the items of all combinations and measured seeds of an encoder to one file, by ``NAME/SEED/ITEMS``."""
+def joined(encoder: str, some: list[Combination], seeds: Sequence[int]) -> None:
+    """Write the items of all combinations and seeds of an encoder to one file, by ``NAME/SEED/ITEMS``."""
     ITEMS.mkdir(parents=True, exist_ok=True)
     every = {
-        f"{one.name}/{file.stem.removeprefix('seed_')}/{key}": values
+        f"{one.name}/{seed}/{key}": values
         for one in some
-        for file in sorted((KEPT / encoder / one.name).glob("seed_*.safetensors"))
-        for key, values in load_file(file).items()
+        for seed in seeds
+        for key, values in load_file(KEPT / encoder / one.name / f"seed_{seed}.safetensors").items()
     }
     save_file(every, ITEMS / f"{encoder}.safetensors", {"environment": json.dumps(environment())})
 
@@ -173,7 +173,7 @@ def main() -> None:
         some = list(combinations(all_settings(tried())))
         for one in some:
             measure(encoder, one, given.seeds)
-        joined(encoder, some)
+        joined(encoder, some, given.seeds)
 
 
 if __name__ == "__main__":

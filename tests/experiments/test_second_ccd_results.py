@@ -128,7 +128,7 @@ def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
     assert len(measured) == 2
     second_measure.measure("minilm", one, (42, 43, 44))  # nothing is left to do
     assert len(measured) == 2
-    second_measure.joined("minilm", [one])
+    second_measure.joined("minilm", [one], (42, 43, 44))
     every = second_measure.load_file(tmp_path / "joined" / "minilm.safetensors")
     assert {key: int(value[0]) for key, value in every.items()} == {
         "leace/42/pairs": 1,
@@ -138,7 +138,6 @@ def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
     assert STEPS == second_measure.STEPS
 
 
-def test_seeds_are_stacked_as_far_as_they_are_measured():
-    every = {f"ccd/{seed}/pairs": np.array([seed]) for seed in (42, 43)} | {"ccd+leace/42/pairs": np.array([1])}
+def test_seeds_are_stacked_in_order():
+    every = {f"{name}/{seed}/pairs": np.array([seed]) for name in ("ccd", "ccd+leace") for seed in (43, 42)}
     assert stacked(every, "ccd")["pairs"].tolist() == [[42], [43]]
-    assert stacked(every, "ccd+leace")["pairs"].tolist() == [[1]]
