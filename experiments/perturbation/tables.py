@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
 
+from experiments.perturbation.linked_pairs import linked_pairs
 from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
 from experiments.rendering import interval, markdown, matrix_table
@@ -377,6 +378,7 @@ PAGES = {
         "fairtuned": seeds_of_fairtuning,
     },
     "experiments/perturbation/README.md": {
+        "linked_pairs": linked_pairs,
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "rewriters": rewriters,
         "training_pairs": training_pairs,
