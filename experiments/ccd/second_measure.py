@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load, load_file, save, save_file
 from torch import Tensor
 
 from experiments.ccd.measure import SEEDS, Mapped
@@ -28,7 +29,7 @@ from experiments.ccd.second import ENCODERS, Setting, all_settings, chosen
 from experiments.ccd.validation.bench import Embedded
 from experiments.ccd.validation.matrices import kept_embeddings, people
 from experiments.ccd.validation.trials import ERASERS, TRAINED, trained, tried
-from fairlab.benchmarks.bias_ir import BiasIR
+from fairlab.benchmarks.bias_ir import BiasIR, male_first
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.leakage import Leakage
 from fairlab.benchmarks.seat import SEAT
@@ -43,7 +44,8 @@ ITEMS = Path(__file__).parent / "records" / "second"
 SETS = ("embedded", "winogender")
 TESTS = ("6", "6b", "7", "7b", "8", "8b")
 PUBLISHED = {"beta": 1, "epochs": 1, "lr": 5e-05}  # settings of ``+experiment=ccd_bert``
-STEPS = 30_000  # a cosine is kept as a whole number of this many steps per 1
+STEPS = 2_000  # a cosine is kept as a whole number of this many steps per 1
+GAP_STEPS = 20_000  # and a gap as a whole number of this many
 Items = dict[str, NDArray[Any]]
 
 
@@ -90,24 +92,26 @@ def benchmarks() -> tuple[CCED, SEAT, BiasIR, Leakage, STSB]:
 def items_of(encoder: Mapped) -> Items:
     """Return what the benchmarks read of each text, query and pair.
 
-    - ``gap_SET`` (G,): CCED gap of each group.
+    - ``gap_SET`` (G,): CCED gap of each group, in steps of 1 / :data:`GAP_STEPS`.
     - ``effects`` and ``effects_p`` (6,): effect size and p-value of each of SEAT's tests.
-    - ``queries`` (Q, 2) and ``categories`` (Q,): cosines to the man's and the woman's document, and the category.
-    - ``hits_SET`` (G, A, P): 1 where a probe is right.
+    - ``first`` (Q,): 2 for a query with the man's document first, 1 for a tie, and 0 for the woman's document first.
+    - ``categories`` (Q,): number of the query's category.
+    - ``hits_SET``: one bit for each group, version and probe (G, A, P), 1 where the probe is right.
     - ``pairs`` (1500,): cosines in steps of 1 / :data:`STEPS`.
     """
     cced, seat, bias_ir, leakage, stsb = (benchmark.measure(encoder) for benchmark in benchmarks())
     queries = np.concatenate(list(bias_ir.items.values()))[:, :2]
     categories = np.repeat(np.arange(len(bias_ir.items)), [len(some) for some in bias_ir.items.values()])
     found: Items = {
-        "queries": queries.astype(np.float32),
+        "first": np.uint8(2 * male_first(np.float64(queries))),
         "categories": categories.astype(np.uint8),
         **seat_items(seat),
     }
     for name in SETS:
         groups = torch.from_numpy(cced.items[name])
-        found[f"gap_{name}"] = cced_gap(distances_to_neutral(groups[:, 1:], groups[:, 0])).numpy().astype(np.float32)
-        found[f"hits_{name}"] = leakage.items[name][..., 1].astype(np.uint8)
+        gaps = cced_gap(distances_to_neutral(groups[:, 1:], groups[:, 0])).numpy()
+        found[f"gap_{name}"] = np.round(GAP_STEPS * gaps).astype(np.uint16)
+        found[f"hits_{name}"] = np.packbits(leakage.items[name][..., 1].astype(bool))
     return found | {"pairs": np.round(STEPS * stsb.items["cosines"]).astype(np.int16)}
 
 
@@ -152,7 +156,10 @@ def measure(encoder: str, one: Combination, seeds: Sequence[int]) -> None:
 
 
 def joined(encoder: str, some: list[Combination], seeds: Sequence[int]) -> None:
-    """Write the items of all combinations and seeds of an encoder to one file, by ``NAME/SEED/ITEMS``."""
+    """Write the items of all combinations and seeds of an encoder to one file, by ``NAME/SEED/ITEMS``.
+
+    Cosines are written as differences from those of the encoder itself, which take less space.
+    """
     ITEMS.mkdir(parents=True, exist_ok=True)
     every = {
         f"{one.name}/{seed}/{key}": values
@@ -160,7 +167,19 @@ def joined(encoder: str, some: list[Combination], seeds: Sequence[int]) -> None:
         for seed in seeds
         for key, values in load_file(KEPT / encoder / one.name / f"seed_{seed}.safetensors").items()
     }
-    save_file(every, ITEMS / f"{encoder}.safetensors", {"environment": json.dumps(environment())})
+    original = every[f"none/{seeds[0]}/pairs"]
+    every |= {key: values - original for key, values in every.items() if key.endswith("/pairs")}
+    every["original/pairs"] = original
+    content = save(every, {"environment": json.dumps(environment())})
+    (ITEMS / f"{encoder}.safetensors.xz").write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
+
+
+def read_items(encoder: str) -> dict[str, NDArray[Any]]:
+    """Return the items of an encoder by ``NAME/SEED/ITEMS``, or nothing if it was not measured."""
+    file = ITEMS / f"{encoder}.safetensors.xz"
+    every = load(lzma.decompress(file.read_bytes())) if file.is_file() else {}
+    original = every.pop("original/pairs", None)
+    return every | {key: values + original for key, values in every.items() if key.endswith("/pairs")}
 
 
 def main() -> None:

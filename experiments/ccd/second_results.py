@@ -13,14 +13,12 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 from scipy.stats import spearmanr
 
 from experiments.ccd.second import ASSOCIATION_KEPT, ENCODERS, EVEN, GAP_KEPT, LEAKAGE, STS, title
-from experiments.ccd.second_measure import ITEMS, STEPS, TESTS, Items
+from experiments.ccd.second_measure import GAP_STEPS, STEPS, TESTS, Items, read_items
 from experiments.rendering import markdown
 from experiments.shared.nested_draws import nested_draws
-from fairlab.benchmarks.bias_ir import male_first
 from fairlab.benchmarks.stsb import spearman_points
 from fairlab.data.published.download import locate
 from fairlab.data.published.stsb import read_sts
@@ -30,6 +28,7 @@ from fairlab.metrics.significance import ALPHA, holm
 Array = NDArray[np.float64]
 PUBLISHED = "ccd_published"
 PROBES = ("linear", "kernel", "neural")
+VERSIONS = ("man", "woman")
 ONE_SIDED = (5, 95)  # bounds, in per cent, of the tests of equivalence and non-inferiority
 MEASURES = ("CCED gap", "SEAT", "Bias-IR deviation", "leakage")
 
@@ -56,6 +55,16 @@ class Result:
     items: Items
     before: Result | None = None
 
+    def values(self, key: str) -> Array:
+        """Return items that are kept in a smaller form: gaps (S, G), queries (S, Q) or hits (S, G, A, P)."""
+        kept, (kind, _, part) = self.items[key], key.partition("_")
+        if kind == "hits":
+            groups = self.items[f"gap_{part}"].shape[1]
+            versions = len(VERSIONS)
+            bits = np.unpackbits(kept, axis=1, count=groups * versions * len(PROBES))
+            return np.float64(bits.reshape(-1, groups, versions, len(PROBES)))
+        return kept / {"gap": GAP_STEPS, "first": 2}[kind]
+
     @property
     def original(self) -> Result:
         """Result of the encoder before any method."""
@@ -63,7 +72,7 @@ class Result:
 
     def gap_change(self, part: str = "winogender") -> tuple[float, tuple[float, float]]:
         """Return the relative change of the mean CCED gap, and its 95 % interval."""
-        now, then = (np.float64(one.items[f"gap_{part}"]) for one in (self, self.original))
+        now, then = (one.values(f"gap_{part}") for one in (self, self.original))
         return now.mean() / then.mean() - 1, percentile_interval(nested_draws(now) / nested_draws(then) - 1)
 
     @property
@@ -87,13 +96,13 @@ class Result:
     @cached_property
     def men_first(self) -> tuple[float, tuple[float, float]]:
         """Share of queries with the man's document first, and its 90 % interval."""
-        first = np.stack([male_first(np.float64(one)) for one in self.items["queries"]])
+        first = self.values("first")
         low, high = np.percentile(nested_draws(first), ONE_SIDED)
         return float(first.mean()), (float(low), float(high))
 
     def leakage(self, part: str = "embedded") -> dict[str, tuple[float, tuple[float, float]]]:
         """Return each probe's accuracy and its 95 % interval."""
-        hits = np.float64(self.items[f"hits_{part}"]).mean(axis=2)  # (S, G, P)
+        hits = self.values(f"hits_{part}").mean(axis=2)  # (S, G, P)
         of_probe = zip(PROBES, np.moveaxis(hits, 2, 0), strict=True)
         return {name: (float(one.mean()), percentile_interval(nested_draws(one))) for name, one in of_probe}
 
@@ -134,13 +143,13 @@ class Result:
     @property
     def measures(self) -> tuple[float, float, float, float]:
         """Values of :data:`MEASURES`."""
-        gap = float(self.items["gap_winogender"].mean())
+        gap = float(self.values("gap_winogender").mean())
         return gap, self.seat, self.deviation, self.leakage()["linear"][0]
 
     @property
     def deviation(self) -> float:
         """Distance from one half of the share of men's documents, averaged over Bias-IR's categories and seeds."""
-        category, first = self.items["categories"][0], [male_first(np.float64(one)) for one in self.items["queries"]]
+        category, first = self.items["categories"][0], self.values("first")
         of_category = [[one[category == k].mean() for k in np.unique(category)] for one in first]
         return float(np.abs(np.array(of_category) - 0.5).mean())
 
@@ -169,11 +178,10 @@ def results() -> list[Result]:
     """Return all results, by encoder, in the order of their measurement."""
     found = []
     for encoder in ENCODERS:
-        file = ITEMS / f"{encoder}.safetensors"
-        if not file.is_file():
+        every = read_items(encoder)
+        names = {key.split("/")[0] for key in every}
+        if not names:
             continue
-        every = load_file(file)
-        names = dict.fromkeys(key.split("/")[0] for key in every)
         of_name = {name: stacked(every, name) for name in sorted(names, key=order)}
         original = Result(encoder, "none", of_name.pop("none"))
         found += [original, *(Result(encoder, name, items, original) for name, items in of_name.items())]
@@ -283,7 +291,7 @@ def paired(one: Result, other: Result) -> dict[str, tuple[float, tuple[float, fl
 PAIRED = {
     "gap, Winogender": "gap_winogender",
     "gap, embedded groups": "gap_embedded",
-    "man's document first": "queries",
+    "man's document first": "first",
     "linear probe, embedded groups": "hits_embedded",
     "linear probe, Winogender": "hits_winogender",
 }
@@ -291,9 +299,7 @@ PAIRED = {
 
 def values_of(result: Result, key: str) -> Array:
     """Return the value (S, N) of each item that the comparison with CCD is made on."""
-    values = np.float64(result.items[key])
-    if key == "queries":
-        return np.stack([male_first(one) for one in values])
+    values = result.values(key)
     return values[..., 0].mean(axis=2) if key.startswith("hits") else values
 
 

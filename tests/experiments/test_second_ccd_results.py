@@ -6,7 +6,8 @@ import torch
 
 from experiments.ccd import second_measure, second_results
 from experiments.ccd.second import Setting
-from experiments.ccd.second_results import PUBLISHED, STEPS, Result, dominates, paired, spearman_draws, stacked
+from experiments.ccd.second_measure import GAP_STEPS
+from experiments.ccd.second_results import PUBLISHED, Result, dominates, paired, spearman_draws, stacked
 
 SCORES = np.arange(40.0)
 BEFORE = {"gap_winogender": [1.0, 3.0], "effects": [1.0, -0.5], "effects_p": [0.001, 0.2], "embedded": 1.0}
@@ -21,13 +22,13 @@ def _scores(monkeypatch):
 
 def result(values, before=None, men=50, seeds=2, name="ccd", pairs=SCORES):
     """Make a result with the same items for each seed; ``men`` of 100 queries have the man's document first."""
-    queries = np.array([[0.6, 0.4]] * men + [[0.4, 0.6]] * (100 - men))
-    hits = np.zeros((100, 2, 3))
-    hits[: round(100 * values["embedded"]), :, 0] = 1  # the linear probe alone is right
-    items = {key: values[key] for key in ("gap_winogender", "effects", "effects_p")}
+    hits = np.zeros((100, 2, 3), dtype=bool)
+    hits[: round(100 * values["embedded"]), :, 0] = True  # the linear probe alone is right
+    gaps = np.tile(np.array(values["gap_winogender"]) * GAP_STEPS, 50)
+    items = {key: values[key] for key in ("effects", "effects_p")}
     items |= {"categories": np.repeat([0, 1], [60, 40])}  # men first in all of category 0, if ``men`` is at least 60
-    items |= {"gap_embedded": values["gap_winogender"], "queries": queries, "pairs": np.int16(pairs)}
-    items |= {"hits_embedded": hits, "hits_winogender": hits}
+    items |= {"gap_embedded": gaps, "gap_winogender": gaps, "first": np.repeat([2, 0], [men, 100 - men])}
+    items |= {"hits_embedded": np.packbits(hits), "hits_winogender": np.packbits(hits), "pairs": np.int16(pairs)}
     return Result("minilm", name, {key: np.stack([np.asarray(one)] * seeds) for key, one in items.items()}, before)
 
 
@@ -128,14 +129,17 @@ def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
     assert len(measured) == 2
     second_measure.measure("minilm", one, (42, 43, 44))  # nothing is left to do
     assert len(measured) == 2
-    second_measure.joined("minilm", [one], (42, 43, 44))
-    every = second_measure.load_file(tmp_path / "joined" / "minilm.safetensors")
-    assert {key: int(value[0]) for key, value in every.items()} == {
+    second_measure.measure("minilm", second_measure.Combination("none"), (42, 43, 44))
+    second_measure.joined("minilm", [second_measure.Combination("none"), one], (42, 43, 44))
+    assert {key: int(value[0]) for key, value in second_measure.read_items("minilm").items()} == {
         "leace/42/pairs": 1,
         "leace/43/pairs": 1,
         "leace/44/pairs": 2,
+        "none/42/pairs": 3,
+        "none/43/pairs": 3,
+        "none/44/pairs": 4,
     }
-    assert STEPS == second_measure.STEPS
+    assert second_measure.read_items("mpnet") == {}
 
 
 def test_seeds_are_stacked_in_order():
