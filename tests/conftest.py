@@ -19,6 +19,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
 os.environ["OMP_NUM_THREADS"] = "1"  # a process per core, and sums in one order
+gc.set_threshold(100_000, 50, 50)  # imports leave little garbage, and looking for it took a fifth of the collection
 
 import absl.logging
 
@@ -63,9 +64,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
-    from tests.remembering import compose_once, remember_parsing
+    from tests.remembering import compose_once, remember_choices, remember_parsing
 
     remember_parsing()
+    remember_choices()
     compose_once()
 
 
