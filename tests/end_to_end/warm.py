@@ -81,7 +81,7 @@ def end_with(owner: int) -> None:
 
 
 def import_fairlab() -> None:
-    """Import all of fairlab, and compose once, after which Hydra's parsers have learnt its grammar."""
+    """Import all of fairlab, and compose what most tests choose, which Hydra then need not do again."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
     import fairlab
 
@@ -97,6 +97,9 @@ def import_fairlab() -> None:
     compose_once()
     with initialize_config_dir(sys.modules["fairlab.run.command_line.cli"].conf_dir(), version_base="1.3"):
         compose("train", overrides=["+experiment=ccd_bert", "backbone=bert_base", "benchmark=[cced]"])
+        compose("evaluate", overrides=["benchmark=[cced]"])
+        compose("reproduce")
+        compose("score")
     sys.modules["fairlab.run.environment"].environment()  # what git says is kept
     agreement = sys.modules["fairlab.rewriting.english.agreement"]
     agreement.article("hour")
