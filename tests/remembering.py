@@ -47,7 +47,7 @@ def compose_once() -> None:
 
 
 class Defaults(list):
-    """What a command chooses, and the configuration that Hydra merges of it, which has not been merged yet."""
+    """Defaults list of a command, with the pickled configuration that Hydra merges of it; empty until then."""
 
     merged = b""
 
