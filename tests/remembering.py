@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -10,14 +12,19 @@ from typing import IO, Any
 import omegaconf._utils
 import omegaconf.base
 import yaml
+from hydra._internal import config_loader_impl
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.defaults_list import DefaultsList, Overrides
 from hydra._internal.hydra import Hydra
+from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 from omegaconf.grammar_parser import parse
 
 from fairlab.run.command_line.cli import conf_dir
 
-get_mode = Hydra.get_mode
+get_mode, store = Hydra.get_mode, ConfigStore.store
+list_defaults, merge = config_loader_impl.create_defaults_list, ConfigLoaderImpl._compose_config_from_defaults_list
 
 
 def remember_parsing() -> None:
@@ -37,6 +44,46 @@ def compose_once() -> None:
         return get_mode(hydra, config_name, overrides) if set_here else None
 
     Hydra.get_mode = mode
+
+
+class Defaults(list):
+    """Defaults list of a command, with the pickled configuration that Hydra merges of it; empty until then."""
+
+    merged = b""
+
+
+def remember_choices() -> None:
+    """Have Hydra remember what the same choices from fairlab's own files are merged to, before values are set.
+
+    Most commands of a test choose what others have chosen, and differ in values.
+    """
+    known: dict[tuple[Any, ...], DefaultsList] = {}
+    own = {f"file://{conf_dir()}", "pkg://hydra.conf", "structured://"}
+
+    def listed(repo: Any, config_name: str | None, overrides_list: list[Any], **how: bool) -> DefaultsList:
+        if not {source.full_path() for source in repo.get_sources()} <= own:
+            return list_defaults(repo, config_name, overrides_list, **how)
+        values = Overrides(repo, overrides_list).config_overrides
+        chosen = tuple(one.input_line for one in overrides_list if one not in values)
+        key = (config_name, chosen, *how.items())
+        if key not in known:
+            known[key] = list_defaults(repo, config_name, overrides_list, **how)
+            known[key].defaults = Defaults(known[key].defaults)
+        return replace(known[key], config_overrides=values)
+
+    def merged(loader: ConfigLoaderImpl, defaults: list[Any], repo: Any) -> Any:
+        if not isinstance(defaults, Defaults):
+            return merge(loader, defaults, repo)
+        defaults.merged = defaults.merged or pickle.dumps(merge(loader, defaults, repo))
+        return pickle.loads(defaults.merged)
+
+    def store_and_forget(*of: Any, **more: Any) -> None:
+        known.clear()
+        store(*of, **more)
+
+    config_loader_impl.create_defaults_list = listed
+    ConfigLoaderImpl._compose_config_from_defaults_list = merged
+    ConfigStore.store = store_and_forget
 
 
 def load(file: str | Path | IO[Any]) -> Any:

@@ -15,6 +15,7 @@ Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 NORMAL_FROM = 5_000  # number of values from which the bootstrap of a mean is replaced by a normal distribution
 BATCH = 100  # number of resamples at a time, which bounds the memory
 MOST_KEPT = 4_000  # maximum number of items whose counts are kept between calls; 16 MB
+MOST_CHOSEN = 200  # maximum number of items whose choices are kept; of more, drawing them again takes no longer
 Statistic = Callable[..., NDArray[np.floating]]
 Array = NDArray[np.float64]
 
@@ -70,12 +71,8 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     n = len(arrays[0])
-    rng = np.random.default_rng(seed)
-    draws = []
-    for _ in range(0, RESAMPLES, BATCH):
-        chosen = rng.integers(0, n, size=(BATCH, n))
-        draws.append(statistic(*(array[chosen] for array in arrays), axis=-1))
-    return np.concatenate(draws)
+    batches = _kept_choices(n, seed) if n <= MOST_CHOSEN else _choices(n, seed)
+    return np.concatenate([statistic(*(array.take(chosen) for array in arrays), axis=-1) for chosen in batches])
 
 
 def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
@@ -105,12 +102,24 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
     return np.concatenate([statistic(counts[:, places].astype(np.float64)) for counts in batches])
 
 
-def _counts(n: int, seed: int) -> Iterator[NDArray[np.int16]]:
-    """Yield the number of times that each of ``n`` items is drawn in each resample, (BATCH, n)."""
+def _choices(n: int, seed: int) -> Iterator[NDArray[np.integer]]:
+    """Yield the places of the items that are drawn in each resample of ``n`` items, (BATCH, n)."""
     rng = np.random.default_rng(seed)
     for _ in range(0, RESAMPLES, BATCH):
-        chosen = rng.integers(0, n, size=(BATCH, n)) + n * np.arange(BATCH)[:, None]
-        yield np.bincount(chosen.ravel(), minlength=BATCH * n).reshape(BATCH, n).astype(np.int16)
+        yield rng.integers(0, n, size=(BATCH, n))
+
+
+@lru_cache(maxsize=8)
+def _kept_choices(n: int, seed: int) -> tuple[NDArray[np.integer], ...]:
+    """Return the choices of all resamples, cached because drawing takes longer than most statistics."""
+    return tuple(_choices(n, seed))
+
+
+def _counts(n: int, seed: int) -> Iterator[NDArray[np.int16]]:
+    """Yield the number of times that each of ``n`` items is drawn in each resample, (BATCH, n)."""
+    for chosen in _choices(n, seed):
+        places = chosen + n * np.arange(BATCH)[:, None]
+        yield np.bincount(places.ravel(), minlength=BATCH * n).reshape(BATCH, n).astype(np.int16)
 
 
 @lru_cache(maxsize=8)

@@ -43,9 +43,11 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
             config = composition_of(entry, given)
             refuse_misfits(entry, config, given)
             refuse_other_run(entry, given, config)
-            if is_cheap(entry, config):
-                rehearse(config)
-        print_escaped(text_of(entry, given))
+            values = settings_to_plan(entry, config)
+            if is_cheap(values):
+                rehearse(config)  # may change the configuration
+            run = plan_of_run(f"fairlab.{entry}", values)
+        print_escaped(text_of(entry, run))
     except FairlabError as error:
         cli.stop(str(error))
 
@@ -65,7 +67,7 @@ def print_augmentation_plan() -> None:
             refuse_misfits("augment", config, given)
             values, chosen = plain_config(config), dict(one.partition("=")[::2] for one in given)
             refuse_unplanned(values, chosen.get("+augmentation"))
-            text = text_of("augment", given) if values["llm"] else estimate(values)
+            text = text_of("augment", plan_of_run("fairlab.augment", values)) if values["llm"] else estimate(values)
         print_escaped(text)
     except FairlabError as error:
         cli.stop(str(error))
@@ -83,15 +85,8 @@ def single_run() -> list[str]:
     return given
 
 
-def text_of(entry: str, given: Sequence[str]) -> str:
-    """Return the plan of a command as text.
-
-    Raises:
-        FairlabError: The command's configuration is not valid.
-    """
-    run = planned(entry, f"fairlab.{entry}", given)
-    if run.problem:
-        raise FairlabError(run.problem)
+def text_of(entry: str, run: RunPlan) -> str:
+    """Return the plan of a command as text."""
     return plan_text(f"Plan: python -m fairlab.{entry}", [run], single=True)
 
 
@@ -102,12 +97,14 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
         run_folder(values.get("experiment", entry), "", values["ckpt"], _root_=config)
 
 
-def is_cheap(entry: str, config: DictConfig) -> bool:
+def is_cheap(values: dict[str, Any]) -> bool:
     """Return whether the models and data of a run are available and small enough to be built for its plan.
 
     A file or folder of the wrong kind counts as available, because the attempt to read it raises the error of the run.
+
+    Args:
+        values: Configuration of the run, as :func:`settings_to_plan` returns it.
     """
-    values = settings_to_plan(entry, config)
     if not all(need.there or Path(need.name).exists() for need in needs_of(values)):
         return False
     sizes = map(model_size, model_settings(values))

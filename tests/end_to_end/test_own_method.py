@@ -49,6 +49,8 @@ def test_choices_of_ones_own_are_known_to_a_plan_and_to_further_methods(run, own
     assert (done.returncode, done.stderr) == (0, "")
     assert "    model           " in done.stdout
     assert not (tmp_path / "outputs").exists()
+    done = run("--config-dir", "my_conf", *own, "method=without_mean", "dry_run=true", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
     done = run("--config-dir=nowhere", *command)
     said = "fairlab: --config-dir nowhere is not a folder; give one that holds GROUP/NAME.yaml\n"
     assert (done.returncode, done.stderr) == (1, said)

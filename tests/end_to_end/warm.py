@@ -81,7 +81,7 @@ def end_with(owner: int) -> None:
 
 
 def import_fairlab() -> None:
-    """Import all of fairlab, and compose once, after which Hydra's parsers have learnt its grammar."""
+    """Import all of fairlab, and compose what most tests choose, which Hydra then need not do again."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
     import fairlab
 
@@ -90,14 +90,21 @@ def import_fairlab() -> None:
             importlib.import_module(module.name)
     from hydra import compose, initialize_config_dir
 
-    from tests.remembering import compose_once, remember_parsing
+    from tests.remembering import compose_once, remember_choices, remember_parsing
 
     remember_parsing()
+    remember_choices()
     compose_once()
     with initialize_config_dir(sys.modules["fairlab.run.command_line.cli"].conf_dir(), version_base="1.3"):
-        compose("train", overrides=["+experiment=ccd_bert"])
+        compose("train", overrides=["+experiment=ccd_bert", "backbone=bert_base", "benchmark=[cced]"])
+        compose("evaluate", overrides=["benchmark=[cced]"])
+        compose("reproduce")
+        compose("score")
     sys.modules["fairlab.run.environment"].environment()  # what git says is kept
-    sys.modules["fairlab.rewriting.english.agreement"].article("hour")
+    agreement = sys.modules["fairlab.rewriting.english.agreement"]
+    agreement.article("hour")
+    agreement.may_be_noun("hour")
+    agreement.is_third_person("sees")
     sys.modules["fairlab.lexicons"].load_lexicon("gender")
     load_a_model()
     del sys.path[0]
