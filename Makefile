@@ -6,7 +6,7 @@ COMPILED := PYTHONDONTWRITEBYTECODE=
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
-.PHONY: help quickstart fetch test test-slow test-all test-long lint docs bench gpu-check mutants
+.PHONY: help quickstart fetch test test-slow test-long lint docs bench gpu-check mutants
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -28,9 +28,6 @@ test: .venv/installed ## run the tests, in three to eight minutes on two cores
 
 test-slow: .venv/installed ## run slow tests that make test leaves out: real weights, killed runs; about ten minutes
 	$(COMPILED) $(BIN)/python -m pytest -m 'slow and not long and not gpu and not network'
-
-test-all: .venv/installed ## run the tests of make test and make test-slow in one go, which collects and imports once
-	$(COMPILED) $(BIN)/python -m pytest -m 'not long and not gpu and not network'
 
 test-long: .venv/installed ## run the longest tests: whole runs and all commands in the docs; about ten minutes
 	$(COMPILED) $(BIN)/python -m pytest -m 'long and not gpu and not network'

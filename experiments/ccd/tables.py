@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from experiments.ccd import composed, second
+from experiments.ccd import composed, second, second_results
 from experiments.ccd.composed import GAP, MARGIN, SEAT, STS, called, change, men_first
 from experiments.rendering import ideal, interval, markdown, matrix_table, measured, significant
 from fairlab.record import Reading, Record
@@ -348,7 +348,14 @@ def commonest_label(run: str, column: str, runs: Path) -> str:
 PAGES = {
     "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": composed.turns},
     "docs/ccd.md": {"quickstart": quickstart},
-    "experiments/ccd/second_study.md": {"leaders": second.leaders, "every_trial": second.every},
+    "experiments/ccd/second_study.md": {
+        "leaders": second.leaders,
+        "every_trial": second.every,
+        "goals": second_results.goals_table,
+        "frontier": second_results.frontier,
+        "agreement": second_results.agreement,
+        "against_published": second_results.against_published,
+    },
     "experiments/ccd/README.md": {
         "seeds": seeds,
         "betas": lambda: comparison(BETAS),
