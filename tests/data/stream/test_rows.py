@@ -23,7 +23,7 @@ def test_json_lines(tmp_path):
 def test_tables_with_and_without_quotes(tmp_path):
     rows = read(tmp_path / "a.csv", '\ufeffid,body\nx,"She said ""no"",\nthen left"\ny\n', "body")
     assert rows[0] == Row("x", 'She said "no",\nthen left', {}, "line 3", 1, "body")
-    assert rows[1] == BadRow("line 4", "1 columns, but the header has 2", "y")
+    assert rows[1] == BadRow("line 4", "1 column, but the header has 2", "y")
     assert read(tmp_path / "a.tsv", 'text\tlabel\n"He\t1\n')[0].text == '"He'
 
 
@@ -109,7 +109,7 @@ def test_a_parquet_file_with_a_column_whose_name_is_damaged(tmp_path):
 
 def test_not_utf_8_in_a_table(tmp_path):
     good, bad = read(tmp_path / "a.csv", b"text\nfine\n\xe9x\n")
-    assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8", "\ufffdx")
+    assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8; save the file as UTF-8", "\ufffdx")
 
 
 def test_an_ending_in_capitals(tmp_path):
