@@ -18,9 +18,7 @@ def sources(tmp_path):
 def test_a_score_that_equals_the_label_of_every_text_is_rejected(sources):
     labels = np.array([0, 1] * 10 + [-1, -1])
     scores = np.column_stack([np.full(22, 0.5), labels])
-    with pytest.raises(
-        FairlabError, match=r"score stored\.rude equals the label of insult for all 20 texts"
-    ):
+    with pytest.raises(FairlabError, match=r"score stored\.rude equals the label of insult for all 20 texts"):
         refuse_labels_as_scores(sources, scores, {"hate": 1 - labels, "insult": labels})
     scores[3, 1] = 0.99  # of one text
     refuse_labels_as_scores(sources, scores, {"insult": labels})
