@@ -58,8 +58,8 @@ def by_phase(record: Record, said: Sequence[tuple[str, Said]]) -> list[tuple[str
     Returns:
         The phase is empty for a statement about both ``before`` and ``after``, and in a run without these two phases.
     """
-    measured = {one.phase for one in (*record.readings, *record.notes, *record.not_run)}
-    paired = set(PHASES) <= measured
+    measured = {one.phase for one in record.readings} | {one.phase for one in record.notes}
+    paired = set(PHASES) <= measured | {one.phase for one in record.not_run}
     both = set.intersection(*({text for of, text in said if of == phase} for phase in PHASES))
     unnamed = {(phase, text) for phase, text in said if phase in PHASES and (text in both or not paired)}
     return list(dict.fromkeys(("", text) if (phase, text) in unnamed else (phase, text) for phase, text in said))
