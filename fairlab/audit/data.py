@@ -19,7 +19,7 @@ from fairlab.audit.any_classifier import Kind
 from fairlab.checks.values import has_items
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
-from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant, missing_label
 from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
@@ -168,7 +168,7 @@ def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:
     values = _values(name, rows, column, "label")
     for row, value in zip(rows, values, strict=True):
         if value is None or (not isinstance(value, list) and is_missing(value)):
-            raise FairlabError(f"{name}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")
+            raise FairlabError(f"{name}, {row.place}: the cell of '{column}' {missing_label(value)}")
     return values
 
 

@@ -31,6 +31,7 @@ from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 
 SAMPLINGS = ("uniform", "inverse_frequency")
 UNCHANGED = "the rewriter made no change"
+EMPTY = "the rewriter left a field empty"
 HALF = "a field with a person stayed"  # reason for rejecting a rewrite of only some fields
 NO_WORD = "rows without a word of the axes"
 IN_DOUBT = "rows with a word of the axes, but without a person who can be rewritten with certainty"
@@ -71,7 +72,7 @@ class Perturbation(RowAugmentationOnAxes):
     A text without a perturbable word stays unchanged. For each text, ``choose`` draws a word and a target from K, the
     set of all pairs of a word and another attribute of its axis. The draw depends only on the seed, the text's number
     and its words. ``rewrite`` applies the choices with the rewriter. A rewritten text is accepted only if its number of
-    fields is unchanged, no verifier rejects it, and it differs from the original.
+    fields is unchanged, no field became empty, no verifier rejects it, and it differs from the original.
 
     Args:
         axes: Names of lexicons such as ``gender``, or paths of lexicon files.
@@ -178,6 +179,8 @@ class Perturbation(RowAugmentationOnAxes):
             return Rewritten(kept, (NOT_SPLIT, f"{len(fields)} fields do not come back"), made)
         if parts == kept:
             return Rewritten(kept, (UNCHANGED, ""))
+        if any(before.strip() and not after.strip() for before, after in zip(kept, parts, strict=True)):
+            return Rewritten(kept, (EMPTY, "no text came back"), made)
         for verifier in self.verifiers[choice.axis]:
             if finding := verifier.fault(text, {choice.target: made}):
                 return Rewritten(kept, (verifier.name, finding), made)

@@ -37,20 +37,43 @@ def has_masked_lm_head(model: PreTrainedModel) -> bool:
     return two_heads or type(model).__name__ in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
 
 
+def refuse_other_architecture(model: PreTrainedModel) -> None:
+    """Raise an error if transformers has no masked LM of the model's architecture.
+
+    Raises:
+        FairlabError: The architecture is of another kind, such as a causal LM.
+    """
+    if not has_masked_lm_head(model) and type(model.config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise FairlabError(
+            f"{type(model).__name__} cannot be trained as a masked LM, since transformers has no masked LM of the "
+            f"architecture {model.config.model_type}; choose an encoder such as BERT with model="
+        )
+
+
+def refuse_without_mask(backbone: Backbone, error: type[FairlabError] = FairlabError) -> None:
+    """Raise an error if the tokenizer has no mask token.
+
+    Raises:
+        FairlabError: The tokenizer has no mask token, raised as ``error``.
+    """
+    if backbone.tokenizer.mask_token_id is None:
+        raise error(
+            f"the tokenizer of {type(backbone.model).__name__} has no mask token; use the tokenizer that its masked LM "
+            "was trained with"
+        )
+
+
 def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
     """Return the model as a masked LM: unchanged if it is one, else with a new, untrained head and no pooler.
 
     The decoder of the new head is tied to the input embeddings; the encoder is not copied.
 
     Raises:
-        FairlabError: If transformers has no masked LM for this architecture.
+        FairlabError: Transformers has no masked LM of this architecture.
     """
     if has_masked_lm_head(model):
         return model
-    if type(model.config) not in MODEL_FOR_MASKED_LM_MAPPING:
-        raise FairlabError(
-            f"there is no masked LM of the architecture {model.config.model_type}; choose another backbone"
-        )
+    refuse_other_architecture(model)
     masked_lm = AutoModelForMaskedLM.from_config(model.config, trust_remote_code=False)
     model.register_module("pooler", None)
     setattr(masked_lm, masked_lm.base_model_prefix, model)
@@ -93,10 +116,7 @@ class MaskedLM:
         name = type(backbone.model).__name__
         if not has_masked_lm_head(backbone.model):
             raise CannotScore(f"{name} has no masked-LM head; take a checkpoint saved with one (...ForMaskedLM)")
-        if backbone.tokenizer.mask_token_id is None:
-            raise CannotScore(
-                f"the tokenizer of {name} has no mask token; use the tokenizer that its masked LM was trained with"
-            )
+        refuse_without_mask(backbone, CannotScore)
         self.backbone = backbone
         self.budget = budget
         self.mask_id = int(backbone.tokenizer.mask_token_id)

@@ -64,7 +64,10 @@ def refuse_other_base(folder: Path, base: str) -> None:
     named = base_named_by(folder)
     hub_names = all(name.count("/") == 1 and name[0] not in "./~" and not Path(name).exists() for name in (named, base))
     if hub_names and named.casefold() != base.casefold():
-        raise FairlabError(f"the adapters in {folder} belong to {named}, not to {base}; give base={named}")
+        raise FairlabError(
+            f"the adapters in {folder} belong to {named}, not to {base}; give base={named}, or, if this was a folder "
+            f"with a copy of {base}, write {base} as {BASE} into {folder / CONFIG}"
+        )
 
 
 def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:

@@ -109,8 +109,7 @@ class Corpus(Streamed):
         for split in SPLITS:
             if not self.texts[split]:
                 raise FairlabError(
-                    f"{', '.join(self.paths)} contain too little text for {split}; "
-                    "give more text or change data.validation"
+                    f"too little text for {split} in {', '.join(self.paths)}; give more text or change data.validation"
                 )
 
     def _add(self, split: str, paragraph: str, windows: Sequence[int]) -> None:

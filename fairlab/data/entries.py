@@ -22,7 +22,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.block_collator import PackedBatch, collated
-from fairlab.data.entry_blocks import packed
+from fairlab.data.entry_blocks import packed, refuse_block
 from fairlab.data.stream.formats import TABLES
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.subsample import fair_choice
@@ -121,8 +121,7 @@ class Entries(Streamed):
     ) -> None:
         super().__init__()
         refuse_sizes(sample, validation, batch_size, limit, tokens)
-        if not 2 <= block <= encoder.max_length:
-            raise FairlabError(f"data.block must be in 2..{encoder.max_length}, backbone.max_length, not {block}")
+        refuse_block(block, encoder, least=2)
         if made is None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "the sample has no augmentation; choose an augmentation of texts, or give data.made=DIR, the "

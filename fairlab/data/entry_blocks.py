@@ -5,6 +5,22 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
+from fairlab.backbones.backbone import Backbone
+from fairlab.types import FairlabError
+
+
+def refuse_block(block: int, encoder: Backbone, least: int) -> None:
+    """Raise an error if a block is shorter than ``least`` tokens, or longer than the texts that the model reads.
+
+    Raises:
+        FairlabError: The length is out of range.
+    """
+    if not least <= block <= encoder.max_length:
+        raise FairlabError(
+            f"data.block must be at least {least} and at most the {encoder.max_length} tokens that the model reads "
+            f"(backbone.max_length), not {block}; set data.block={encoder.max_length}"
+        )
+
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
     """Pack pieces into blocks with best-fit decreasing: the longest first, each where it leaves the least room.

@@ -18,7 +18,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.block_collator import PackedBatch, collated
 from fairlab.data.dialogues import Dialogue, read_dialogue
-from fairlab.data.entry_blocks import packed
+from fairlab.data.entry_blocks import packed, refuse_block
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.files import sha256
 from fairlab.text.fingerprints import Fingerprints
@@ -84,8 +84,7 @@ class Instructions(Streamed):
                 "data.validation, data.batch_size and data.limit must be at least 1: "
                 f"{validation}, {batch_size}, {limit}"
             )
-        if not 2 <= block <= encoder.max_length:
-            raise FairlabError(f"data.block must be in 2..{encoder.max_length}, backbone.max_length, not {block}")
+        refuse_block(block, encoder, least=2)
         self.path, self.batch_size, self.encoder, self.epochs, self.seed = path, batch_size, encoder, epochs, seed
         self.start_id = CausalLM(encoder).start_id
         found = [self._tokens(one) for one in read_dialogues(path, encoder.tokenizer)]

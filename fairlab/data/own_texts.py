@@ -9,10 +9,11 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.data.published.tasks import Example, Task
+from fairlab.data.stream.features import description_of
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.protocols import ExampleAugmentation
-from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant, missing_label
 from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
@@ -98,8 +99,9 @@ def own_task(
     rows = [_sound(path, row) for row in read_rows(path, fields)]
     if not rows:
         raise FairlabError(f"{path} has no rows; give a file of labelled texts")
-    written = [_label_of(path, row, label) for row in rows]
-    names = () if labels is not None and not labels else _names(path, label, written, labels)
+    classes = _classes(path, label) if labels is None or labels else ()
+    written = [_label_of(path, row, label, classes) for row in rows]
+    names = () if labels is not None and not labels else _names(path, label, written, labels or classes or None)
     numbers = [_number(path, row, value, label, names) for row, value in zip(rows, written, strict=True)]
     found = [
         Example(row.fields[0], row.fields[1] if len(fields) == PAIR else None, number)
@@ -115,13 +117,23 @@ def _sound(path: str, row: Row | BadRow) -> Row:
     return row
 
 
-def _label_of(path: str, row: Row, column: str) -> str:
+def _classes(path: str, column: str) -> Sequence[str]:
+    """Return the names of a column of type ``ClassLabel``, or an empty sequence for any other column."""
+    return getattr(description_of(path).features.get(column), "names", None) or ()
+
+
+def _label_of(path: str, row: Row, column: str, classes: Sequence[str]) -> str:
+    """Return a label as it is written, or the name of a number in a column with named classes."""
     value = cell_at(row.extra, column)
     if value is None and column not in row.extra:
         known = listed_names(row.extra, "no other")
         raise FairlabError(f"{path} has no column '{column}'; it has: {known}; give data.label=COLUMN")
     if value is None or is_missing(value):
-        raise FairlabError(f"{path}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")
+        raise FairlabError(f"{path}, {row.place}: the cell of '{column}' {missing_label(value)}")
+    if classes and isinstance(value, int):
+        if not 0 <= value < len(classes):  # -1 marks a missing label
+            raise FairlabError(f"{path}, {row.place}: '{column}' has no class {value}; give a label or remove the row")
+        return classes[value]
     return as_written(value)
 
 

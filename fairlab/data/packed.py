@@ -21,6 +21,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.data.batch_stream import Loading, batches_done
 from fairlab.data.block_order import BlockBatches
 from fairlab.data.corpus import SPLITS, TextBatch
+from fairlab.data.entry_blocks import refuse_block
 from fairlab.data.prepared import FORMAT, NAME
 from fairlab.data.preparing import PartMaker, prepare
 from fairlab.data.text import text_files
@@ -122,6 +123,8 @@ class PackedText(Loading):
         if not (separators or across_documents):
             raise FairlabError("data.across_documents=false needs data.separators=true, which mark documents")
         self.paths = list(paths)
+        if separators and encoder.tokenizer.sep_token_id is None:
+            raise FairlabError("the tokenizer has no separator token; set data.separators=false")
         self.separator = int(encoder.tokenizer.sep_token_id) if separators else None  # type: ignore[call-overload]
         self.across_documents = across_documents
         self.augmentation = augmentation if twin == "perturbed" else None
@@ -140,8 +143,7 @@ class PackedText(Loading):
         for split in SPLITS:
             if not self.blocks(split):
                 raise FairlabError(
-                    f"{', '.join(self.paths)} contain too little text for {split}; "
-                    "give more text or change data.validation"
+                    f"too little text for {split} in {', '.join(self.paths)}; give more text or change data.validation"
                 )
 
     def _prepare(self, decides: dict[str, Any], prepared: str | None, num_proc: int) -> None:
@@ -319,8 +321,7 @@ def _check(paths: Sequence[str], twin: str, block: int, encoder: Backbone, valid
         raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
     if twin not in ("perturbed", "original"):
         raise FairlabError(f"data.twin must be perturbed or original, not {twin}")
-    if not 8 <= block <= encoder.max_length:
-        raise FairlabError(f"data.block must be in 8..backbone.max_length={encoder.max_length}, not {block}")
+    refuse_block(block, encoder, least=8)
     if not 0 < validation < 1:
         raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
 

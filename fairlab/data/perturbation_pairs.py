@@ -61,20 +61,31 @@ def read_pairs(source: str) -> list[PerturbationPair]:
     """Read pairs from a file (.jsonl, .csv, .parquet) or a hub dataset (``NAME:SPLIT``) with PANDA's columns.
 
     Raises:
-        FairlabError: A row lacks a column or names an attribute unknown to PANDA. The message names the row.
+        FairlabError: A row lacks a column or a rewrite, or names an attribute unknown to PANDA. The message names the
+            row.
     """
-    pairs = []
+    pairs, absent = [], []
     for row in read_rows(source, FIELDS[0]):
         if isinstance(row, BadRow):
             raise FairlabError(f"{source}, {row.place}: {row.reason}")
         if missing := [name for name in FIELDS[1:] if not isinstance(row.extra.get(name), str)]:
             raise FairlabError(f"{source}, {row.place} has no '{missing[0]}'; PANDA's columns are {', '.join(FIELDS)}")
         word, target, perturbed = (row.extra[name].strip() for name in FIELDS[1:])
+        if not perturbed:
+            raise FairlabError(f"{source}, {row.place} has an empty 'perturbed'; give the rewrite or delete the row")
+        if word.casefold() not in row.text.casefold():
+            absent.append(f"'{word}' of {row.place}")
         if target not in NAMES:
             raise FairlabError(
                 f"{source}, {row.place} has the unknown target '{target}'; the known ones are: {', '.join(NAMES)}"
             )
         pairs.append(PerturbationPair(row.text.strip(), word, target, perturbed))
+    if absent:  # a note, not an error, because the pairs may be published ones
+        warnings.warn(
+            f"{source}: the selected word of {len(absent)} of {len(pairs)} pairs is not in the original text, "
+            f"such as {absent[0]}",
+            stacklevel=2,
+        )
     return pairs
 
 
@@ -330,7 +341,7 @@ class PerturbationPairs(Streamed):
         for split, part in self.pairs.items():
             if not part:
                 raise FairlabError(
-                    f"{self.where} contain too few pairs for {split}; give more or change data.validation"
+                    f"{self.where}: none of the {len(pairs)} pairs is for {split}; give more or change data.validation"
                 )
         self.encoded = {split: encode_pairs(encoder, part, format) for split, part in self.pairs.items()}
 

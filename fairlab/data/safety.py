@@ -89,7 +89,10 @@ class SafetyData(TrainingData):
             remedy = (
                 f"set data.folds={count}" if count >= 3 else "give at least 3 texts that are not copies of each other"
             )
-            raise FairlabError(f"{name} has {count} sets that are not copies, too few for {folds} folds; {remedy}")
+            raise FairlabError(
+                f"{path or name} has {count} sets that are not copies, or nearly copies, of others, too few for "
+                f"{folds} folds; {remedy}"
+            )
         self.made = made_of(seeds, augmentation) if augmentation else []
         if columns and augmentation and not any(text.subgroup for text in seeds):
             print_escaped(

@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerBase
 from fairlab.backbones.adapters import FILE, LoRA, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.dropout import set_dropout
-from fairlab.backbones.masked_lm import with_masked_lm_head
+from fairlab.backbones.masked_lm import refuse_other_architecture, refuse_without_mask, with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.batch import Batch
 from fairlab.data.corpus import Corpus, TextBatch
@@ -89,7 +89,7 @@ class MLM(Trained):
             step.
 
     Raises:
-        FairlabError: A value is out of range or, in training, the loss is not finite.
+        FairlabError: The model cannot be a masked LM, a value is out of range or, in training, the loss is not finite.
     """
 
     title = "masked-language-model training"
@@ -120,6 +120,8 @@ class MLM(Trained):
         seed: int,
     ) -> None:
         super().__init__()
+        refuse_other_architecture(encoder.model)
+        refuse_without_mask(encoder)
         refuse_unless_above_zero(lr=lr)
         if not 0 < mask_share < 1:
             raise FairlabError(f"method.mask_share must be in 0..1, not {mask_share}")

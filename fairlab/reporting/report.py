@@ -41,6 +41,7 @@ from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
+from fairlab.reporting.summary import by_phase
 from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_beside, said_of_training, training_notes
 from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
@@ -155,16 +156,11 @@ def _heed(record: Record) -> list[Block]:
     """Return warnings on the run and on whole benchmarks, and the number of readings that could not be measured."""
     lines = [f"The run is {record.status}: {record.reason or 'some of its numbers are missing'}."]
     lines = [] if record.status == "finished" else lines
-    lines += dict.fromkeys(
-        f"{note.benchmark}{_suffix(note.phase)}: {note.text}" for note in record.notes if not note.item
-    )
+    notes = [(note.phase, (note.benchmark, note.text)) for note in record.notes if not note.item]
+    lines += [f"{about}{f' ({phase})' if phase else ''}: {text}" for phase, (about, text) in by_phase(record, notes)]
     missing = {(entry.benchmark, entry.subset) for entry in record.not_run}
     lines += [f"{len(missing)} of the requested readings could not be measured; see Not run."] if missing else []
     return [Heed("Before reading the numbers", lines)] if lines else []
-
-
-def _suffix(phase: str) -> str:
-    return f" ({phase})" if phase not in ("", "before", "after") else ""
 
 
 def _readings(record: Record) -> Section:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.record import DATA, Comparison, Reading, Record
@@ -12,6 +13,9 @@ from fairlab.reporting.headlines import key, represents, title
 from fairlab.reporting.questions import Shift, shifts
 from fairlab.reporting.tables.marks import marked, marks_beside
 from fairlab.reporting.verdicts import TOO_FEW, interval_text
+
+PHASES = ("before", "after")
+Said = TypeVar("Said")
 
 
 def print_summary(record: Record) -> None:
@@ -37,14 +41,32 @@ def summary_lines(record: Record) -> list[str]:
     moved = filter(_is_significant, shifts(record))
     lines += [marked(moved_line(one.comparison), marks_beside(record, one.after)) for one in moved]
     lines += collapse_verdicts(record)
-    lines += dict.fromkeys(f"note{_suffix(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
-    lines += dict.fromkeys(f"not run{_suffix(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
+    notes = [(n.phase, f"{n.benchmark}: {n.text}") for n in record.notes if not n.item]
+    lines += [f"note{_suffix(phase)}: {text}" for phase, text in by_phase(record, notes)]
+    not_run = [(n.phase, f"{n.benchmark} {n.subset}: {n.reason}") for n in record.not_run]
+    lines += [f"not run{_suffix(phase)}: {text}" for phase, text in by_phase(record, not_run)]
     return lines
 
 
+def by_phase(record: Record, said: Sequence[tuple[str, Said]]) -> list[tuple[str, Said]]:
+    """Return each statement once, with the phase that it is about.
+
+    Args:
+        record: Record of the run.
+        said: Phase and content of each statement.
+
+    Returns:
+        The phase is empty for a statement about both ``before`` and ``after``, and in a run without these two phases.
+    """
+    measured = {one.phase for one in record.readings} | {one.phase for one in record.notes}
+    paired = set(PHASES) <= measured | {one.phase for one in record.not_run}
+    both = set.intersection(*({text for of, text in said if of == phase} for phase in PHASES))
+    unnamed = {(phase, text) for phase, text in said if phase in PHASES and (text in both or not paired)}
+    return list(dict.fromkeys(("", text) if (phase, text) in unnamed else (phase, text) for phase, text in said))
+
+
 def _suffix(phase: str) -> str:
-    """Return the label of a model as a suffix, or an empty string for ``before`` and ``after``."""
-    return "" if phase in ("", "before", "after") else f" on {phase}"
+    return f" ({phase})" if phase in PHASES else f" on {phase}" if phase else ""
 
 
 def line(record: Record, row: Mapping[str, Reading]) -> str:

@@ -21,6 +21,7 @@ from fairlab.types import FairlabError
 OUTPUTS = Path("outputs")
 MULTIRUN = Path("multirun")
 AUGMENTED = OUTPUTS / "augmented"  # training data that runs generated from texts, in folders named by a hash
+REPLACED = "replaced by model"  # backbone in a configuration that does not have the backbone of its model yet
 SWEEP = "sweep.json"  # file in a sweep's folder with its overrides and whether all its runs have finished
 # Settings that control how a sweep is run and do not change its results.
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
@@ -65,7 +66,7 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
     if ckpt is None:
         return str(OUTPUTS / experiment / now)
     folder = newest_unfinished(OUTPUTS / experiment) if ckpt == "last" else Path(str(ckpt))
-    refuse_changed_config(folder, plain_config(_root_))
+    refuse_changed_config(folder, _without_replaced(plain_config(_root_)))
     return str(folder)
 
 
@@ -135,8 +136,16 @@ def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
     """Raise if ``ckpt`` is given in a sweep, or if the folder of one of the sweep's runs contains another run."""
     if config.get("ckpt") is not None:
         raise FairlabError("ckpt continues one run and cannot be used with -m; to continue a sweep, repeat its command")
-    if holds_run(place) and (key := changed_key(Record.load(place), config)):
+    if holds_run(place) and (key := changed_key(Record.load(place), _without_replaced(config))):
         raise FairlabError(f"{place} holds another run ({key}); choose another hydra.sweep.dir")
+
+
+def _without_replaced(config: dict[str, Any]) -> dict[str, Any]:
+    """Mark the backbone of a composed configuration that ``model`` will replace when the run starts.
+
+    The run then compares the backbone of the model with that of its record.
+    """
+    return config if config.get("model") is None or "backbone" not in config else config | {"backbone": REPLACED}
 
 
 def is_finished(folder: Path) -> bool:
@@ -193,9 +202,11 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
 def changed_key(record: Record, config: dict[str, Any]) -> str:
     """Return the first difference between a record's configuration and ``config``, as ``key=OLD, not NEW``.
 
-    The string is empty if there is no difference.
+    The string is empty if there is no difference. A backbone of :data:`REPLACED` is not compared.
     """
     old, new = compared(record.config), compared(config)
+    if config.get("backbone") == REPLACED:
+        old, new = ({key: one[key] for key in one if key.partition(".")[0] != "backbone"} for one in (old, new))
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
             return f"{key}={old.get(key)}, not {new.get(key)}"

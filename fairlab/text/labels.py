@@ -63,6 +63,19 @@ def is_missing(value: object) -> bool:
     return str(value).strip().casefold() in MISSING
 
 
+def missing_label(value: object) -> str:
+    """Return the end of a message about a cell without a label, with the remedy.
+
+    Example:
+        >>> missing_label("None")
+        "holds 'None', which counts as a missing label; write another value or remove the row"
+    """
+    text = "" if value is None else str(value).strip()
+    if not text:
+        return "is empty; fill it in or remove the row"
+    return f"holds '{text}', which counts as a missing label; write another value or remove the row"
+
+
 def _sort_key(label: str) -> tuple[bool, float, str]:
     try:
         return False, float(label), label

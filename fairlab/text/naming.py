@@ -20,8 +20,11 @@ def listed_names(names: Iterable[object], without: str = "none") -> str:
     Example:
         >>> listed_names(["text", "label"]), listed_names(range(100))[-14:]
         ('text, label', '39 and 60 more')
+        >>> listed_names(["text", " label"])  # a space that would not be seen
+        "text, ' label'"
     """
     left = iter(names)
     shown = [LINE_END.sub(" ", str(name)[:LONGEST]) for name in islice(left, MOST_NAMES)]
+    shown = [name if name == name.strip() else f"'{name}'" for name in shown]
     more = sum(1 for _ in left)
     return ", ".join(shown) + (f" and {more:,} more" if more else "") or without

@@ -84,6 +84,8 @@ def test_how_often_rules_are_wrong_is_told_by_manifest_notes_and_report(tmp_path
     told = "errors of rule-based rewriting on the axis religion: 30 of 100 wrong"
     assert told in [note.text for note in Record.load(folder).notes]
     assert told in (folder / "report.html").read_text(encoding="utf-8")
+    fairlab.augment(["A Muslim baker sang."], "cda", axis="religion", output=tmp_path / "swapped")
+    assert not any("rule-based" in note.text for note in Record.load(tmp_path / "swapped").notes)  # words were swapped
 
 
 @pytest.fixture

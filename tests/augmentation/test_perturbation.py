@@ -96,6 +96,7 @@ def test_a_person_changes_in_every_field_and_fields_come_back(mode):
     ("said", "fault"),
     [
         ("She left. She is gone.", "field separators changed"),
+        ("She left. <SEP> ", "the rewriter left a field empty"),
         ("He left. <SEP> He is gone.", "the rewriter made no change"),
         (NotRewritten(ExchangeOutcome.REFUSED, "no"), "rewriter: refused"),
         ("White trash. <SEP> He is gone.", ""),
@@ -106,6 +107,14 @@ def test_what_is_not_taken_leaves_the_example_as_it_was(said, fault):
     (made,) = perturbation(rewriter=Says(said)).rewrite([fields], [Selection(0, "He", "gender", "man", "woman")])
     assert made.fault[0] == fault
     assert (made.fields == fields) == bool(fault)
+
+
+def test_only_a_field_that_had_text_counts_as_left_empty():
+    choice = Selection(0, "He", "gender", "man", "woman")
+    (made,) = perturbation(rewriter=Says("She left. <SEP> ")).rewrite([["He left.", ""]], [choice])
+    assert (made.fields, made.fault[0]) == (["She left.", ""], "")
+    (outcome,) = perturbation(rewriter=Says("")).make([row("He left.", **{CHOICE: vars(choice)})])
+    assert (outcome.reason, outcome.rows[0]["text"]) == ("the rewriter left a field empty", "He left.")
 
 
 def test_a_slur_made_of_another_group_is_turned_down_and_counted():

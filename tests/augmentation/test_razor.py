@@ -237,8 +237,9 @@ def test_labels_are_read_as_written():
     [
         ({"x": 1}, "claims.csv, line 2 has no 'label'; it has: x; give augmentation.label=NAME"),
         ({}, "claims.csv, line 2 has no 'label'; it has: no other column; give"),
-        ({"label": ""}, "claims.csv, line 2 has an empty 'label'; give this row a label, or remove the row"),
-        ({"label": float("nan")}, "claims.csv, line 2 has an empty 'label'"),
+        ({"label": ""}, "claims.csv, line 2: the cell of 'label' is empty; fill it in or remove the row"),
+        ({"label": float("nan")}, "line 2: the cell of 'label' holds 'nan', which counts as a missing label; write"),
+        ({"label": "none"}, "holds 'none', which counts as a missing label; write another value or remove the row"),
         ({"label": ["a"]}, "claims.csv, line 2: 'label' is not one label; write a text or a number"),
     ],
 )

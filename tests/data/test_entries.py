@@ -224,7 +224,7 @@ def test_paragraphs_sentences_and_rows(tmp_path):
     [
         ({"sample": 36}, "holds 40 entries, fewer than data.validation=5 and data.sample=36 take"),
         ({"sample": 0}, "data.sample, data.validation, data.batch_size and data.limit must be at least 1"),
-        ({"block": 65}, r"data.block must be in 2..64"),
+        ({"block": 65}, r"at least 2 and at most the 64 tokens .*, not 65; set data.block=64"),
         ({"augmentation": None}, "the sample has no augmentation"),
         ({"unit": "line"}, "the unit of entries must be paragraph or sentence, not line"),
         ({"augmentation": type("None_", (), {"texts": lambda self, text: []})()}, "no entry was made from the 4"),

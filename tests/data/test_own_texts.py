@@ -1,5 +1,6 @@
 """Labelled texts of one's own: labels in any spelling, pairs, scores, and what is wrong with a file."""
 
+import datasets
 import pandas
 import pytest
 
@@ -33,6 +34,19 @@ def test_labels_are_named_in_the_order_given(csv):
     assert [one.label for one in examples[:2]] == [1, 0]
 
 
+def test_classes_of_a_saved_dataset_keep_their_names_and_order(tmp_path):
+    kinds = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["good", "bad"])})
+    rows = {"text": ["He left.", "She ran.", "They sat."], "label": [1, 0, -1]}
+    saved = datasets.Dataset.from_dict(rows, features=kinds)
+    saved.select([0, 1]).save_to_disk(tmp_path / "named")
+    for labels, found in [(None, [1, 0]), (["bad", "good"], [0, 1])]:
+        task, examples = own_task(str(tmp_path / "named"), "text", "label", labels)
+        assert (task.labels, [one.label for one in examples]) == (tuple(labels or ("good", "bad")), found)
+    saved.save_to_disk(tmp_path / "unlabelled")
+    with pytest.raises(FairlabError, match="row 3: 'label' has no class -1; give a label or remove the row"):
+        own_task(str(tmp_path / "unlabelled"), "text", "label")
+
+
 def test_pairs_and_scores(csv):
     task, examples = own_task(csv(), ["Review text", "why"], "Stars", [])
     assert task.labels == ()
@@ -57,6 +71,11 @@ def test_a_module_holds_rows_out(csv, tiny):
         (ROWS, (["Review text", "why", "Stars"], "Stars"), "data.field names too many columns"),
         (ROWS, ("Review text", ["Stars", "why"]), "data.label names too many columns"),
         ([*ROWS, ROWS[0] | {"Stars": None}], ("Review text", "Stars"), "line 42: the cell of 'Stars' is empty"),
+        (
+            [*ROWS, ROWS[0] | {"Stars": "none"}],
+            ("Review text", "Stars"),
+            "line 42: the cell of 'Stars' holds 'none', which",
+        ),
         ([one | {"Stars": "good"} for one in ROWS], ("Review text", "Stars", []), "'good' in 'Stars' is not a number"),
         ([one | {"Stars": k} for k, one in enumerate(ROWS * 3)], ("Review text", "Stars"), "has 120 values"),
     ],

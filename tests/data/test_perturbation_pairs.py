@@ -31,6 +31,7 @@ def test_pairs_are_read_and_stripped(tmp_path):
     ("changes", "words"),
     [
         ({"perturbed": None}, r"x\.jsonl, line 1 has no 'perturbed'; PANDA's columns are original"),
+        ({"perturbed": " "}, "line 1 has an empty 'perturbed'; give the rewrite or delete the row"),
         ({"target_attribute": "male"}, r"line 1 has the unknown target 'male'; the known ones are: man, woman"),
         ({"original": ""}, "line 1: no text in the field 'original'"),
     ],
@@ -38,6 +39,12 @@ def test_pairs_are_read_and_stripped(tmp_path):
 def test_bad_rows_are_named(tmp_path, changes, words):
     with pytest.raises(FairlabError, match=words):
         read_pairs(write_rows(tmp_path / "x.jsonl", [ROW | changes]))
+
+
+def test_words_that_are_not_in_their_text_are_counted(tmp_path):
+    rows = [ROW, ROW | {"selected_word": "HE"}, ROW | {"selected_word": "John"}]
+    with pytest.warns(UserWarning, match="word of 1 of 3 pairs is not in the original text, such as 'John' of line 3"):
+        assert len(read_pairs(write_rows(tmp_path / "x.jsonl", rows))) == 3
 
 
 @pytest.mark.data

@@ -262,7 +262,7 @@ def test_planted_opinions_of_sst2_hold_no_negation():
     [
         ([{"text": "a b", "label": "x"}] * 3, [], "or more, but there is the label x alone; add"),
         ([{"text": "a"}, {"text": "b", "label": "x"}], [], "line 1 has no 'label'"),
-        ([{"text": "a", "label": "x"}, {"text": "b", "label": None}], [], "line 2 has an empty 'label'"),
+        ([{"text": "a", "label": "x"}, {"text": "b", "label": None}], [], "'label' is empty; fill it in"),
         (PAIRS, ["field=claim", "rewriter=rules"], "razor needs a rewriter that keeps labels: rewriter=paraphrase or"),
         (PAIRS, ["field=claim", "rewriter=llm_labelled"], "rewriter=llm_labelled needs a language model; add llm="),
         (PAIRS, ["field=claim", "augmentation.verify=llm"], "augmentation.verify=llm needs a language model"),

@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import LambdaCallback
 from transformers import BertForMaskedLM
 
 from fairlab.backbones.adapters import FILE
+from fairlab.backbones.loading import load_backbone
 from fairlab.data.corpus import Corpus
 from fairlab.methods.mlm import MLM, mask_tokens, word_continuations
 from fairlab.run.checkpoints import Checkpoints
@@ -317,6 +318,15 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
 def test_values_out_of_range(tiny, change, message):
     with pytest.raises(FairlabError, match=message):
         MLM(tiny, **VALUES | change)
+
+
+def test_a_model_that_cannot_be_a_masked_lm_is_rejected_before_training(tiny, tiny_folders):
+    gpt2 = load_backbone(str(tiny_folders["gpt2"]), pooling="mean", max_length=64, normalize=False)
+    with pytest.raises(FairlabError, match="GPT2LMHeadModel cannot be trained as a masked LM, since transformers has"):
+        MLM(gpt2, **VALUES)
+    tiny.tokenizer.mask_token = None
+    with pytest.raises(FairlabError, match="the tokenizer of BertModel has no mask token; use the tokenizer"):
+        MLM(tiny, **VALUES)
 
 
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])

@@ -10,7 +10,7 @@ from fairlab.benchmarks.cced import CCED, cced_quantities, kept
 from fairlab.benchmarks.group_sets import held_out_groups
 from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.runner import add, adjusted
-from fairlab.record import NotRun, Reading, Record
+from fairlab.record import Note, NotRun, Reading, Record
 from fairlab.reporting import projections
 from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.report import write_report
@@ -117,6 +117,18 @@ def test_of_several_models_the_summary_says_which_was_not_measured(record):
         "not run on bert: stereoset all: no head",
         "not run on gpt2: stereoset all: no head",
     ]
+
+
+def test_the_summary_says_which_of_the_two_models_was_not_measured(record):
+    record.not_run = [NotRun("perturber", "all", "not trained", "before"), NotRun("stsb", "dev", "no data", "before")]
+    record.not_run += [NotRun("stsb", "dev", "no data", "after")]
+    assert [line for line in summary_lines(record) if line.startswith("not run")] == [
+        "not run (before): perturber all: not trained",
+        "not run: stsb dev: no data",
+    ]
+    record.add_notes([Note("cced", "random weights", phase="before")])
+    assert "note (before): cced: random weights" in summary_lines(record)
+    assert "cced (before): random weights" in write_report(record).read_text()
 
 
 def reading(phase, quantity, value):

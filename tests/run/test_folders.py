@@ -4,7 +4,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from fairlab.record import Record
-from fairlab.run.folders import run_folder, sweep_folder
+from fairlab.run.folders import refuse_changed_config, refuse_other_run_of_sweep, run_folder, sweep_folder
 from fairlab.types import FairlabError
 
 
@@ -109,3 +109,19 @@ def test_a_damaged_record_is_named(tmp_path):
     file.write_text(file.read_text()[:40])
     with pytest.raises(FairlabError, match=r"run/record.json is damaged .*move run away"):
         run_folder("ccd_bert", "now", "run", _root_=root())
+
+
+def test_the_backbone_that_model_replaces_is_compared_when_the_run_starts(tmp_path):
+    given = {"model": "mine", "backbone": {"name": "mine", "adapters": None}}
+    leave(tmp_path / "half", "interrupted", **given)
+    composed = {"model": "mine", "backbone": {"name": "default", "adapters": "of_default"}}
+    assert run_folder("x", "now", str(tmp_path / "half"), _root_=root(**composed)) == str(tmp_path / "half")
+    refuse_other_run_of_sweep(tmp_path / "half", {"seed": 1, "ckpt": None, **composed})
+    with pytest.raises(FairlabError, match="has model=mine, not other"):
+        run_folder("x", "now", str(tmp_path / "half"), _root_=root(**composed | {"model": "other"}))
+    with pytest.raises(FairlabError, match=r"holds another run \(seed=1, not 2\)"):
+        refuse_other_run_of_sweep(tmp_path / "half", {"seed": 2, "ckpt": None, **composed})
+    with pytest.raises(FairlabError, match=r"has backbone\.adapters=None, not of_default"):
+        refuse_changed_config(tmp_path / "half", {"seed": 1, "ckpt": None, **composed})
+    with pytest.raises(FairlabError, match=r"has backbone\.adapters=None, not of_default"):
+        run_folder("x", "now", str(tmp_path / "half"), _root_=root(**composed | {"model": None}))

@@ -179,9 +179,10 @@ def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterato
         for number, cells in rows:
             place, content = f"line {number}", delimiter.join(cells)
             if bad_byte(content) is not None:
-                yield BadRow(place, "not UTF-8", _shown(content))
+                yield BadRow(place, "not UTF-8; save the file as UTF-8", _shown(content))
             elif len(cells) != len(header):
-                yield BadRow(place, f"{len(cells)} columns, but the header has {len(header)}", content[:SHOWN])
+                columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+                yield BadRow(place, f"{columns}, but the header has {len(header)}", content[:SHOWN])
             else:
                 yield place, dict(zip(header, cells, strict=True))
 
@@ -193,7 +194,7 @@ def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) ->
         FairlabError: A column is missing. The message lists the existing columns.
     """
     if lacking := [name for name in names if name not in columns and name.partition(".")[0] not in columns]:
-        joined = len(columns) == 1 and any(sign in str(columns[0]) for sign in (";", "\t"))
+        joined = len(columns) == 1 and any(sign in str(columns[0]) for sign in (";", "\t", "|"))
         remedy = "separate its cells by commas, or by tabs in a .tsv file" if joined else "give field=NAME"
         raise FairlabError(f"{source} has no column '{lacking[0]}'; it has: {listed_names(columns)}; {remedy}")
 

@@ -26,6 +26,7 @@ from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
 from fairlab.methods.safety_ensemble.kept_scores import TEST, VALIDATION, FoldScores, KeptScores, fold_scores
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Mask, Part, Trainer
+from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores, refuse_silent_sources, silent
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
@@ -173,7 +174,7 @@ class SafetyEnsemble:
                 )
         for source in self.sources.sources:
             if not source.covers([text.text for text in data.texts]):
-                raise _silent(source, len(data.texts))
+                raise silent(source, len(data.texts))
 
     def fit(self, data: SafetyData) -> None:
         """Score the texts with all sources, choose settings, train in every fold, and train the models to export."""
@@ -185,7 +186,8 @@ class SafetyEnsemble:
         self._adopt(data)
         folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
         views = self._views(data.texts, folds[0] >= 0)
-        self._refuse_silent_sources(views.text)
+        refuse_silent_sources(self.sources, views.text)
+        refuse_labels_as_scores(self.sources, views.text, {harm: _labels(data.texts, harm) for harm in self.harms})
         others = {name: self._views(texts) for name, texts in data.others.items()}
         # The matrices are so small that threads would wait for each other longer than they work.
         with threadpool_limits(limits=1):
@@ -235,19 +237,6 @@ class SafetyEnsemble:
             self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
         self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged, thresholds=self.thresholds)
         self._train_exported(data, views, folds[0])
-
-    def _refuse_silent_sources(self, features: Array) -> None:
-        """Raise an error if a source, such as a file with scores of other texts, has no score for any training text.
-
-        Raises:
-            FairlabError: A source has no score for any training text.
-        """
-        start = 0
-        for source in self.sources.sources:
-            end = start + len(source.outputs)
-            if np.isnan(features[:, start:end]).all():
-                raise _silent(source, len(features))
-            start = end
 
     def _compare(
         self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
@@ -377,13 +366,6 @@ class SafetyEnsemble:
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:
     """Return the labels (N,) for a harm, with -1 for unlabelled texts."""
     return np.array([text.labels.get(harm, -1) for text in texts])
-
-
-def _silent(source: Source, count: int) -> FairlabError:
-    return FairlabError(
-        f"the source {source.name} has no score of any of the {count:,} texts; give scores of these texts, or leave it "
-        "out"
-    )
 
 
 def _parts(folds: NDArray[np.int64], fold: int, count: int) -> Part:

@@ -18,7 +18,7 @@ from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.kept_facts import lost_fact
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.fields import join_fields
-from fairlab.text.labels import as_written, is_missing
+from fairlab.text.labels import as_written, is_missing, missing_label
 from fairlab.text.naming import listed_names
 from fairlab.text.papers import YANG_2025
 from fairlab.types import FairlabError, NotNegative, Row, Share
@@ -82,7 +82,7 @@ def refuse_unlabelled(source: str, rows: Iterable[Row], label: str) -> None:
         if isinstance(row.extra[label], list | dict):
             raise FairlabError(f"{place}: '{label}' is not one label; write a text or a number, or remove the row")
         if is_missing(row.extra[label]):
-            raise FairlabError(f"{place} has an empty '{label}'; give this row a label, or remove the row")
+            raise FairlabError(f"{place}: the cell of '{label}' {missing_label(row.extra[label])}")
 
 
 @runtime_checkable

@@ -91,7 +91,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     record.provenance |= ledger_totals(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings, own = plan.report(manifest, made)
-    record.notes = [*own, *_row_notes(manifest), *_rate_notes(manifest)]
+    record.notes = [*own, *_row_notes(manifest), *_rate_notes(manifest, values["rewriter"])]
     record.status = "finished"
     write_quality_report(record, manifest)
     finish(manifest, record.folder, about, values)
@@ -308,9 +308,12 @@ def _counted(count: int, name: str) -> str:
     return f"{count:,} {name.replace('rows', 'row', 1) if count == 1 else name}"
 
 
-def _rate_notes(manifest: Manifest) -> list[Note]:
-    """Return a note per axis on the measured error rate of rule-based rewriting."""
-    rates = manifest.made_by.get("rewrites_by_rules", {})
+def _rate_notes(manifest: Manifest, rewriter: dict[str, Any] | None) -> list[Note]:
+    """Return a note per axis on the measured error rate of rule-based rewriting, if rules rewrote the texts."""
+    from fairlab.rewriting.group_rewriters import RuleGroups
+
+    by_rules = rewriter and issubclass(target_of(rewriter), RuleGroups)
+    rates = manifest.made_by.get("rewrites_by_rules", {}) if by_rules else {}
     return [
         Note("augmentation", f"errors of rule-based rewriting on the axis {axis}: {rate}")
         for axis, rate in rates.items()

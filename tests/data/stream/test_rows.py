@@ -23,7 +23,7 @@ def test_json_lines(tmp_path):
 def test_tables_with_and_without_quotes(tmp_path):
     rows = read(tmp_path / "a.csv", '\ufeffid,body\nx,"She said ""no"",\nthen left"\ny\n', "body")
     assert rows[0] == Row("x", 'She said "no",\nthen left', {}, "line 3", 1, "body")
-    assert rows[1] == BadRow("line 4", "1 columns, but the header has 2", "y")
+    assert rows[1] == BadRow("line 4", "1 column, but the header has 2", "y")
     assert read(tmp_path / "a.tsv", 'text\tlabel\n"He\t1\n')[0].text == '"He'
 
 
@@ -76,7 +76,8 @@ def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
         (b'{"text": "\xff"}', "not UTF-8 (byte 10 of the line)"),
         (b'{"text": ', "not JSON"),
         (b"[1]", "a JSON object was expected, not list"),
-        (b'{"text": "  "}', "no text in the field 'text'"),
+        (b'{"text": "  "}', "no text in the field 'text', which is empty"),
+        (b'{"text": null}', "no text in the field 'text', which is empty"),
         (b'{"text": 3, "b": 1}', "no text in the field 'text', but 3 without quotes; write it in quotes"),
         (b'{"b": 1}', "no text in the field 'text'; it has: b"),
         (b'{"text": "a\\u0000b"}', "the text contains a NUL character"),
@@ -109,7 +110,7 @@ def test_a_parquet_file_with_a_column_whose_name_is_damaged(tmp_path):
 
 def test_not_utf_8_in_a_table(tmp_path):
     good, bad = read(tmp_path / "a.csv", b"text\nfine\n\xe9x\n")
-    assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8", "\ufffdx")
+    assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8; save the file as UTF-8", "\ufffdx")
 
 
 def test_an_ending_in_capitals(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,9 @@ def _number(value: object, place: str) -> float:
     if value is None or value == "":
         return float("nan")
     try:
-        return float(str(value))
-    except ValueError as error:
-        raise FairlabError(f"{place}: a score must be a number, not '{value}'") from error
+        score = float(str(value))
+    except ValueError:
+        score = math.inf
+    if math.isinf(score):
+        raise FairlabError(f"{place}: a score must be a number, not '{value}'; correct it, or empty the cell")
+    return score

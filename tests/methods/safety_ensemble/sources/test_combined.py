@@ -125,6 +125,7 @@ def test_stored_scores(tmp_path):
     [
         ("text,hate\na,0.5\na,0.6\n", "row 2: an earlier row has other scores for this text"),
         ("text,hate\na,high\n", "row 1, column hate: a score must be a number, not 'high'"),
+        ("text,hate\na,inf\n", "row 1, column hate: a score must be a number, not 'inf'"),
         ("text,hate\na,1\n,0.5\n", "row 2 has no text in the column 'text'"),
         ("prompt,hate\na,1\n", "must hold rows with the column 'text'"),
     ],

@@ -1,0 +1,31 @@
+"""Scores from which no ensemble can be trained: of no text, or equal to the labels."""
+
+import numpy as np
+import pytest
+
+from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
+from fairlab.types import FairlabError
+
+
+@pytest.fixture
+def sources(tmp_path):
+    (tmp_path / "scores.csv").write_text("text,mine,rude\na text,0.5,1\n")
+    return Sources([StoredScores(path=str(tmp_path / "scores.csv"))])
+
+
+def test_a_score_that_equals_the_label_of_every_text_is_rejected(sources):
+    labels = np.array([0, 1] * 10 + [-1, -1])
+    scores = np.column_stack([np.full(22, 0.5), labels])
+    with pytest.raises(FairlabError, match=r"score stored\.rude equals the label of insult for all 20 texts"):
+        refuse_labels_as_scores(sources, scores, {"hate": 1 - labels, "insult": labels})
+    scores[3, 1] = 0.99  # of one text
+    refuse_labels_as_scores(sources, scores, {"insult": labels})
+
+
+def test_a_few_texts_show_nothing(sources):
+    labels = np.array([0, 1] * 9 + [1])
+    refuse_labels_as_scores(sources, np.column_stack([labels, labels]), {"insult": labels})
+    scores = np.column_stack([np.full(40, np.nan), np.r_[labels, np.full(21, np.nan)]])  # 19 texts have a score
+    refuse_labels_as_scores(sources, scores, {"insult": np.array([0, 1] * 9 + [1] + [0] * 21)})
