@@ -51,19 +51,12 @@ class ADEPT(PrototypeDebiasing):
     The distributions are normalised over a batch. If the bias loss is accumulated over several small batches, the
     objective therefore differs from that of one large batch.
 
+    Arguments other than ``rho`` are those of :class:`~fairlab.methods.prototypes.PrototypeDebiasing`.
+
     Args:
-        encoder: Backbone to debias, trained in place.
-        compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
         rho: Bandwidth of the kernel, > 0, in units of the distance between hidden states (all layers concatenated).
             None uses the value of ``compat``, which is meant for BERT-large. ``scaled`` fits the bandwidth to the
             encoder on the first batch, see :func:`fairlab.losses.adept.scaled_bandwidth`.
-        alpha: Weight of the bias loss, >= 0.
-        beta: Weight of the representation loss, >= 0.
-        lr: Initial learning rate of AdamW, which decays linearly to 0.
-        dropout: Whether the encoder's own dropout is active in training.
-        epochs: Number of passes over the training sentences.
-        validate_every: Number of training steps between validations.
-        seed: Seed of the dropout. The randomness of a step depends only on the seed and the step.
 
     Raises:
         FairlabError: A value is out of range.
@@ -76,6 +69,8 @@ class ADEPT(PrototypeDebiasing):
   booktitle = {Proceedings of AAAI},
   year = {2023}
 }"""
+    modes = MODES
+    switches: ADEPTSwitches
     rho: Tensor
 
     def __init__(
@@ -92,15 +87,9 @@ class ADEPT(PrototypeDebiasing):
         validate_every: int,
         seed: int,
     ) -> None:
-        if compat not in MODES:
-            raise FairlabError(f"method.compat must be {', '.join(MODES)}, not {compat}")
-        if rho is None:
-            rho = MODES[compat].rho
-        if rho != SCALED and (isinstance(rho, str) or not rho > 0):
-            raise FairlabError(f"method.rho must be above 0, scaled, or null for the value of method.compat, not {rho}")
         super().__init__(
             encoder,
-            MODES[compat],
+            compat=compat,
             alpha=alpha,
             beta=beta,
             lr=lr,
@@ -109,6 +98,10 @@ class ADEPT(PrototypeDebiasing):
             validate_every=validate_every,
             seed=seed,
         )
+        if rho is None:
+            rho = self.switches.rho
+        if rho != SCALED and (isinstance(rho, str) or not rho > 0):
+            raise FairlabError(f"method.rho must be above 0, scaled, or null for the value of method.compat, not {rho}")
         scaled = isinstance(rho, str)
         self.register_buffer("rho", torch.tensor(float("nan") if scaled else rho), persistent=scaled)
 

@@ -9,7 +9,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -56,7 +56,8 @@ class PrototypeDebiasing(Trained, ABC):
 
     Args:
         encoder: Backbone to debias, trained in place.
-        switches: Details of the loss that differ between papers and official code.
+        compat: Version of the loss, which selects the method's switches from ``modes``: ``paper``, ``official`` (what
+            the authors' code computes) or ``fixed``.
         alpha: Weight of the bias loss, >= 0.
         beta: Weight of the representation loss, >= 0.
         lr: Initial learning rate of AdamW, which decays linearly to 0.
@@ -77,13 +78,14 @@ class PrototypeDebiasing(Trained, ABC):
         "direction, which does not imply fairness on other axes, in other languages, or in decisions based on it."
     )
     clip = 1.0  # as in both official implementations
+    modes: ClassVar[Mapping[str, Switches]]
     prototypes: Tensor
 
     def __init__(
         self,
         encoder: Backbone,
-        switches: Switches,
         *,
+        compat: Literal["paper", "official", "fixed"],
         alpha: float,
         beta: float,
         lr: float,
@@ -93,13 +95,15 @@ class PrototypeDebiasing(Trained, ABC):
         seed: int,
     ) -> None:
         super().__init__()
+        if compat not in self.modes:
+            raise FairlabError(f"method.compat must be {', '.join(self.modes)}, not {compat}")
         refuse_below(0, alpha=alpha, beta=beta)
         refuse_unless_above_zero(lr=lr)
         refuse_below(1, epochs=epochs, validate_every=validate_every)
         # Storing it in a list keeps the original out of training, checkpoints and parameter counts.
         self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
         self.encoder = encoder.train(dropout)
-        self.switches = switches
+        self.switches = self.modes[compat]
         self.alpha = alpha
         self.beta = beta
         self.lr = lr
