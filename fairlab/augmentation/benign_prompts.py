@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Request
+from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.papers import STURMAN_2024
@@ -23,22 +23,8 @@ PLACEHOLDER = "<social_group>"
 HARMS = ("hate", "toxicity", "sexual", "violence")  # harms that a harmless prompt does not have
 LENGTH = 120  # maximum tokens of a prompt
 FORMS_SHOWN = 10  # forms per request, as in the paper
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "prompts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"prompt": {"type": "string"}, "form": {"type": "string"}},
-                "required": ["prompt", "form"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["prompts"],
-    "additionalProperties": False,
-}
+PROMPT = object_schema({"prompt": {"type": "string"}, "form": {"type": "string"}})
+SCHEMA = object_schema({"prompts": {"type": "array", "items": PROMPT}})
 
 
 class BenignPrompts(RowAugmentation):
@@ -114,10 +100,7 @@ class BenignPrompts(RowAugmentation):
         drawn = random.Random(f"{self.seed} {row.text}").sample(self.forms, min(FORMS_SHOWN, len(self.forms)))
         asked = {"topic": row.text, "forms": drawn, "number": self.each}
         return Request(
-            (
-                {"role": "system", "content": self.prompt.task.strip()},
-                {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
-            ),
+            chat(self.prompt.task, json.dumps(asked, ensure_ascii=False)),
             schema=SCHEMA,
             max_tokens=self.each * LENGTH,
             seed=self.seed,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
+from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, WORDS, answer_form, group_task, shown_examples
 from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_spans, span_names, with_marks
@@ -223,7 +223,7 @@ class LLMRewriter:
                 task,
                 [turns[example["text"]] for example in of_text],
                 self._shown_text(text),
-                _schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
+                object_schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
                 log_probabilities=self.log_probabilities,
             )
@@ -268,10 +268,10 @@ class LLMRewriter:
         if self.form == WORDS:
             return {WORDS: _lines_schema(len(names))}
         lines = {
-            word: _schema({name: SHORT for name in names if name != self._own_attribute(span)})
+            word: object_schema({name: SHORT for name in names if name != self._own_attribute(span)})
             for word, span in self._marked_words(text).items()
         }
-        return {WORDS: _schema(lines)}
+        return {WORDS: object_schema(lines)}
 
     def read(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
         """Return the versions of a text that a reply contains, or the reason why it contains none."""
@@ -306,7 +306,7 @@ class LLMRewriter:
             (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
             for example in self.target_prompt.examples
         ]
-        schema = _schema({"text": {"type": "string"}})
+        schema = object_schema({"text": {"type": "string"}})
         return [
             self._request(
                 self.target_prompt.task,
@@ -328,11 +328,8 @@ class LLMRewriter:
         log_probabilities: bool = False,
     ) -> Request:
         """Build a request from the task, the examples as earlier turns, and the text."""
-        messages = [{"role": "system", "content": task.strip()}]
-        for asked, answered in turns:
-            messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
         return Request(
-            (*messages, {"role": "user", "content": text}),
+            chat(task, text, turns),
             schema=schema,
             max_tokens=LENGTH_FACTOR * room + LENGTH_EXTRA,
             temperature=self.temperature,
@@ -341,10 +338,6 @@ class LLMRewriter:
 
 
 CONFIDENCE_SCHEMA = {"type": "number", "minimum": 0, "maximum": 1}
-
-
-def _schema(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _dumps(value: dict[str, Any]) -> str:
