@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.perplexity import OF_TOKENS
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, drawn, outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.benchmarks.stereoset import INTER, SOURCE, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
@@ -43,7 +43,6 @@ from fairlab.text.papers import MONDAL_2024
 from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
 
 
 class MBIndex(Benchmark):
@@ -155,7 +154,7 @@ class MBIndex(Benchmark):
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure the model. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = CausalLM(backbone)  # done first, so that a model without a head is refused at once
-        texts = _drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
+        texts = drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
         with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
             written = continuations(scorer, contexts, characters=self.characters, progress="continuations")
@@ -178,7 +177,7 @@ class MBIndex(Benchmark):
     def examples(self) -> list[StereoSetItem]:
         """Return the examples whose contexts are continued, in file order."""
         found = read_stereoset(locate(SOURCE, self.stereoset))
-        return _drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
+        return drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
     def encoder(self) -> Backbone:
@@ -215,14 +214,6 @@ class MBIndex(Benchmark):
             return []
         reason = "the number of entries that the model was tuned on is unknown; give benchmark.mb_index.entries"
         return [NotRun(self.name, "all", reason)]
-
-
-def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
-    """Sample ``limit`` items with ``seed``, and keep their order. If there are no more items, return all."""
-    if limit is None or limit >= len(items):
-        return list(items)
-    chosen = np.random.default_rng(seed).choice(len(items), size=limit, replace=False)
-    return [items[k] for k in sorted(chosen)]
 
 
 def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:
