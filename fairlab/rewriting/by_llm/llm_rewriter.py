@@ -13,18 +13,18 @@ from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, WORDS, answer_form, group_task, shown_examples
+from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, answer_form, group_task, shown_examples
 from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_spans, span_names, with_marks
 from fairlab.rewriting.by_llm.nearest import nearest_examples
 from fairlab.rewriting.by_llm.prompt import load_prompt
-from fairlab.rewriting.replacements import replaced, replacements_between
+from fairlab.rewriting.replacements import replaced
 from fairlab.text.words import Span
 from fairlab.types import NEUTRAL, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
-CONFIDENCE = "confidence"
+CONFIDENCE, WORDS = "confidence", "words"  # keys of an answer
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
 SHORT = {
     "type": "string",
@@ -248,8 +248,6 @@ class LLMRewriter:
         text, versions = example["text"], {name: example[name] for name in names}
         if self.form == TEXTS:
             return versions
-        if self.form == WORDS:
-            return {WORDS: replacements_between(text, versions)}
         marked = self._marked_words(text)
         lines = counterparts(text, list(marked.values()), versions)
         return {
@@ -265,8 +263,6 @@ class LLMRewriter:
         """Return the JSON schema of each field in an answer of the prompt's format, without the confidence."""
         if self.form == TEXTS:
             return {name: {"type": "string"} for name in names}
-        if self.form == WORDS:
-            return {WORDS: _lines_schema(len(names))}
         lines = {
             word: object_schema({name: SHORT for name in names if name != self._own_attribute(span)})
             for word, span in self._marked_words(text).items()
@@ -293,8 +289,6 @@ class LLMRewriter:
 
     def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
         """Convert the words of a reply to lines, each with a word and its replacement in every version."""
-        if self.form == WORDS:
-            return list(words)
         return [
             answered_line(text, span, words[word] | {self._own_attribute(span): text[span.start : span.end]}, names)
             for word, span in self._marked_words(text).items()
@@ -346,12 +340,6 @@ def _dumps(value: dict[str, Any]) -> str:
     The model imitates this form, which saves a third of the tokens if words are short.
     """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _lines_schema(columns: int) -> dict[str, Any]:
-    """Return the JSON schema for a list of lines, each with a word and its replacement in every version."""
-    line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
-    return {"type": "array", "items": line}
 
 
 def _mistake_turns(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
