@@ -197,7 +197,6 @@ class LLMGroups:
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         examples: Examples shown to the model, each with ``text`` and every version; None uses the examples of the
             prompt file.
-        nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         stage: Name under which the ledger sums calls, tokens, seconds and dollars.
         unanswered: Treatment of texts that the server repeatedly fails to answer: ``stop`` ends the run, which can be
             restarted; ``reject`` excludes them with the reason.
@@ -223,7 +222,6 @@ class LLMGroups:
         prompt: str = "counterfactual_group",
         temperature: NotNegative | None = 0.0,
         examples: Sequence[dict[str, str]] | None = None,
-        nearest: int | None = None,
         stage: str = "groups",
         unanswered: Literal["stop", "reject"] = "stop",
         facts: bool = True,
@@ -241,7 +239,6 @@ class LLMGroups:
             group_prompt=prompt,
             temperature=temperature,
             polarity=Polarity(lexicon),
-            nearest=nearest,
             log_probabilities=log_probabilities,
         )
         self.examples = examples

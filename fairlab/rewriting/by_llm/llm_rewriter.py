@@ -6,23 +6,17 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, answer_form, group_task, shown_examples
 from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_spans, span_names, with_marks
-from fairlab.rewriting.by_llm.nearest import nearest_examples
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.replacements import replaced
 from fairlab.text.words import Span
 from fairlab.types import NEUTRAL, FairlabError
-
-if TYPE_CHECKING:
-    from fairlab.backbones.backbone import Backbone
 
 CONFIDENCE, WORDS = "confidence", "words"  # keys of an answer
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
@@ -87,7 +81,6 @@ class LLMRewriter:
         target_prompt: Prompt for :meth:`targets`: the name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         polarity: Words of the axis by attribute, for a prompt with marked words; None for other prompts.
-        nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         log_probabilities: Whether to request the log-probabilities of the answers for :meth:`groups`, which then
             determine their confidence.
 
@@ -106,11 +99,8 @@ class LLMRewriter:
         target_prompt: str = "single_target",
         temperature: float | None = 0.0,
         polarity: Polarity | None = None,
-        nearest: int | None = None,
         log_probabilities: bool = True,
     ) -> None:
-        if nearest is not None and nearest < 1:
-            raise FairlabError(f"rewriter.nearest must be at least 1, or null for all examples, not {nearest}")
         self.llm = llm
         self.group_prompt = load_prompt(group_prompt)
         self.target_prompt = load_prompt(target_prompt)
@@ -119,13 +109,7 @@ class LLMRewriter:
         if self.form == MARKED and polarity is None:
             raise FairlabError(f"the prompt {group_prompt} marks words, but no words of the axis were given")
         self.polarity = polarity
-        self.nearest = nearest
         self.log_probabilities = log_probabilities
-
-    @cached_property
-    def _encoder(self) -> Backbone:
-        """Return the encoder that measures the similarity of texts. It is loaded when first used."""
-        return embedded_encoder()
 
     def groups(
         self,
@@ -207,27 +191,20 @@ class LLMRewriter:
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
         task = group_task(self.group_prompt, axis, attributes)
-        shown = shown_examples(self.group_prompt, names, examples)
-        turns = {
-            example["text"]: (
-                self._shown_text(example["text"]),
-                _dumps({**self._correct_answer(example, names), CONFIDENCE: 1.0}),
-            )
-            for example in shown
-        }
-        of_texts = [list(shown)] * len(texts)
-        if self.nearest is not None:
-            of_texts = nearest_examples(self._encoder, texts, shown, self.nearest)
+        turns = [
+            (self._shown_text(example["text"]), _dumps({**self._correct_answer(example, names), CONFIDENCE: 1.0}))
+            for example in shown_examples(self.group_prompt, names, examples)
+        ]
         return [
             self._request(
                 task,
-                [turns[example["text"]] for example in of_text],
+                turns,
                 self._shown_text(text),
                 object_schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
                 log_probabilities=self.log_probabilities,
             )
-            for text, of_text in zip(texts, of_texts, strict=True)
+            for text in texts
         ]
 
     def _marked_words(self, text: str) -> dict[str, Span]:
