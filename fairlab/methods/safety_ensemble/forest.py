@@ -60,8 +60,8 @@ class SafetyEnsemble:
         sources: Classifiers whose scores are the features.
         harms: Names of the harms to train models for; None for all harms with labels in the data.
         inputs: Required total number of source scores; None for any number.
-        kind: Kind of model: ``forest``, ``boosting`` or ``logistic``.
-        trees: Number of trees in the forest, or of boosting rounds; at least 1.
+        kind: Kind of model: ``forest`` or ``logistic``.
+        trees: Number of trees in the forest; at least 1.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
         leaf: Minimum number of seeds in a leaf of the debiased forest, at least 1; all versions of a seed count as one.
         penalty: Weight of the variance penalty in the kernel logistic regression; None to use only the forest.
