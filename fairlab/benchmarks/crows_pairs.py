@@ -307,7 +307,7 @@ def _of_subset(
     scored, hit = is_scored(scores_N2), more_likely(scores_N2)
     tie = scored & (more == less)
     every = np.ones_like(scored)
-    of = partial(_percent, subset=subset)
+    of = partial(hit_rate, subset=subset)
     return [
         of(hit, scored, scored, name="metric_score", **of_score),
         *(
@@ -319,10 +319,10 @@ def _of_subset(
     ]
 
 
-def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
+def hit_rate(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
     """Return the percentage of the pairs in ``among`` that are hits, with its Wilson interval.
 
-    All pairs of the subset are resampled. ``n`` is the number of ``items`` including ties, so that two models with
+    All pairs are resampled. ``n`` is the number of ``items`` including ties, so that two models with
     different ties can be compared.
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))
