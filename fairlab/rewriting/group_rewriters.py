@@ -270,19 +270,6 @@ class LLMGroups:
         self._refuse_unanswered(made)
         return self._reject_lost_facts(texts, made)
 
-    def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Show the model its faulty answers and their faults, and return new versions or the reason for failure."""
-        made = self.rewriter.repaired(
-            texts,
-            faults,
-            axis=self.lexicon.axis,
-            attributes=self.lexicon.attributes,
-            examples=self.examples,
-            stage=f"{self.stage}, repair",
-        )
-        self._refuse_unanswered(made)
-        return self._reject_lost_facts(texts, made)
-
     def _reject_lost_facts(
         self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
     ) -> list[Versions | NotRewritten]:

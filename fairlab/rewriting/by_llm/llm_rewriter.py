@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fairlab.llm.client import LLM
@@ -135,38 +135,6 @@ class LLMRewriter:
         """
         requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         replies = self.llm.ask(requests, stage=stage)
-        return [self.read(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
-
-    def repaired(
-        self,
-        texts: Sequence[str],
-        faults: Sequence[str],
-        *,
-        axis: str,
-        attributes: Sequence[str],
-        examples: Sequence[dict[str, str]] | None = None,
-        stage: str = "repair",
-    ) -> list[Versions | NotRewritten]:
-        """Return the result of :meth:`groups` after showing the model its recorded answers and their faults.
-
-        Args:
-            texts: Texts of an earlier call of :meth:`groups`.
-            faults: Description of the fault in the answer to each text.
-            axis: Name of the axis, as in the earlier call.
-            attributes: Names of the attributes, as in the earlier call.
-            examples: Examples shown to the model, as in the earlier call.
-            stage: Name under which the ledger sums calls, tokens, seconds and dollars.
-
-        Raises:
-            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
-        """
-        asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
-        first = self.llm.ask(asked, stage=stage)
-        again = [
-            replace(request, messages=(*request.messages, *_mistake_turns(reply.text, fault)))
-            for request, reply, fault in zip(asked, first, faults, strict=True)
-        ]
-        replies = self.llm.ask(again, stage=stage)
         return [self.read(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
 
     def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
@@ -317,12 +285,6 @@ def _dumps(value: dict[str, Any]) -> str:
     The model imitates this form, which saves a third of the tokens if words are short.
     """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _mistake_turns(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the chat turns that show a model its answer and ask it to correct the fault."""
-    asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
-    return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
 
 
 def _find_failure(reply: Reply, names: Sequence[str]) -> NotRewritten | None:

@@ -179,21 +179,6 @@ def test_prompts_that_cannot_be_used(content, message, tmp_path):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path)).group_requests(["x"], **GENDER)
 
 
-def test_a_repair_shows_the_answer_and_its_fault(tmp_path):
-    with Stub(
-        lambda payload, nth: said(json.dumps(SHE if len(payload["messages"]) > 18 else SHE | {"man": "x"}))
-    ) as stub:
-        asking = rewriter(stub, tmp_path)
-        asking.groups(["She left."], **GENDER)
-        (made,) = asking.repaired(["She left."], ["'man' reads as neutral"], **GENDER)
-    assert isinstance(made, Versions)
-    assert made.versions["man"] == "He left."
-    assert len(stub.payloads) == 2  # the first answer comes from the ledger
-    shown, asked = stub.payloads[1]["messages"][-2:]
-    assert (shown["role"], json.loads(shown["content"])["man"]) == ("assistant", "x")
-    assert "'man' reads as neutral" in asked["content"]
-
-
 def test_an_answer_form_that_there_is_not(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("version: 1\ntask: x\nversion_line: y\nanswer: verse")
