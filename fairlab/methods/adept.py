@@ -15,9 +15,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.losses.adept import divergence_loss, scaled_bandwidth
 from fairlab.methods.prototypes import PrototypeDebiasing, Switches
-from fairlab.types import FairlabError
-
-SCALED = "scaled"
+from fairlab.types import Count, NotNegative, Positive
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,6 @@ class ADEPT(PrototypeDebiasing):
         rho: Bandwidth of the kernel, > 0, in units of the distance between hidden states (all layers concatenated).
             None uses the value of ``compat``, which is meant for BERT-large. ``scaled`` fits the bandwidth to the
             encoder on the first batch, see :func:`fairlab.losses.adept.scaled_bandwidth`.
-
-    Raises:
-        FairlabError: A value is out of range.
     """
 
     title = "finetuning with the criterion of ADEPT (ADEPT-F)"
@@ -78,13 +73,13 @@ class ADEPT(PrototypeDebiasing):
         encoder: Backbone,
         *,
         compat: Literal["paper", "official", "fixed"],
-        rho: float | Literal["scaled"] | None,
-        alpha: float,
-        beta: float,
-        lr: float,
+        rho: Positive | Literal["scaled"] | None,
+        alpha: NotNegative,
+        beta: NotNegative,
+        lr: Positive,
         dropout: bool,
-        epochs: int,
-        validate_every: int,
+        epochs: Count,
+        validate_every: Count,
         seed: int,
     ) -> None:
         super().__init__(
@@ -100,8 +95,6 @@ class ADEPT(PrototypeDebiasing):
         )
         if rho is None:
             rho = self.switches.rho
-        if rho != SCALED and (isinstance(rho, str) or not rho > 0):
-            raise FairlabError(f"method.rho must be above 0, scaled, or null for the value of method.compat, not {rho}")
         scaled = isinstance(rho, str)
         self.register_buffer("rho", torch.tensor(float("nan") if scaled else rho), persistent=scaled)
 

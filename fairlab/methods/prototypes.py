@@ -22,8 +22,8 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.data.word_lists import NEUTRAL_KIND
 from fairlab.distributed import ranks
 from fairlab.losses.drift import Drift, drift_loss
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
-from fairlab.types import FairlabError
+from fairlab.methods.base import Trained
+from fairlab.types import Count, FairlabError, NotNegative, Positive
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class PrototypeDebiasing(Trained, ABC):
             repeats it.
 
     Raises:
-        FairlabError: A value is out of range, the data has no target words (in ``setup``), or the loss is not finite
-            (in training).
+        FairlabError: The mode is unknown, the data has no target words (in ``setup``), or the loss is not finite (in
+            training).
     """
 
     title: str
@@ -86,20 +86,17 @@ class PrototypeDebiasing(Trained, ABC):
         encoder: Backbone,
         *,
         compat: Literal["paper", "official", "fixed"],
-        alpha: float,
-        beta: float,
-        lr: float,
+        alpha: NotNegative,
+        beta: NotNegative,
+        lr: Positive,
         dropout: bool,
-        epochs: int,
-        validate_every: int,
+        epochs: Count,
+        validate_every: Count,
         seed: int,
     ) -> None:
         super().__init__()
         if compat not in self.modes:
             raise FairlabError(f"method.compat must be {', '.join(self.modes)}, not {compat}")
-        refuse_below(0, alpha=alpha, beta=beta)
-        refuse_unless_above_zero(lr=lr)
-        refuse_below(1, epochs=epochs, validate_every=validate_every)
         # Storing it in a list keeps the original out of training, checkpoints and parameter counts.
         self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
         self.encoder = encoder.train(dropout)
