@@ -17,7 +17,7 @@ from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.papers import STURMAN_2024
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Count, FairlabError, Made, Row, Texts
 
 PLACEHOLDER = "<social_group>"
 HARMS = ("hate", "toxicity", "sexual", "violence")  # harms that a harmless prompt does not have
@@ -40,7 +40,7 @@ class BenignPrompts(RowAugmentation):
         seed: Seed of the drawn forms and of the language model's sampling.
 
     Raises:
-        FairlabError: The language model or the forms are missing, or fewer than one prompt is requested.
+        FairlabError: The language model is missing.
     """
 
     title = "harmless prompts about every subgroup"
@@ -49,13 +49,9 @@ class BenignPrompts(RowAugmentation):
     name = "benign_prompts"
     needs_rewriter = False
 
-    def __init__(self, *, each: int, forms: Sequence[str], llm: LLM | None = None, seed: int = 0) -> None:
+    def __init__(self, *, each: Count, forms: Texts, llm: LLM | None = None, seed: int = 0) -> None:
         if llm is None:
             raise FairlabError("benign_prompts needs a language model; add llm=local, openai, gemini, vllm or replay")
-        if each < 1 or not forms:
-            raise FairlabError(
-                f"augmentation.each must be at least 1 and augmentation.forms not empty: {each}, {forms}"
-            )
         self.llm, self.each, self.forms, self.seed = llm, each, list(forms), seed
         self.prompt = load_prompt("benign_prompts")
         self.people: dict[str, dict[str, str]] = self.prompt.extra["people"]

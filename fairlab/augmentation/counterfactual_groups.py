@@ -13,10 +13,9 @@ from fairlab.rewriting.by_llm.llm_rewriter import TOKENS, NotRewritten, Versions
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, RuleGroups, group_row
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.text.papers import DENG_2024
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Made, Row
 
 NOTHING_TO_TURN = "rows whose words of the axis do not refer to a person who can be changed"
-FILTERS = ("drop", "keep", "fallback")
 
 
 class CounterfactualGroups(RowAugmentation):
@@ -36,7 +35,7 @@ class CounterfactualGroups(RowAugmentation):
         seed: Seed for the first names that the rule-based fallback chooses.
 
     Raises:
-        FairlabError: A verifier or the filter is unknown.
+        FairlabError: A verifier is unknown.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3, which does not say
     whether failing groups were dropped.
@@ -56,8 +55,6 @@ class CounterfactualGroups(RowAugmentation):
         llm: LLM | None = None,
         seed: int = 0,
     ) -> None:
-        if filter not in FILTERS:
-            raise FairlabError(f"augmentation.filter must be {', '.join(FILTERS)}, not {filter}")
         self.rewriter = rewriter
         self.verifiers = load_verifiers(verify, rewriter.lexicon, llm)
         self.filter = filter

@@ -18,9 +18,8 @@ from fairlab.rewriting.by_llm.llm_rewriter import Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import NEUTRAL, FairlabError, ReviewNeeded, Row
+from fairlab.types import NEUTRAL, Count, FairlabError, ReviewNeeded, Row
 
-CORRECTORS = ("terminal", "file", "rules")
 REVIEW = """\
 # The language model was sure of these versions, but: {finding}.
 # Correct them (only words of the axis may differ from the text), set corrected: true at the end, and run the same
@@ -51,7 +50,7 @@ class PromptSearch:
             file.
 
     Raises:
-        FairlabError: A value is invalid, or the rewriter does not use a language model.
+        FairlabError: The verifiers need a label, or the rewriter does not use a language model.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", algorithm 1 and section 3.3.
     """
@@ -60,20 +59,16 @@ class PromptSearch:
         self,
         *,
         rewriter: LLMGroups,
-        rounds: int = 10,
+        rounds: Count = 10,
         corrector: Literal["terminal", "file", "rules"] = "file",
         verify: Sequence[str] = ("polarity",),
-        texts: int | None = None,
+        texts: Count | None = None,
         seeds: Sequence[dict[str, str]] | Literal["prompt"] = (),
     ) -> None:
         if not isinstance(rewriter, LLMGroups):
             raise FairlabError(
                 "prompt search works only with language models; use rewriter=llm, or counterfactual_groups"
             )
-        if corrector not in CORRECTORS:
-            raise FairlabError(f"search.corrector must be {', '.join(CORRECTORS)}, not {corrector}")
-        if rounds < 1 or (texts is not None and texts < 1):
-            raise FairlabError(f"search.rounds and search.texts must be at least 1, not {rounds} and {texts}")
         self.rewriter = rewriter
         self.rounds = rounds
         self.corrector = corrector

@@ -23,7 +23,6 @@ from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
 from fairlab.metrics.sliced_averages import sliced_averages
 
-KINDS = ("forest", "logistic")
 BASELINE, DEBIASED = "before", "after"
 SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
 ALONE = "unaveraged"
@@ -67,7 +66,7 @@ class Trainer:
     """Trainer of the models for a harm.
 
     Attributes:
-        kind: Kind of model, one of :data:`KINDS`; the debiased model combines this kind with the kernel logistic
+        kind: Kind of model, ``forest`` or ``logistic``; the debiased model combines this kind with the kernel logistic
             regression.
         trees: Number of trees of the forest.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
