@@ -135,8 +135,8 @@ class BBQ(Benchmark):
         system: str | None = None,
         limit: int | None = None,
     ) -> None:
-        self.answer = one_of("bbq.answer", answer, (LIKELIHOOD, CHAT))
-        self.unknown = one_of("bbq.unknown", unknown, (OWN, ANY))
+        self.answer = answer
+        self.unknown = unknown
         self.categories = [one_of("bbq.categories", name, tuple(CATEGORIES)) for name in categories or CATEGORIES]
         self.sampling = Sampling(max_tokens=max_tokens)
         self.system = system or ""

@@ -188,7 +188,7 @@ class Counterfactual(Benchmark):
                 f"counterfactual.samples must be at least {FEWEST}, because the control compares samples"
             )
         self.scorer, self.output = scorer, output
-        self.similarity = one_of("counterfactual.similarity", similarity, tuple(UNITS))
+        self.similarity = similarity
         if similarity == COSINE and encoder is None:
             raise FairlabError("similarity=cosine embeds texts; give counterfactual.encoder=FOLDER or a hub name")
         self.encoder = encoder

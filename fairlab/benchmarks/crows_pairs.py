@@ -152,10 +152,10 @@ class CrowSPairs(Benchmark):
         limit: int | None = None,
     ) -> None:
         self.limit = limit
-        self.protocol = one_of("crows_pairs.protocol", protocol, (NANGIA, MEADE))
+        self.protocol = protocol
         names = [name.replace("-", "_") for name in bias_types or PUBLISHED]
         self.bias_types = [one_of("crows_pairs.bias_types", name, PUBLISHED) for name in names]
-        self.items = one_of("crows_pairs.items", items, (ALL, REGULAR))
+        self.items = items
         self.path = path
         self.measured_axes = {"": frozenset(self.bias_types)}
         self.description = variant(self.description, protocol, items, default=(NANGIA, ALL))

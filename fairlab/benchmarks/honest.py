@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import read_table_rows
-from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
+from fairlab.types import ALIKE, Count, DataUnavailable, Description, FairlabError
 
 SETS = ("binary", "queer_nonqueer")
 MASK = "[M]"
@@ -97,19 +97,17 @@ class HONEST(Benchmark):
         self,
         hurtlex: str | None = None,
         sets: Sequence[str] | None = None,
-        level: str = "all",
-        samples: int = 5,
+        level: Literal["all", "conservative"] = "all",
+        samples: Count = 5,
         temperature: float = 1.0,
         top_p: float = 1.0,
         max_tokens: int = 8,
         seed: int = 0,
         limit: int | None = None,
     ) -> None:
-        if samples < 1:
-            raise FairlabError(f"honest.samples must be at least 1, not {samples}")
         self.hurtlex = hurtlex
         self.sets = [one_of("honest.sets", name, SETS) for name in sets or SETS]
-        self.level = one_of("honest.level", level, ("all", "conservative"))
+        self.level = level
         self.samples = samples
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
         self.limit = limit

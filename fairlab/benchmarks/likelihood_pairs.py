@@ -20,7 +20,6 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.benchmarks.crows_pairs import (
     CITATION,
-    MEADE,
     NANGIA,
     crows_pairs_quantities,
     hit_rate,
@@ -30,7 +29,7 @@ from fairlab.benchmarks.crows_pairs import (
 )
 from fairlab.benchmarks.crows_pairs import QUANTITIES as CROWS_PAIRS
 from fairlab.benchmarks.group_sets import held_out_groups, refuse_same_names, set_name
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, outcome, quantity, variant
 from fairlab.benchmarks.scales import even_percent, even_points, percent
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.metrics.crows_pairs import is_scored, more_likely
@@ -106,7 +105,7 @@ class LikelihoodPairs(Benchmark):
         self, sets: Sequence[str] = (), protocol: Literal["nangia", "meade"] = "nangia", limit: int | None = None
     ) -> None:
         self.sets = list(sets)
-        self.protocol = one_of("likelihood_pairs.protocol", protocol, (NANGIA, MEADE))
+        self.protocol = protocol
         self.limit = limit
         self.own: dict[str, list[Group]] = {}
         self.description = variant(self.description, protocol, default=(NANGIA,))

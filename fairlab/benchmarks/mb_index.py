@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -40,9 +40,10 @@ from fairlab.metrics.stereoset import mean_percent, stereotyped
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.papers import MONDAL_2024
-from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo
+from fairlab.types import PERSIST, Bounds, Count, Description, QuantityInfo
 
 Array = NDArray[np.float64]
+Several = Annotated[int, Bounds(2)]
 
 
 class MBIndex(Benchmark):
@@ -80,9 +81,6 @@ class MBIndex(Benchmark):
         entries: Number of entries on which the model was tuned; None for the number stored with the model.
         seed: Seed for the sampled entries and contexts.
         stereoset: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
-
-    Raises:
-        FairlabError: A value is out of range.
     """
 
     version: ClassVar[int] = 1
@@ -125,20 +123,16 @@ class MBIndex(Benchmark):
         *,
         path: str,
         unit: Literal["paragraph", "sentence"],
-        limit: int | None,
+        limit: Several | None,
         stride: Count,
-        contexts: int | None,
+        contexts: Several | None,
         characters: Count,
         encoder: Mapping[str, Any],
         autocast: bool = False,
-        entries: int | None = None,
+        entries: Count | None = None,
         seed: int = 0,
         stereoset: str | None = None,
     ) -> None:
-        least = {"limit": (limit, 2), "contexts": (contexts, 2), "characters": (characters, 1), "entries": (entries, 1)}
-        for name, (value, low) in least.items():
-            if value is not None and value < low:
-                raise FairlabError(f"mb_index.{name} must be at least {low}, not {value}")
         self.path = path
         self.unit = unit
         self.limit = limit

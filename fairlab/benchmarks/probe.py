@@ -21,7 +21,7 @@ from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
-from fairlab.types import KEPT, Description, FairlabError
+from fairlab.types import KEPT, Count, Description, FairlabError
 
 STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths to try, on standardised features
 FOLDS = 3
@@ -75,11 +75,9 @@ class Probe(Benchmark):
         needs=("embeddings",),
     )
 
-    def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
+    def __init__(self, task: str, limit: Count | None = None, seed: int = 0) -> None:
         if not find_task(task).labels or find_task(task).options:
             raise FairlabError(f"a probe needs a task with labels, unlike {task}; use sst2, mrpc or rte")
-        if limit is not None and limit < 1:
-            raise FairlabError(f"{task}_probe.limit must be at least 1 example, not {limit}")
         self.description = self.describe(f"{task}_probe") or self.description
         self.task = task
         self.limit = limit

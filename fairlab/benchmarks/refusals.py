@@ -25,7 +25,7 @@ from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import ALIKE, Description, FairlabError
+from fairlab.types import ALIKE, Count, Description, FairlabError
 
 CITATION = """\
 @inproceedings{rottger2024xstest,
@@ -114,7 +114,7 @@ class Refusals(Benchmark):
         axes: Sequence[str] | None = None,
         judge: TextRater | None = None,
         judge_output: str | None = None,
-        samples: int = 1,
+        samples: Count = 1,
         temperature: float = 0.0,
         top_p: float = 1.0,
         max_tokens: int = 40,
@@ -123,8 +123,6 @@ class Refusals(Benchmark):
         system: str | None = None,
         limit: int | None = None,
     ) -> None:
-        if samples < 1:
-            raise FairlabError(f"refusals.samples must be at least 1, not {samples}")
         self.axes, self.samples = axes, samples
         self.judge, self.judge_output = judge, judge_output
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
