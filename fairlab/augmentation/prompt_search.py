@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +15,11 @@ from fairlab.augmentation.rounds import read_corrected_round, write_round
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.by_llm.llm_rewriter import Versions
+from fairlab.rewriting.by_llm.llm_rewriter import STATED, Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import NEUTRAL, Count, FairlabError, ReviewNeeded, Row
+from fairlab.types import NEUTRAL, Count, FairlabError, Natural, ReviewNeeded, Row
 
 REVIEW = """\
 # The language model was sure of these versions, but: {finding}.
@@ -26,15 +27,17 @@ REVIEW = """\
 # command again.
 """
 
+log = logging.getLogger(__name__)
+
 
 class PromptSearch:
     """Search for the few-shot examples P of a rewriting prompt, guided by polarity or by other verifiers.
 
     In every round, the language model rewrites all texts with the examples so far. Of the groups that a verifier
     rejects, the group with the highest confidence (the probability of the answer's tokens or, if it is unknown, the
-    confidence that the model states) is corrected and becomes an example. The last round only measures, so K rounds
-    give at most K - 1 corrections. A text that is already an example is not chosen again, and the search ends early
-    when no group is left to correct; the paper mentions neither rule.
+    agreement of sampled answers) is corrected and becomes an example. The last round only measures, so K rounds give at
+    most K - 1 corrections. A text that is already an example is not chosen again, and the search ends early when no
+    group is left to correct; the paper mentions neither rule.
 
     Args:
         rewriter: Rewriter that asks the language model.
@@ -48,6 +51,8 @@ class PromptSearch:
         texts: Number of texts to search on, counted from the first text with a word of the axis; None for all.
         seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples in the prompt's
             file.
+        samples: Number of additional answers whose agreement measures the confidence in a rejected group if the model
+            returns no log-probabilities. With 0, and in a replay, the model's stated confidence is used.
 
     Raises:
         FairlabError: The verifiers need a label, or the rewriter does not use a language model.
@@ -64,6 +69,7 @@ class PromptSearch:
         verify: Sequence[str] = ("polarity",),
         texts: Count | None = None,
         seeds: Sequence[dict[str, str]] | Literal["prompt"] = (),
+        samples: Natural = 5,
     ) -> None:
         if not isinstance(rewriter, LLMGroups):
             raise FairlabError(
@@ -79,6 +85,7 @@ class PromptSearch:
                 f"search.verify=[{','.join(verify)}]; give search.verify=[polarity]"
             )
         self.verifiers = load_verifiers(verify, rewriter.lexicon)
+        self.samples = samples
         self.seeds = self._examples_of_prompt() if isinstance(seeds, str) else seeds
         self.polarity = Polarity(rewriter.lexicon)
 
@@ -133,8 +140,9 @@ class PromptSearch:
         wrong = [Wrong(*one, finding) for one, finding in zip(made, self._findings(made), strict=True) if finding]
         known = {example["text"] for example in examples}
         candidates = [one for one in wrong if one.text not in known]
-        candidates.sort(key=lambda one: -(one.made.confidence or 0.0))
-        chosen = self._correction(number, candidates, folder) if number < self.rounds else None
+        chosen = (
+            self._correction(number, self._sort_by_confidence(candidates), folder) if number < self.rounds else None
+        )
         return {
             "round": number,
             "examples": list(examples),
@@ -155,6 +163,21 @@ class PromptSearch:
         rows = [Row("", text, {}, "", 0) for text, _ in made]
         found = [one.check(rows, [versions.versions for _, versions in made]) for one in self.verifiers]
         return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
+
+    def _sort_by_confidence(self, candidates: Sequence[Wrong]) -> list[Wrong]:
+        """Sort the candidates by descending confidence.
+
+        If the model gives no log-probabilities, the agreement of samples replaces its stated confidence, which is
+        nearly always 1. If there is a single candidate, no confidence is computed.
+        """
+        stated = [one for one in candidates if one.made.confidence_by == STATED]
+        measured = dict[str, Wrong]()
+        if stated and self.samples and len(candidates) > 1 and self.rewriter.llm.model is not None:
+            log.info("confidence by the agreement of %d samples; its gain is not measured", self.samples)
+            found = self.rewriter.agreed([(one.text, one.made) for one in stated], self.samples)
+            measured = {one.text: replace(one, made=made) for one, made in zip(stated, found, strict=True)}
+        chosen = [measured.get(one.text, one) for one in candidates]
+        return sorted(chosen, key=lambda one: -(one.made.confidence or 0.0))
 
     def _correction(
         self, number: int, candidates: Sequence[Wrong], folder: Path

@@ -13,6 +13,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import SAID
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
+from fairlab.rewriting.by_llm.agreement import with_agreement
 from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.english.linkers import RULES
@@ -269,6 +270,23 @@ class LLMGroups:
         )
         self._refuse_unanswered(made)
         return self._reject_lost_facts(texts, made)
+
+    def agreed(self, made: Sequence[tuple[str, Versions]], samples: int) -> list[Versions]:
+        """Return the versions of texts with a new confidence: the proportion of sampled answers that agree with them.
+
+        Args:
+            made: Texts with the versions from :meth:`groups`.
+            samples: Number of additional answers per text.
+        """
+        return with_agreement(
+            self.rewriter,
+            made,
+            samples,
+            stage=f"{self.stage}, samples",
+            axis=self.lexicon.axis,
+            attributes=self.lexicon.attributes,
+            examples=self.examples,
+        )
 
     def _reject_lost_facts(
         self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]

@@ -17,42 +17,52 @@ TEXTS = ["The queen spoke.", "The policeman spoke.", "She left."]
 
 
 def sure_of_all(payload, nth):
-    """Never right, and always sure."""
-    text = payload["messages"][-1]["content"]
-    return said(json.dumps(dict.fromkeys(("neutral", "man", "woman"), text) | {"confidence": 1.0}))
+    """Never right, and always sure; samples for policemen agree, and those for queens do not."""
+    text, seed = payload["messages"][-1]["content"], payload.get("seed", 0)
+    other = f" {seed}" if "queen" in text else ""
+    return said(json.dumps(dict.fromkeys(("neutral", "man", "woman"), text + other) | {"confidence": 1.0}))
 
 
 def with_tokens(payload, nth):
-    """The same, with log-probabilities: the policeman's are the higher ones."""
+    """The same, with log-probabilities: the queen's are the higher ones."""
     text = payload["messages"][-1]["content"]
     answer = json.dumps(dict.fromkeys(("neutral", "man", "woman"), text) | {"confidence": 1.0})
-    content = [{"token": answer, "logprob": -0.5 if "policeman" in text else -2.0}]
+    content = [{"token": answer, "logprob": -0.5 if "queen" in text else -2.0}]
     choice = {"message": {"content": answer}, "finish_reason": "stop", "logprobs": {"content": content}}
     return Act(body=json.dumps({"choices": [choice]}).encode())
 
 
-def searched(act, folder, **values):
+def searched(act, folder, texts=TEXTS, **values):
     with Stub(act) as stub:
         llm = LLM(Server(stub.url, "m"), "m", Ledger(folder / "ledger.sqlite"))
         rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, facts=False)
         search = PromptSearch(rewriter=rewriter, **{"rounds": 2, "corrector": "rules"} | values)
-        rounds = search(TEXTS, folder / "new" / "search")
+        rounds = search(texts, folder / "new" / "search")
     return rounds[0]["chosen"], stub.payloads
 
 
 @pytest.mark.parametrize(
-    ("act", "text", "by", "confidence"),
-    [(sure_of_all, TEXTS[0], "stated", 1.0), (with_tokens, TEXTS[1], "tokens", pytest.approx(0.6065, abs=1e-4))],
+    ("act", "values", "text", "by", "confidence"),
+    [
+        (sure_of_all, {}, TEXTS[1], "samples", 1.0),
+        (sure_of_all, {"samples": 0}, TEXTS[0], "stated", 1.0),
+        (with_tokens, {}, TEXTS[0], "tokens", pytest.approx(0.6065, abs=1e-4)),
+    ],
 )
-def test_the_group_to_correct_is_the_surest_by_tokens_else_by_its_word(act, text, by, confidence, tmp_path):
-    chosen, _ = searched(act, tmp_path)
+def test_the_group_to_correct_is_the_surest_by_tokens_else_by_samples(act, values, text, by, confidence, tmp_path):
+    chosen, _ = searched(act, tmp_path, **values)
     assert (chosen["text"], chosen["confidence_by"], chosen["confidence"]) == (text, by, confidence)
 
 
 def test_a_reviewer_is_shown_the_surest_group(tmp_path):
     with pytest.raises(ReviewNeeded):
         searched(with_tokens, tmp_path, corrector="file")
-    assert f"text: {TEXTS[1]}" in (tmp_path / "new" / "search" / "review-01.yaml").read_text()
+    assert f"text: {TEXTS[0]}" in (tmp_path / "new" / "search" / "review-01.yaml").read_text()
+
+
+def test_one_candidate_and_the_last_round_need_no_samples(tmp_path):
+    _, payloads = searched(sure_of_all, tmp_path, texts=TEXTS[:1])
+    assert not [payload for payload in payloads if payload["temperature"]]
 
 
 def test_a_search_resumes_from_its_folder(tmp_path):

@@ -430,7 +430,8 @@ def careless_at_first(payload, nth):
     return rewritten(text)
 
 
-SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out"]
+# The stub answers samples as it answers anything, so its own word is what sorts.
+SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out", "search.samples=0"]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from fairlab.text.words import Span
 from fairlab.types import NEUTRAL, FairlabError
 
 CONFIDENCE, WORDS = "confidence", "words"  # keys of an answer
-TOKENS, STATED = "tokens", "stated"  # origins of a confidence
+TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
 SHORT = {
     "type": "string",
     "maxLength": 40,
@@ -35,8 +35,8 @@ class Versions:
     Attributes:
         versions: Text of each version by its name, neutral first.
         confidence: Confidence in [0, 1], or None for versions made by rules.
-        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer) or ``stated`` (number
-            stated by the model); empty without a confidence.
+        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (proportion
+            of additional answers that agree), or ``stated`` (number stated by the model); empty without a confidence.
     """
 
     versions: dict[str, str]
