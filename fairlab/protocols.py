@@ -354,19 +354,6 @@ class Rewriter(Protocol):
         """Return the columns with the origin of a row: ``rewriter``, and a seed, a model or a prompt's hash."""
 
 
-class Verifier(Protocol):
-    """Check of rewritten texts.
-
-    Attributes:
-        name: Short name of the kind of fault that the verifier finds; rejected rows are counted under it.
-    """
-
-    name: str
-
-    def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Return, for each row, the fault in the rewritten versions of its text, or None if there is no fault."""
-
-
 class RowAugmentationOnAxes(RowAugmentation):
     """Augmentation of rows along several axes at once, which are set by ``augmentation.axes``."""
 

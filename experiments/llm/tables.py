@@ -18,7 +18,7 @@ from fairlab.reporting.headlines import title
 RECORDS = Path(__file__).parent / "records"
 FORMS = {
     "form_texts": "`counterfactual_group`: whole versions",
-    "form_words": "`counterfactual_words`: the words that change",
+    "form_words": "`counterfactual_words` (removed since): the words that change",
     "form_marked": "`counterfactual_marked`: the replacements of marked words",
 }
 UNION = "polarity/rewrites/union_accuracy"

@@ -35,8 +35,7 @@ class AFLite(Filter):
         seed: Seed of the partitions.
 
     Raises:
-        FairlabError: The number of partitions is less than one; in ``decide``, if there are too few rows for a
-            classifier.
+        FairlabError: In ``decide``, if there are too few rows for a classifier.
 
     Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; the default proportions are its
     values for the 549,367 pairs of SNLI. By default, texts are embedded by the bundled encoder instead of a RoBERTa
@@ -72,8 +71,6 @@ class AFLite(Filter):
         encoder: str = EMBEDDED,
         seed: int = 0,
     ) -> None:
-        if partitions < 1:
-            raise FairlabError(f"augmentation.partitions must be at least 1, not {partitions}")
         super().__init__(label)
         self.target, self.partitions, self.train = target, partitions, train
         self.slice, self.cutoff, self.seed = slice, cutoff, seed

@@ -31,8 +31,7 @@ class Balanced(Filter):
         seed: Seed of the folds and of the draw.
 
     Raises:
-        FairlabError: The number of bins is less than one, or ``by`` is unknown; in ``decide``, if there are too
-            few rows for a probe.
+        FairlabError: In ``decide``, if there are too few rows for a probe.
 
     This method is not published; it is similar to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which examines
     single features.
@@ -53,10 +52,6 @@ class Balanced(Filter):
         by: Literal["leaving_out", "repeating"] = "leaving_out",
         seed: int = 0,
     ) -> None:
-        if bins < 1:
-            raise FairlabError(f"augmentation.bins must be at least 1, not {bins}")
-        if by not in ("leaving_out", "repeating"):
-            raise FairlabError(f"augmentation.by must be leaving_out or repeating, not {by}")
         super().__init__(label)
         self.bins, self.by, self.seed = bins, by, seed
 

@@ -13,32 +13,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Request
+from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.papers import STURMAN_2024
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Count, FairlabError, Made, Row, Texts
 
 PLACEHOLDER = "<social_group>"
 HARMS = ("hate", "toxicity", "sexual", "violence")  # harms that a harmless prompt does not have
 LENGTH = 120  # maximum tokens of a prompt
 FORMS_SHOWN = 10  # forms per request, as in the paper
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "prompts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"prompt": {"type": "string"}, "form": {"type": "string"}},
-                "required": ["prompt", "form"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["prompts"],
-    "additionalProperties": False,
-}
+PROMPT = object_schema({"prompt": {"type": "string"}, "form": {"type": "string"}})
+SCHEMA = object_schema({"prompts": {"type": "array", "items": PROMPT}})
 
 
 class BenignPrompts(RowAugmentation):
@@ -54,7 +40,7 @@ class BenignPrompts(RowAugmentation):
         seed: Seed of the drawn forms and of the language model's sampling.
 
     Raises:
-        FairlabError: The language model or the forms are missing, or fewer than one prompt is requested.
+        FairlabError: The language model is missing.
     """
 
     title = "harmless prompts about every subgroup"
@@ -63,13 +49,9 @@ class BenignPrompts(RowAugmentation):
     name = "benign_prompts"
     needs_rewriter = False
 
-    def __init__(self, *, each: int, forms: Sequence[str], llm: LLM | None = None, seed: int = 0) -> None:
+    def __init__(self, *, each: Count, forms: Texts, llm: LLM | None = None, seed: int = 0) -> None:
         if llm is None:
             raise FairlabError("benign_prompts needs a language model; add llm=local, openai, gemini, vllm or replay")
-        if each < 1 or not forms:
-            raise FairlabError(
-                f"augmentation.each must be at least 1 and augmentation.forms not empty: {each}, {forms}"
-            )
         self.llm, self.each, self.forms, self.seed = llm, each, list(forms), seed
         self.prompt = load_prompt("benign_prompts")
         self.people: dict[str, dict[str, str]] = self.prompt.extra["people"]
@@ -114,10 +96,7 @@ class BenignPrompts(RowAugmentation):
         drawn = random.Random(f"{self.seed} {row.text}").sample(self.forms, min(FORMS_SHOWN, len(self.forms)))
         asked = {"topic": row.text, "forms": drawn, "number": self.each}
         return Request(
-            (
-                {"role": "system", "content": self.prompt.task.strip()},
-                {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
-            ),
+            chat(self.prompt.task, json.dumps(asked, ensure_ascii=False)),
             schema=SCHEMA,
             max_tokens=self.each * LENGTH,
             seed=self.seed,

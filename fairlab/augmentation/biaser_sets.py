@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -17,7 +16,7 @@ from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.biasers import FORMS
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Request
+from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError
 
@@ -70,25 +69,10 @@ class AskedSet:
         return path
 
     def _asked(self, axis: str) -> list[list[str]]:
-        form = {"type": "string", "minLength": 1}
-        member = {
-            "type": "object",
-            "properties": dict.fromkeys(FORMS, form),
-            "required": list(FORMS),
-            "additionalProperties": False,
-        }
-        schema: dict[str, Any] = {
-            "type": "object",
-            "properties": {"biasers": {"type": "array", "items": member}},
-            "required": ["biasers"],
-            "additionalProperties": False,
-        }
+        member = object_schema({key: {"type": "string", "minLength": 1} for key in FORMS})
         request = Request(
-            (
-                {"role": "system", "content": self.prompt.task.strip()},
-                {"role": "user", "content": json.dumps({"category": axis, "number": self.size})},
-            ),
-            schema=schema,
+            chat(self.prompt.task, json.dumps({"category": axis, "number": self.size})),
+            schema=object_schema({"biasers": {"type": "array", "items": member}}),
             max_tokens=self.size * LENGTH,
             seed=self.seed,
         )

@@ -30,7 +30,6 @@ DUPLICATES = "duplicates left out"
 NOT_MADE = "morphs not made, or with a fault"
 REFUSED = f"rewriter: {UNALIGNED}"
 TO = "to/"  # prefix of counts of rows by member
-MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence", "llm")
 
 
 class Biasers(RowAugmentation):
@@ -57,7 +56,7 @@ class Biasers(RowAugmentation):
         seed: Seed for the positions and kinds of an upshift's changes.
 
     Raises:
-        FairlabError: A setting is unknown, or the required language model is missing.
+        FairlabError: The rewriter is another one, or the required language model is missing.
         CannotScore: The language model is of the wrong kind for the upshift.
     """
 
@@ -78,15 +77,6 @@ class Biasers(RowAugmentation):
         llm: LLM | None = None,
         seed: int = 0,
     ) -> None:
-        for setting, value, known in (
-            ("mentions", mentions, MENTIONS),
-            ("morph", morph, MORPHED),
-            ("upshift", upshift, UPSHIFTS),
-        ):
-            if value not in known:
-                raise FairlabError(
-                    f"augmentation.{setting} must be {', '.join(known[:-1])} or {known[-1]}, not {value}"
-                )
         if not isinstance(rewriter, BiaserRewriter):
             raise FairlabError("the augmentation biasers works only with rewriter=biasers; leave rewriter out")
         self.rewriter = rewriter

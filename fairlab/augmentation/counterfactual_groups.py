@@ -10,13 +10,12 @@ from fairlab.llm.client import LLM
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.by_llm.llm_rewriter import TOKENS, NotRewritten, Versions
-from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, LLMGroups, RuleGroups, group_row
+from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, RuleGroups, group_row
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.text.papers import DENG_2024
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Made, Row
 
 NOTHING_TO_TURN = "rows whose words of the axis do not refer to a person who can be changed"
-FILTERS = ("drop", "keep", "fallback")
 
 
 class CounterfactualGroups(RowAugmentation):
@@ -32,12 +31,11 @@ class CounterfactualGroups(RowAugmentation):
         rewriter: Rewriter that makes the versions.
         verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
         filter: Treatment of a group that fails: ``drop``, ``keep`` or ``fallback``.
-        repair: Whether a language model that rewrites is shown each fault and gets a second attempt before the filter.
         llm: Language model for verifiers that need one, such as ``label``; None if no verifier does.
         seed: Seed for the first names that the rule-based fallback chooses.
 
     Raises:
-        FairlabError: A verifier or the filter is unknown.
+        FairlabError: A verifier is unknown.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3, which does not say
     whether failing groups were dropped.
@@ -54,18 +52,10 @@ class CounterfactualGroups(RowAugmentation):
         rewriter: GroupRewriter,
         verify: Sequence[str] = ("polarity",),
         filter: Literal["drop", "keep", "fallback"] = "drop",
-        repair: bool = False,
         llm: LLM | None = None,
         seed: int = 0,
     ) -> None:
-        if repair and not isinstance(rewriter, LLMGroups):
-            raise FairlabError(
-                "augmentation.repair works only with a language model; use rewriter=llm, or leave it out"
-            )
-        if filter not in FILTERS:
-            raise FairlabError(f"augmentation.filter must be {', '.join(FILTERS)}, not {filter}")
         self.rewriter = rewriter
-        self.repairer = rewriter if repair and isinstance(rewriter, LLMGroups) else None
         self.verifiers = load_verifiers(verify, rewriter.lexicon, llm)
         self.filter = filter
         self.fallback = RuleGroups(lexicon=rewriter.lexicon, seed=seed) if filter == "fallback" else None
@@ -86,26 +76,12 @@ class CounterfactualGroups(RowAugmentation):
     def _groups(self, rows: Sequence[Row], rewriter: GroupRewriter) -> list[Made]:
         """Return the groups that a rewriter makes, or the reasons why there are none."""
         answers = rewriter.groups([row.text for row in rows])
-        faults = self._faults_of(rows, answers)
-        made = [self._judged(*one[:2], rewriter, one[2]) for one in zip(rows, answers, faults, strict=True)]
-        if self.repairer is None or rewriter is not self.repairer:
-            return made
-        wrong = {k: f"{name}: {finding}" for k, (name, finding) in enumerate(map(_fault, answers, faults)) if name}
-        left = [rows[k] for k in wrong]
-        second = self.repairer.repaired([row.text for row in left], list(wrong.values()))
-        for k, answer, fault in zip(wrong, second, self._faults_of(left, second), strict=True):
-            mended = not _fault(answer, fault)[0]
-            stands = self._judged(rows[k], answer, rewriter, None) if mended else made[k]
-            made[k] = replace(stands, counts=stands.counts | {"asked again": 1, "mended": int(mended)})
-        return made
-
-    def _faults_of(
-        self, rows: Sequence[Row], answers: Sequence[Versions | NotRewritten]
-    ) -> list[tuple[str, str] | None]:
-        """Return the fault of each answer, or None if it has no fault or cannot be verified."""
         usable = {k: one.versions for k, one in enumerate(answers) if isinstance(one, Versions) and not one.empty}
-        found = dict(zip(usable, self._faults([rows[k] for k in usable], list(usable.values())), strict=True))
-        return [found.get(k) for k in range(len(rows))]
+        faults = dict(zip(usable, self._faults([rows[k] for k in usable], list(usable.values())), strict=True))
+        return [
+            self._judged(row, answer, rewriter, faults.get(k))
+            for k, (row, answer) in enumerate(zip(rows, answers, strict=True))
+        ]
 
     def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
         """Return, for each group, the name and objection of the first verifier that rejects it, or None if none does.
@@ -140,15 +116,6 @@ class CounterfactualGroups(RowAugmentation):
             more["confidence_by"] = TOKENS
         counts |= {"groups": 1} | ({f"kept in spite of: {fault[0]}": 1} if fault else {})
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions, **more),), counts=counts)
-
-
-def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tuple[str, str]:
-    """Return the name and the details of an answer's fault, or two empty strings if it has no fault."""
-    if isinstance(answer, NotRewritten):
-        return answer.outcome, answer.reason
-    if answer.empty:
-        return "empty version", f"'{answer.empty}'"
-    return fault or ("", "")
 
 
 def _with_first(second: Made, first: Made) -> Made:

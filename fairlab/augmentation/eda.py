@@ -10,14 +10,13 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from fairlab.backbones.embedded_encoder import EMBEDDED, embedded_encoder
 from fairlab.text.synonyms import NearWords, WordNetSynonyms
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError, Share
 
 NOT_LETTERS = re.compile(r"[^a-z ]")
-KINDS = ("auto", "wordnet", "embeddings")
 COMMON = 8000  # words of the encoder's vocabulary, which is sorted by frequency
 NEAR = 0.55  # minimum cosine; our choice, from inspecting twenty words that are in no dataset
 TRIES = 10  # words tried for an insertion
@@ -49,7 +48,7 @@ class EDA:
         seed: Seed of all random choices.
 
     Raises:
-        FairlabError: A value is out of range, or WordNet is requested but not installed.
+        FairlabError: WordNet is requested but not installed.
     """
 
     title = "easy data augmentation (EDA)"
@@ -62,12 +61,15 @@ class EDA:
 }"""
     name = "eda"
 
-    def __init__(self, *, alpha: float, num_aug: int, synonyms: str, encoder: str = EMBEDDED, seed: int = 0) -> None:
-        if not 0 <= alpha <= 1 or num_aug < 1 or synonyms not in KINDS:
-            raise FairlabError(
-                "augmentation.alpha must be in 0..1, augmentation.num_aug 1 or more and augmentation.synonyms one of "
-                f"{', '.join(KINDS)}: {alpha}, {num_aug}, {synonyms}"
-            )
+    def __init__(
+        self,
+        *,
+        alpha: Share,
+        num_aug: Count,
+        synonyms: Literal["auto", "wordnet", "embeddings"],
+        encoder: str = EMBEDDED,
+        seed: int = 0,
+    ) -> None:
         self.alpha = alpha
         self.num_aug = num_aug
         self.kind = synonyms

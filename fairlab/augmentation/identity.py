@@ -32,7 +32,6 @@ from fairlab.types import FairlabError, Made, Row, Texts
 
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)
 NOBODY = ("", "--")  # subgroups of a text about no subgroup
-INJECT = ("rules", "llm")
 FLAGGED = "flagged for review"
 
 
@@ -58,7 +57,7 @@ class Identity(RowAugmentation):
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
-        FairlabError: The method of rewriting is unknown or lacks its language model, or a review is incomplete.
+        FairlabError: The method of rewriting lacks its language model, or a review is incomplete.
     """
 
     title = "counterfactual injection of subgroups"
@@ -78,8 +77,6 @@ class Identity(RowAugmentation):
         llm: LLM | None = None,
         facts: bool = True,
     ) -> None:
-        if inject not in INJECT:
-            raise FairlabError(f"augmentation.inject must be {' or '.join(INJECT)}, not {inject}")
         if inject == "llm" and llm is None:
             raise FairlabError(
                 "augmentation.inject=llm needs a language model; add llm=local or another to fairlab.augment"

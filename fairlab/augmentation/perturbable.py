@@ -8,7 +8,7 @@ from fairlab.lexicons import load_lexicon
 from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
 from fairlab.text.papers import QIAN_2022
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Made, NotNegative, Positive, Row
 
 BELOW = "rows that are less perturbable"
 
@@ -25,9 +25,6 @@ class Perturbable(RowAugmentationOnAxes):
         entities: Whether spaCy finds named entities, which is much slower than the other steps.
         at_least: Minimum perturbability of a kept row, above 0.
 
-    Raises:
-        FairlabError: A weight is below 0, or ``at_least`` is not above 0.
-
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and equation 2.
     """
 
@@ -36,12 +33,9 @@ class Perturbable(RowAugmentationOnAxes):
     citation = QIAN_2022
     name = "perturbable"
 
-    def __init__(self, *, axes: Sequence[str], m0: float, m1: float, entities: bool, at_least: float) -> None:
-        if m0 < 0 or m1 < 0 or at_least <= 0:
-            raise FairlabError(
-                f"augmentation.m0 and augmentation.m1 must be 0 or more, and augmentation.at_least above 0: "
-                f"{m0}, {m1}, {at_least}"
-            )
+    def __init__(
+        self, *, axes: Sequence[str], m0: NotNegative, m1: NotNegative, entities: bool, at_least: Positive
+    ) -> None:
         self.words = PerturbableWords([load_lexicon(axis) for axis in axes], "lexical")
         self.m0, self.m1, self.entities, self.at_least = m0, m1, entities, at_least
 

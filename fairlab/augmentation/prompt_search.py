@@ -19,9 +19,8 @@ from fairlab.rewriting.by_llm.llm_rewriter import STATED, Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import NEUTRAL, FairlabError, Natural, ReviewNeeded, Row
+from fairlab.types import NEUTRAL, Count, FairlabError, Natural, ReviewNeeded, Row
 
-CORRECTORS = ("terminal", "file", "rules")
 REVIEW = """\
 # The language model was sure of these versions, but: {finding}.
 # Correct them (only words of the axis may differ from the text), set corrected: true at the end, and run the same
@@ -56,7 +55,7 @@ class PromptSearch:
             returns no log-probabilities. With 0, and in a replay, the model's stated confidence is used.
 
     Raises:
-        FairlabError: A value is invalid, or the rewriter does not use a language model.
+        FairlabError: The verifiers need a label, or the rewriter does not use a language model.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", algorithm 1 and section 3.3.
     """
@@ -65,10 +64,10 @@ class PromptSearch:
         self,
         *,
         rewriter: LLMGroups,
-        rounds: int = 10,
+        rounds: Count = 10,
         corrector: Literal["terminal", "file", "rules"] = "file",
         verify: Sequence[str] = ("polarity",),
-        texts: int | None = None,
+        texts: Count | None = None,
         seeds: Sequence[dict[str, str]] | Literal["prompt"] = (),
         samples: Natural = 5,
     ) -> None:
@@ -76,10 +75,6 @@ class PromptSearch:
             raise FairlabError(
                 "prompt search works only with language models; use rewriter=llm, or counterfactual_groups"
             )
-        if corrector not in CORRECTORS:
-            raise FairlabError(f"search.corrector must be {', '.join(CORRECTORS)}, not {corrector}")
-        if rounds < 1 or (texts is not None and texts < 1):
-            raise FairlabError(f"search.rounds and search.texts must be at least 1, not {rounds} and {texts}")
         self.rewriter = rewriter
         self.rounds = rounds
         self.corrector = corrector

@@ -31,12 +31,6 @@ from fairlab.text.papers import YANG_2025
 from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import Count, Description, FairlabError, Made, QuantityInfo, Row
 
-SETTINGS = {
-    "accept": ("always", "if_lower"),
-    "compat": ("paper", "official"),
-    "features": ("surface", "embedding", "association", "strongest", "chance"),
-    "scored": ("rewritten_field", "joined"),
-}
 BY_TEXT = {"association": AssociationSpace, "strongest": StrongestSpace, "chance": ChanceSpace}
 NONE, NOT_LOWER = "the rewriter offers no text", "no rewrite has a lower shortcut score"
 LOST = "no rewrite keeps its label"
@@ -128,9 +122,6 @@ class Razor(Planned):
         vectors: Name of the encoder from which ``embed`` was built; unused in this class.
         embed: Function from texts to vectors, for ``features=embedding``.
 
-    Raises:
-        FairlabError: A value is invalid.
-
     Source: section 3.3 of the paper. In addition to the rules in the paper, a document is selected only once, so that
         rounds continue if a rewriter offers no rewrite.
     """
@@ -162,14 +153,6 @@ class Razor(Planned):
         vectors: str | None = None,
         embed: Embed | None = None,
     ) -> None:
-        given = {"accept": accept, "compat": compat, "features": features, "scored": scored}
-        for name, value in given.items():
-            if value not in SETTINGS[name]:
-                raise FairlabError(f"augmentation.{name} must be {' or '.join(SETTINGS[name])}, not {value}")
-        numbers = {"k": k, "candidates": candidates, "rounds": rounds} | ({} if width is None else {"width": width})
-        for name, number in numbers.items():
-            if number < 1:
-                raise FairlabError(f"augmentation.{name} must be at least 1, not {number}")
         self.rewriter, self.check = rewriter, check
         self.k, self.candidates, self.rounds, self.tolerance = k, candidates, rounds, tolerance
         self.until_gain = until_gain

@@ -21,7 +21,7 @@ from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.labelled.label_keeping import CONTRASTS, labelled_item
 from fairlab.text.papers import SCHUSTER_2019
 from fairlab.text.pipeline import parse
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Count, FairlabError, Made, Row
 
 NOT_SUPPORTED = "evidence does not support the claim"
 NOTHING_SHARED = "claim and evidence share no name or number that can be exchanged"
@@ -85,8 +85,7 @@ class Symmetric(Planned):
 
     Raises:
         CannotScore: The language model is not causal.
-        FairlabError: ``others`` is unknown, or ``candidates`` is below 1; in ``decide``, if a row has no evidence, or
-            if no pair is supported.
+        FairlabError: In ``decide``, if a row has no evidence, or if no pair is supported.
     """
 
     title = "claims with both labels by exchange"
@@ -102,14 +101,10 @@ class Symmetric(Planned):
         label: str = "label",
         others: Literal["left_out", "kept"] = "left_out",
         language_model: Backbone | None = None,
-        candidates: int = 3,
+        candidates: Count = 3,
         rise: float = 0.1,
         seed: int = 0,
     ) -> None:
-        if others not in ("left_out", "kept"):
-            raise FairlabError(f"augmentation.others must be left_out or kept, not {others}")
-        if candidates < 1:
-            raise FairlabError(f"augmentation.candidates must be at least 1, not {candidates}")
         self.label, self.others, self.seed = label, others, seed
         self.model = None if language_model is None else CausalLM(language_model)
         self.candidates, self.rise = 1 if self.model is None else candidates, rise

@@ -32,7 +32,7 @@ class ZFiltered(Filter):
         seed: Seed for the order of rows.
 
     Raises:
-        FairlabError: ``top`` is below 1; or, in ``decide``, all labels are the same.
+        FairlabError: In ``decide``, if all labels are the same.
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
     section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code is
@@ -55,8 +55,6 @@ class ZFiltered(Filter):
     def __init__(
         self, *, label: str = "label", top: Count = 20, threshold: float = 2.0, batch: Share = 0.05, seed: int = 0
     ) -> None:
-        if top < 1:
-            raise FairlabError(f"augmentation.top must be at least 1, not {top}")
         super().__init__(label)
         self.top, self.threshold, self.batch, self.seed = top, threshold, batch, seed
 

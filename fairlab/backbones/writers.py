@@ -1,21 +1,13 @@
-"""Interfaces of models that write or choose texts: a causal backbone, a served model, or a file of stored texts.
-
-A causal backbone is both a writer and a chooser (:class:`fairlab.backbones.causal_writer.CausalWriter` and
-:class:`fairlab.backbones.causal_lm.CausalLM`). A served model is a writer, and a chooser if its server gives
-log-probabilities of prompts. A file of stored texts is a writer.
-"""
+"""Interface of models that write texts: a causal backbone, a served model, or a file of stored texts."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fairlab.types import FairlabError
-
-if TYPE_CHECKING:
-    from fairlab.backbones.scoring import LogLikelihoods
 
 END, LENGTH, REFUSED, FAILED = "end", "length", "refused", "failed"
 ENDINGS = (END, LENGTH, REFUSED, FAILED)
@@ -114,12 +106,4 @@ class Writer(Protocol):
         Raises:
             CannotScore: The model cannot generate text, or a prompt leaves no room for output.
         """
-        ...
-
-
-class Chooser(Protocol):
-    """Model that scores options, such as every :class:`fairlab.backbones.scoring.TextScorer`."""
-
-    def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
-        """Return the log-likelihood of each option given its context, for (context, option) pairs in input order."""
         ...

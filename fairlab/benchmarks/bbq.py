@@ -6,6 +6,7 @@ Source: Parrish et al. 2022, "BBQ: A Hand-Built Bias Benchmark for Question Answ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.writers import Sampling
 from fairlab.benchmarks.generations import write_texts
+from fairlab.benchmarks.group_differences import slug, widened
 from fairlab.benchmarks.option_answers import (
     NONE,
     option_log_likelihoods,
@@ -22,12 +24,12 @@ from fairlab.benchmarks.option_answers import (
     read_option,
     rotated,
 )
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, quantity, variant, with_system
+from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, variant, with_system
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.bbq import CATEGORIES, BBQItem, read_bbq
 from fairlab.data.published.download import locate
 from fairlab.metrics.bbq import ambiguous_bias, disambiguated_bias
-from fairlab.metrics.bootstrap import cluster_sums, expanded_interval, percentile_interval, ratio_of_means
+from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import ALIKE, LIKELIHOODS, TEXTS, CannotScore, DataUnavailable, Description, ItemTexts, QuantityInfo
@@ -133,8 +135,8 @@ class BBQ(Benchmark):
         system: str | None = None,
         limit: int | None = None,
     ) -> None:
-        self.answer = one_of("bbq.answer", answer, (LIKELIHOOD, CHAT))
-        self.unknown = one_of("bbq.unknown", unknown, (OWN, ANY))
+        self.answer = answer
+        self.unknown = unknown
         self.categories = [one_of("bbq.categories", name, tuple(CATEGORIES)) for name in categories or CATEGORIES]
         self.sampling = Sampling(max_tokens=max_tokens)
         self.system = system or ""
@@ -246,7 +248,7 @@ def bbq_quantities(by_category: Mapping[str, Sequence[BBQItem]], found: Items, *
     groups: dict[str, list[int]] = {}
     for k, item in enumerate(items):
         parts.setdefault(item.category, []).append(k)
-        groups.setdefault(f"{item.category}_{_slug(item.group)}", []).append(k)
+        groups.setdefault(f"{item.category}_{slug(item.group)}", []).append(k)
     parts |= {name: places for name, places in groups.items() if len(places) >= FEWEST and name not in parts}
     for subset, places in parts.items():
         yield from _of_subset(subset, [items[k] for k in places], answers[places], chat)
@@ -276,13 +278,9 @@ def _of_subset(subset: str, items: Sequence[BBQItem], answers: NDArray[np.int_],
 
 
 def _clustered(statistic: Any, samples: Sequence[Array], subset: str, name: str, n: int, headline: bool) -> Quantity:
-    """Return a quantity over clusters. If there are few clusters, its percentile interval is widened."""
-    found = quantity(statistic, *samples, subset=subset, name=name, n=int(n), headline=headline)
-    low, high = expanded_interval(found.value, *percentile_interval(found.draws), len(samples[0]))
+    """Return a quantity over clusters, whose interval stays within the quantity's range."""
+    found = widened(statistic, *samples, subset=subset, name=name, n=int(n), headline=headline)
     info = BBQ.description.quantities[name]
-    bounds = max(low, info.low or 0.0), min(high, info.high or 0.0)
-    return Quantity(**{**vars(found), "interval": bounds})
-
-
-def _slug(group: str) -> str:
-    return "_".join("".join(c if c.isalnum() else " " for c in group.casefold()).split())
+    assert found.interval is not None
+    low, high = found.interval
+    return replace(found, interval=(max(low, info.low or 0.0), min(high, info.high or 0.0)))

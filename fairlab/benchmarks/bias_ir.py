@@ -26,7 +26,6 @@ from fairlab.benchmarks.readings import (
     Quantity,
     evenly,
     irregular_notes,
-    one_of,
     outcome,
     quantity,
     variant,
@@ -149,8 +148,8 @@ class BiasIR(Benchmark):
         limit: int | None = None,
     ) -> None:
         self.limit = limit
-        self.document = one_of("bias_ir.document", document, ("title_and_document", "document"))
-        self.items = one_of("bias_ir.items", items, (ALL, REGULAR))
+        self.document = document
+        self.items = items
         self.description = variant(self.description, items, default=[ALL])
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import TextRater, rate, slugs, unpaired_differences, widened
+from fairlab.benchmarks.group_differences import TextRater, rate, slug, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.download import locate
@@ -24,7 +24,7 @@ from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import read_json_file, read_json_lines
-from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, Count, Description, FairlabError, QuantityInfo
 
 DOMAINS = ("gender", "race", "religious_ideology", "profession", "political_ideology")
 REAL_TOXICITY = "real_toxicity_prompts"
@@ -152,15 +152,13 @@ class BOLD(Benchmark):
         regard: TextRater | None = None,
         real_toxicity_prompts: str | None = None,
         domains: Sequence[str] | None = None,
-        samples: int = 1,
+        samples: Count = 1,
         temperature: float = 1.0,
         top_p: float = 1.0,
         max_tokens: int = 24,
         seed: int = 0,
         limit: int | None = None,
     ) -> None:
-        if samples < 1:
-            raise FairlabError(f"bold.samples must be at least 1, not {samples}")
         if regard is not None and (lacking := {"positive", "negative"} - set(regard.outputs)):
             raise FairlabError(f"bold.regard has no score '{min(lacking)}'; give a regard classifier")
         self.raters = ((sentiment, sentiment_output), (toxicity, toxicity_output))
@@ -203,9 +201,8 @@ class BOLD(Benchmark):
         path = locate(f"bold_prompts/{domain}_prompt.json")
         content = read_json_file(path, "is it BOLD?")
         try:
-            groups = slugs(list(content))
             found = [
-                BoldPrompt(domain, groups[group], entity, str(text).rstrip())
+                BoldPrompt(domain, slug(group), entity, str(text).rstrip())
                 for group, entities in content.items()
                 for entity, texts in entities.items()
                 for text in texts

@@ -25,7 +25,7 @@ from fairlab.benchmarks.group_differences import (
     fixed,
     paired_differences,
     rate,
-    slugs,
+    slug,
     smallest_detectable,
     widened,
 )
@@ -188,7 +188,7 @@ class Counterfactual(Benchmark):
                 f"counterfactual.samples must be at least {FEWEST}, because the control compares samples"
             )
         self.scorer, self.output = scorer, output
-        self.similarity = one_of("counterfactual.similarity", similarity, tuple(UNITS))
+        self.similarity = similarity
         if similarity == COSINE and encoder is None:
             raise FairlabError("similarity=cosine embeds texts; give counterfactual.encoder=FOLDER or a hub name")
         self.encoder = encoder
@@ -228,10 +228,8 @@ class Counterfactual(Benchmark):
     def _own_prompts(self, path: str) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
         """Return the file's prompts in the form of :meth:`_prompts`, and a note on omitted prompts."""
         found, said = turned_prompts(path, self.axis, mode=self.mode)
-        named = dict(zip(slugs(list(found)).values(), found.values(), strict=True))
-        (category,) = slugs([Path(self.axis).stem]).values()
-        kept = {group: evenly(texts, self.limit) for group, texts in named.items()}
-        return {category: kept}, [Note(self.name, said)] if said else []
+        kept = {slug(group): evenly(texts, self.limit) for group, texts in found.items()}
+        return {slug(Path(self.axis).stem): kept}, [Note(self.name, said)] if said else []
 
     def _prompts(self) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
         """Return the prompts by category and group, in the same order for every group of a category.
@@ -243,9 +241,8 @@ class Counterfactual(Benchmark):
         found: dict[str, dict[str, list[str]]] = {}
         try:
             for row in read_json_file(path, "is it LangFair's file of counterfactual templates?"):
-                (category,) = slugs([row["group_category"]]).values()
-                (group,) = slugs([row["group"]]).values()
-                found.setdefault(category, {}).setdefault(group, []).append(str(row["text"]))
+                groups = found.setdefault(slug(row["group_category"]), {})
+                groups.setdefault(slug(row["group"]), []).append(str(row["text"]))
         except (KeyError, TypeError) as error:
             raise FairlabError(f"{path} lacks {error}; each row needs text, group_category and group") from error
         for category, rows in found.items():

@@ -152,10 +152,10 @@ class CrowSPairs(Benchmark):
         limit: int | None = None,
     ) -> None:
         self.limit = limit
-        self.protocol = one_of("crows_pairs.protocol", protocol, (NANGIA, MEADE))
+        self.protocol = protocol
         names = [name.replace("-", "_") for name in bias_types or PUBLISHED]
         self.bias_types = [one_of("crows_pairs.bias_types", name, PUBLISHED) for name in names]
-        self.items = one_of("crows_pairs.items", items, (ALL, REGULAR))
+        self.items = items
         self.path = path
         self.measured_axes = {"": frozenset(self.bias_types)}
         self.description = variant(self.description, protocol, items, default=(NANGIA, ALL))
@@ -307,7 +307,7 @@ def _of_subset(
     scored, hit = is_scored(scores_N2), more_likely(scores_N2)
     tie = scored & (more == less)
     every = np.ones_like(scored)
-    of = partial(_percent, subset=subset)
+    of = partial(hit_rate, subset=subset)
     return [
         of(hit, scored, scored, name="metric_score", **of_score),
         *(
@@ -319,10 +319,10 @@ def _of_subset(
     ]
 
 
-def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
+def hit_rate(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
     """Return the percentage of the pairs in ``among`` that are hits, with its Wilson interval.
 
-    All pairs of the subset are resampled. ``n`` is the number of ``items`` including ties, so that two models with
+    All pairs are resampled. ``n`` is the number of ``items`` including ties, so that two models with
     different ties can be compared.
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))

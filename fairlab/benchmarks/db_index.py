@@ -109,7 +109,7 @@ class DBIndexBenchmark(DataBenchmark):
         comparison: str | None = None,
         field: str = "text",
         category: str | None = None,
-        entries: int | None = None,
+        entries: Count | None = None,
         k: Count | None = None,
         fixed: Count | None = None,
         source: str = "entry",
@@ -121,8 +121,6 @@ class DBIndexBenchmark(DataBenchmark):
         limit: int | None = None,
     ) -> None:
         self.limit = limit
-        if entries is not None and entries < 1:
-            raise FairlabError(f"benchmark.db_index.entries must be at least 1, or null for all, not {entries}")
         self.vectors, self.entries = vectors, entries
         self.comparison_path, self.field, self.category = comparison, field, category
         self.k, self.fixed, self.most_clusters, self.components = k, fixed, most_clusters, components

@@ -17,7 +17,7 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
-from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, one_of, outcome, quantity
+from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
@@ -107,7 +107,6 @@ class Fairscore(Benchmark):
             raise FairlabError(
                 f"benchmark.fairscore.perturbed names '{unknown[0]}'; {task} has {', '.join(self.task.dev_splits)}"
             )
-        one_of("benchmark.fairscore.copies", copies, ("one", "axis"))
         if perturbed and copies != "one":
             raise FairlabError(
                 "benchmark.fairscore.perturbed holds one copy of every example; give benchmark.fairscore.copies=one"

@@ -6,7 +6,7 @@ Shape letters: N texts, T prompts that differ only in the group, G groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -192,6 +192,6 @@ def fixed(subset: str, name: str, value: float, n: int) -> Quantity:
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 
-def slugs(names: Sequence[str]) -> Mapping[str, str]:
-    """Map names to the form used in the keys of readings: lower case with underscores."""
-    return {one: "_".join("".join(c if c.isalnum() else " " for c in one.casefold()).split()) for one in names}
+def slug(name: str) -> str:
+    """Return a name in the form used in the keys of readings: lower case with underscores."""
+    return "_".join("".join(c if c.isalnum() else " " for c in name.casefold()).split())

@@ -34,7 +34,7 @@ from fairlab.data.published.holistic_bias import (
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo
+from fairlab.types import PERSIST, CannotScore, Count, Description, FairlabError, QuantityInfo
 
 ALPHA = 0.05  # significance level of both papers
 PUBLISHED = {"1.0": 460_980, "1.1": 549_120}  # number of sentences whose descriptor can be combined with every noun
@@ -124,8 +124,8 @@ class HolisticBias(Benchmark):
         self,
         version: str | float,
         axes: Sequence[str] | None = None,
-        templates: int | None = None,
-        sentences: int | None = None,
+        templates: Count | None = None,
+        sentences: Count | None = None,
         score: Score | None = None,
         seed: int = 17,
         limit: int | None = None,
@@ -133,13 +133,9 @@ class HolisticBias(Benchmark):
         self.limit = limit
         if str(version) not in FOLDERS:
             raise FairlabError(f"holistic_bias.version must be one of {', '.join(FOLDERS)}, not '{version}'")
-        if score not in (None, "perplexity", "pseudo_log_likelihood"):
-            raise FairlabError(f"holistic_bias.score must be perplexity or pseudo_log_likelihood, not '{score}'")
         unknown = set(axes or ()) - set(AXES)
         if unknown or axes == []:
             raise FairlabError(f"holistic_bias.axes must be some of {', '.join(AXES)}, not {sorted(unknown)}")
-        if min(templates or 1, sentences or 1) < 1 or 0 in (templates, sentences):
-            raise FairlabError("holistic_bias.templates and holistic_bias.sentences must be above 0, or null for all")
         self.data_version = str(version)
         self.axes = list(dict.fromkeys(axes or AXES))
         self.measured_axes = {"": frozenset(self.axes)}

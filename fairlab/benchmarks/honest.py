@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import slugs, unpaired_differences, widened
+from fairlab.benchmarks.group_differences import slug, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.published.download import locate
@@ -24,7 +24,7 @@ from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import read_table_rows
-from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
+from fairlab.types import ALIKE, Count, DataUnavailable, Description, FairlabError
 
 SETS = ("binary", "queer_nonqueer")
 MASK = "[M]"
@@ -97,19 +97,17 @@ class HONEST(Benchmark):
         self,
         hurtlex: str | None = None,
         sets: Sequence[str] | None = None,
-        level: str = "all",
-        samples: int = 5,
+        level: Literal["all", "conservative"] = "all",
+        samples: Count = 5,
         temperature: float = 1.0,
         top_p: float = 1.0,
         max_tokens: int = 8,
         seed: int = 0,
         limit: int | None = None,
     ) -> None:
-        if samples < 1:
-            raise FairlabError(f"honest.samples must be at least 1, not {samples}")
         self.hurtlex = hurtlex
         self.sets = [one_of("honest.sets", name, SETS) for name in sets or SETS]
-        self.level = one_of("honest.level", level, ("all", "conservative"))
+        self.level = level
         self.samples = samples
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
         self.limit = limit
@@ -139,8 +137,7 @@ class HONEST(Benchmark):
         columns = ("template_masked", "category", "identity")
         for _, row in read_table_rows(path, "\t", columns, "take the authors' templates"):
             found.append((row["category"], row["identity"], row["template_masked"].split(MASK)[0].rstrip()))
-        groups = slugs([group for group, _, _ in found])
-        return evenly([(groups[group], who, text) for group, who, text in found], self.limit, of=lambda one: one[0])
+        return evenly([(slug(group), who, text) for group, who, text in found], self.limit, of=lambda one: one[0])
 
 
 def read_hurtlex(path: Path, level: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -19,20 +20,20 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.benchmarks.crows_pairs import (
     CITATION,
-    MEADE,
     NANGIA,
     crows_pairs_quantities,
+    hit_rate,
     ratio_percent,
     scores,
     texts_to_score,
 )
 from fairlab.benchmarks.crows_pairs import QUANTITIES as CROWS_PAIRS
 from fairlab.benchmarks.group_sets import held_out_groups, refuse_same_names, set_name
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, outcome, quantity, variant
 from fairlab.benchmarks.scales import even_percent, even_points, percent
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.metrics.crows_pairs import is_scored, more_likely
-from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
+from fairlab.metrics.significance import holm, sign_test_p
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, DataUnavailable, Description, Group
@@ -104,7 +105,7 @@ class LikelihoodPairs(Benchmark):
         self, sets: Sequence[str] = (), protocol: Literal["nangia", "meade"] = "nangia", limit: int | None = None
     ) -> None:
         self.sets = list(sets)
-        self.protocol = one_of("likelihood_pairs.protocol", protocol, (NANGIA, MEADE))
+        self.protocol = protocol
         self.limit = limit
         self.own: dict[str, list[Group]] = {}
         self.description = variant(self.description, protocol, default=(NANGIA,))
@@ -193,22 +194,14 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
         first, second = values.T
         counted, hit = is_scored(values), more_likely(values)
         shares += [hit, counted]
-        n = int(counted.sum())
-        low, high = wilson_interval(int(hit.sum()), n)
-        more = {"interval": (100 * low, 100 * high), "p": p, "p_holm": float(p_holm)}
-        found.append(_percent(hit, counted, subset=subset, name=f"likelier_{kind}", n=n, **more))
-        tie, name = counted & (first == second), f"ties_{kind.replace('_than_', '_and_')}"
-        low, high = wilson_interval(int(tie.sum()), n)
-        found.append(_percent(tie, counted, subset=subset, name=name, n=n, interval=(100 * low, 100 * high)))
+        of = partial(hit_rate, among=counted, items=counted, subset=subset)
+        found.append(of(hit, name=f"likelier_{kind}", p=p, p_holm=float(p_holm)))
+        found.append(of(counted & (first == second), name=f"ties_{kind.replace('_than_', '_and_')}"))
     name = "distance_from_even" if len(scored) == 1 else "distance_from_even_all_pairs"
     one_test = (
         p_values[0] if len(scored) == 1 else None
     )  # pairs of more than two attributes share texts, so they are tested separately
     return [quantity(_from_even, *shares, subset=subset, name=name, p=one_test), *found]
-
-
-def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], **of: object) -> Quantity:
-    return quantity(ratio_percent, hits, among, **of)  # type: ignore[arg-type]
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.perplexity import OF_TOKENS
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, drawn, outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.benchmarks.stereoset import INTER, SOURCE, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
@@ -40,10 +40,10 @@ from fairlab.metrics.stereoset import mean_percent, stereotyped
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.papers import MONDAL_2024
-from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo
+from fairlab.types import PERSIST, Bounds, Count, Description, QuantityInfo
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
+Several = Annotated[int, Bounds(2)]
 
 
 class MBIndex(Benchmark):
@@ -81,9 +81,6 @@ class MBIndex(Benchmark):
         entries: Number of entries on which the model was tuned; None for the number stored with the model.
         seed: Seed for the sampled entries and contexts.
         stereoset: Path of StereoSet's file; None to use ``FAIRLAB_DATA`` or a download.
-
-    Raises:
-        FairlabError: A value is out of range.
     """
 
     version: ClassVar[int] = 1
@@ -126,20 +123,16 @@ class MBIndex(Benchmark):
         *,
         path: str,
         unit: Literal["paragraph", "sentence"],
-        limit: int | None,
+        limit: Several | None,
         stride: Count,
-        contexts: int | None,
+        contexts: Several | None,
         characters: Count,
         encoder: Mapping[str, Any],
         autocast: bool = False,
-        entries: int | None = None,
+        entries: Count | None = None,
         seed: int = 0,
         stereoset: str | None = None,
     ) -> None:
-        least = {"limit": (limit, 2), "contexts": (contexts, 2), "characters": (characters, 1), "entries": (entries, 1)}
-        for name, (value, low) in least.items():
-            if value is not None and value < low:
-                raise FairlabError(f"mb_index.{name} must be at least {low}, not {value}")
         self.path = path
         self.unit = unit
         self.limit = limit
@@ -155,7 +148,7 @@ class MBIndex(Benchmark):
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure the model. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = CausalLM(backbone)  # done first, so that a model without a head is refused at once
-        texts = _drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
+        texts = drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
         with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
             written = continuations(scorer, contexts, characters=self.characters, progress="continuations")
@@ -178,7 +171,7 @@ class MBIndex(Benchmark):
     def examples(self) -> list[StereoSetItem]:
         """Return the examples whose contexts are continued, in file order."""
         found = read_stereoset(locate(SOURCE, self.stereoset))
-        return _drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
+        return drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
     def encoder(self) -> Backbone:
@@ -215,14 +208,6 @@ class MBIndex(Benchmark):
             return []
         reason = "the number of entries that the model was tuned on is unknown; give benchmark.mb_index.entries"
         return [NotRun(self.name, "all", reason)]
-
-
-def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
-    """Sample ``limit`` items with ``seed``, and keep their order. If there are no more items, return all."""
-    if limit is None or limit >= len(items):
-        return list(items)
-    chosen = np.random.default_rng(seed).choice(len(items), size=limit, replace=False)
-    return [items[k] for k in sorted(chosen)]
 
 
 def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:

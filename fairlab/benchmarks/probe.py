@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.classification import MAJORITY
-from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, drawn, evenly, outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
-from fairlab.types import KEPT, Description, FairlabError
+from fairlab.types import KEPT, Count, Description, FairlabError
 
 STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths to try, on standardised features
 FOLDS = 3
@@ -75,11 +75,9 @@ class Probe(Benchmark):
         needs=("embeddings",),
     )
 
-    def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
+    def __init__(self, task: str, limit: Count | None = None, seed: int = 0) -> None:
         if not find_task(task).labels or find_task(task).options:
             raise FairlabError(f"a probe needs a task with labels, unlike {task}; use sst2, mrpc or rte")
-        if limit is not None and limit < 1:
-            raise FairlabError(f"{task}_probe.limit must be at least 1 example, not {limit}")
         self.description = self.describe(f"{task}_probe") or self.description
         self.task = task
         self.limit = limit
@@ -96,10 +94,7 @@ class Probe(Benchmark):
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Fit on the training set and score the development set. ``before`` holds the ``items`` of an earlier model."""
         train, dev = read_task(self.task, "train"), evenly(read_task(self.task, "dev"), self.limit)
-        size = len(train) if self.limit is None else max(FEWEST, self.limit)
-        if size < len(train):
-            chosen = np.random.default_rng(self.seed).choice(len(train), size=size, replace=False)
-            train = [train[k] for k in sorted(chosen)]
+        train = drawn(train, None if self.limit is None else max(FEWEST, self.limit), self.seed)
         labels = np.array([example.label for example in train])
         predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))
         truth = np.array([example.label for example in dev])

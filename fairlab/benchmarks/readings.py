@@ -114,6 +114,14 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
     return [items[k] for k in sorted(kept)]
 
 
+def drawn(items: Sequence[T], count: int | None, seed: int) -> list[T]:
+    """Return ``count`` items, sampled with ``seed``, in their order, or all items if there are no more."""
+    if count is None or count >= len(items):
+        return list(items)
+    chosen = np.random.default_rng(seed).choice(len(items), size=count, replace=False)
+    return [items[k] for k in sorted(chosen)]
+
+
 def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
     """Return the description with the non-default settings in its name, such as ``crows_pairs@meade``.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.writers import REFUSED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import TextRater, paired_differences, scores_of, slugs, widened
+from fairlab.benchmarks.group_differences import TextRater, paired_differences, scores_of, slug, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.reads import note_read
@@ -25,7 +25,7 @@ from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import ALIKE, Description, FairlabError
+from fairlab.types import ALIKE, Count, Description, FairlabError
 
 CITATION = """\
 @inproceedings{rottger2024xstest,
@@ -114,7 +114,7 @@ class Refusals(Benchmark):
         axes: Sequence[str] | None = None,
         judge: TextRater | None = None,
         judge_output: str | None = None,
-        samples: int = 1,
+        samples: Count = 1,
         temperature: float = 0.0,
         top_p: float = 1.0,
         max_tokens: int = 40,
@@ -123,8 +123,6 @@ class Refusals(Benchmark):
         system: str | None = None,
         limit: int | None = None,
     ) -> None:
-        if samples < 1:
-            raise FairlabError(f"refusals.samples must be at least 1, not {samples}")
         self.axes, self.samples = axes, samples
         self.judge, self.judge_output = judge, judge_output
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
@@ -226,7 +224,7 @@ def refusal_quantities(groups: Mapping[str, Sequence[str]], items: Items) -> Ite
             counts = known.sum(axis=1).astype(np.float64)
             yield widened(ratio_of_means, sums, counts, subset="all", name=name, n=int(known.sum()), percent=True)
     for axis, names in groups.items():
-        named = list(slugs(names).values())
+        named = list(map(slug, names))
         for place, group in enumerate(named):
             yield widened(mean, values[axis][:, place], subset=f"{axis}_{group}", name="refused", percent=True)
         yield from paired_differences(values[axis], named, axis, "refused_difference", percent=True)

@@ -171,11 +171,11 @@ class StereoSet(Benchmark):
         limit: int | None = None,
     ) -> None:
         self.limit = limit
-        self.protocol = one_of("stereoset.protocol", protocol, (NADEEM, MEADE))
+        self.protocol = protocol
         asked = [task] if isinstance(task, str) else task
         self.tasks = [one_of("stereoset.task", name, TASKS) for name in asked]
         self.domains = [one_of("stereoset.domains", name, DOMAINS) for name in domains or DOMAINS]
-        self.items = one_of("stereoset.items", items, (ALL, REGULAR))
+        self.items = items
         self.path = path
         self.seen_in = seen_in
         self.measured_axes = {"": frozenset(self.domains)}

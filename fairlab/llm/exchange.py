@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -102,6 +102,24 @@ class Request:
     def prompt(self) -> str:
         """Return the texts of all messages, which the model reads."""
         return "\n".join(message["content"] for message in self.messages)
+
+
+def chat(task: str, asked: str, examples: Iterable[tuple[str, str]] = ()) -> tuple[dict[str, str], ...]:
+    """Return the messages of a chat: the task, examples as earlier turns of question and answer, and the question."""
+    turns = [("system", task.strip())]
+    for question, answer in examples:
+        turns += [("user", question), ("assistant", answer)]
+    return tuple({"role": role, "content": content} for role, content in [*turns, ("user", asked)])
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of an object that has all the given properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def address(canonical: str) -> str:

@@ -11,9 +11,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Positive
 
-Bandwidth = Literal["variance", "std", "rms"] | float
+Bandwidth = Literal["variance", "std", "rms"] | Positive
 
 
 def distances_to_neutral(attributes_BAD: Tensor, neutral_BD: Tensor) -> Tensor:

@@ -15,9 +15,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.losses.adept import divergence_loss, scaled_bandwidth
 from fairlab.methods.prototypes import PrototypeDebiasing, Switches
-from fairlab.types import FairlabError
-
-SCALED = "scaled"
+from fairlab.types import Count, NotNegative, Positive
 
 
 @dataclass(frozen=True)
@@ -51,22 +49,12 @@ class ADEPT(PrototypeDebiasing):
     The distributions are normalised over a batch. If the bias loss is accumulated over several small batches, the
     objective therefore differs from that of one large batch.
 
+    Arguments other than ``rho`` are those of :class:`~fairlab.methods.prototypes.PrototypeDebiasing`.
+
     Args:
-        encoder: Backbone to debias, trained in place.
-        compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
         rho: Bandwidth of the kernel, > 0, in units of the distance between hidden states (all layers concatenated).
             None uses the value of ``compat``, which is meant for BERT-large. ``scaled`` fits the bandwidth to the
             encoder on the first batch, see :func:`fairlab.losses.adept.scaled_bandwidth`.
-        alpha: Weight of the bias loss, >= 0.
-        beta: Weight of the representation loss, >= 0.
-        lr: Initial learning rate of AdamW, which decays linearly to 0.
-        dropout: Whether the encoder's own dropout is active in training.
-        epochs: Number of passes over the training sentences.
-        validate_every: Number of training steps between validations.
-        seed: Seed of the dropout. The randomness of a step depends only on the seed and the step.
-
-    Raises:
-        FairlabError: A value is out of range.
     """
 
     title = "finetuning with the criterion of ADEPT (ADEPT-F)"
@@ -76,6 +64,8 @@ class ADEPT(PrototypeDebiasing):
   booktitle = {Proceedings of AAAI},
   year = {2023}
 }"""
+    modes = MODES
+    switches: ADEPTSwitches
     rho: Tensor
 
     def __init__(
@@ -83,24 +73,18 @@ class ADEPT(PrototypeDebiasing):
         encoder: Backbone,
         *,
         compat: Literal["paper", "official", "fixed"],
-        rho: float | Literal["scaled"] | None,
-        alpha: float,
-        beta: float,
-        lr: float,
+        rho: Positive | Literal["scaled"] | None,
+        alpha: NotNegative,
+        beta: NotNegative,
+        lr: Positive,
         dropout: bool,
-        epochs: int,
-        validate_every: int,
+        epochs: Count,
+        validate_every: Count,
         seed: int,
     ) -> None:
-        if compat not in MODES:
-            raise FairlabError(f"method.compat must be {', '.join(MODES)}, not {compat}")
-        if rho is None:
-            rho = MODES[compat].rho
-        if rho != SCALED and (isinstance(rho, str) or not rho > 0):
-            raise FairlabError(f"method.rho must be above 0, scaled, or null for the value of method.compat, not {rho}")
         super().__init__(
             encoder,
-            MODES[compat],
+            compat=compat,
             alpha=alpha,
             beta=beta,
             lr=lr,
@@ -109,6 +93,8 @@ class ADEPT(PrototypeDebiasing):
             validate_every=validate_every,
             seed=seed,
         )
+        if rho is None:
+            rho = self.switches.rho
         scaled = isinstance(rho, str)
         self.register_buffer("rho", torch.tensor(float("nan") if scaled else rho), persistent=scaled)
 

@@ -237,21 +237,6 @@ class Trained(OfEncoder, lightning.LightningModule):
             torch.nn.utils.clip_grad_norm_(self.trained_weights, norm)
 
 
-def refuse_unless_above_zero(**values: Any) -> None:
-    """Raise an error unless every value of the method's configuration is a number above 0."""
-    for name, value in values.items():
-        if isinstance(value, str) or not value > 0:
-            raise FairlabError(f"method.{name} must be above 0, not {value}")
-
-
-def refuse_below(lowest: int, **values: Any) -> None:
-    """Raise an error unless every value of the method's configuration is at least ``lowest``, or None."""
-    for name, value in values.items():
-        if value is not None and (isinstance(value, str) or not value >= lowest):
-            bound = "0 or more" if lowest == 0 else f"at least {lowest}"
-            raise FairlabError(f"method.{name} must be {bound}, not {value}")
-
-
 def optimizer_steps(method: lightning.LightningModule) -> int:
     """Return the number of optimizer steps in a run: batches divided by accumulated batches per step, rounded up."""
     # The trainer's own estimate would create the loader before a resumed run knows which data it has used.

@@ -35,9 +35,9 @@ from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
 from fairlab.data.instructions import Instructions
 from fairlab.distributed import BatchShare
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.methods.base import Trained
 from fairlab.methods.optimizing import linear
-from fairlab.types import CannotScore, FairlabError, NotNegative, Texts
+from fairlab.types import CannotScore, Count, FairlabError, NotNegative, Positive, Texts
 
 APART = 0.05  # largest change of a hidden state due to rounding (bfloat16), relative to the largest state
 
@@ -74,7 +74,7 @@ class CausalLMTuning(Trained):
         seed: Seed of the adapters' initial weights; the rest of the method is deterministic.
 
     Raises:
-        FairlabError: A value is out of range, this machine cannot quantize or, in training, the loss is not finite.
+        FairlabError: A share is out of range, this machine cannot quantize or, in training, the loss is not finite.
         CannotScore: The backbone is not a causal LM or, in ``setup``, entries of a block attend to each other.
     """
 
@@ -96,27 +96,25 @@ class CausalLMTuning(Trained):
         self,
         encoder: Backbone,
         *,
-        rank: int | None,
+        rank: Count | None,
         quantize: bool,
         checkpointing: bool,
-        lr: float,
+        lr: Positive,
         warmup: float,
         weight_decay: NotNegative,
-        epochs: int,
-        validate_every: int,
+        epochs: Count,
+        validate_every: Count,
         seed: int,
-        alpha: float | None = None,
+        alpha: Positive | None = None,
         adapter_dropout: float = 0.0,
         targets: str | Texts = ALL_LINEAR,
         bias: Literal["none", "all", "lora_only"] = "none",
     ) -> None:
         super().__init__()
-        refuse_unless_above_zero(lr=lr, **({} if alpha is None else {"alpha": alpha}))
         if not 0 <= adapter_dropout < 1:
             raise FairlabError(f"method.adapter_dropout must be in 0..1, below 1, not {adapter_dropout}")
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
-        refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
         if quantize:
             if rank is None:
                 raise FairlabError("method.quantize=true trains only adapters; give method.rank, for example 64")

@@ -26,10 +26,10 @@ from fairlab.losses.ccd import (
     distances_to_neutral,
     representation_loss,
 )
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.methods.base import Trained
 from fairlab.metrics.cced import CCEDGap
 from fairlab.text.papers import DENG_2024
-from fairlab.types import FairlabError
+from fairlab.types import Count, NotNegative, Positive
 
 
 class CCD(Trained):
@@ -56,8 +56,8 @@ class CCD(Trained):
             repeats it.
 
     Raises:
-        FairlabError: A value is out of range, the bandwidth leaves no gradient (in ``setup``), or the loss is not
-            finite (in training).
+        FairlabError: There are fewer layers than ``last_layers``, the bandwidth leaves no gradient (in ``setup``), or
+            the loss is not finite (in training).
     """
 
     title = "content-conditional debiasing (CCD)"
@@ -75,26 +75,19 @@ class CCD(Trained):
         self,
         encoder: Backbone,
         *,
-        beta: float,
+        beta: NotNegative,
         rho: Bandwidth,
         neutral: Literal["own", "batch"] = "own",
-        others: float = 1.0,
-        alignment: float = 0.0,
+        others: NotNegative = 1.0,
+        alignment: NotNegative = 0.0,
         last_layers: int | None = None,
-        lr: float,
+        lr: Positive,
         dropout: bool,
-        epochs: int,
-        validate_every: int,
+        epochs: Count,
+        validate_every: Count,
         seed: int,
     ) -> None:
         super().__init__()
-        refuse_below(0, beta=beta, others=others, alignment=alignment)
-        refuse_unless_above_zero(lr=lr)
-        refuse_below(1, epochs=epochs, validate_every=validate_every)
-        if not isinstance(rho, str) and rho <= 0:
-            raise FairlabError(f"method.rho must be variance, std, rms or a number above 0, not {rho}")
-        if neutral not in ("own", "batch"):
-            raise FairlabError(f"method.neutral must be own or batch, not {neutral}")
         self.encoder = encoder.train(dropout)
         self.beta = beta
         self.rho_mode = rho

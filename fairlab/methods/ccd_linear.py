@@ -22,9 +22,9 @@ from fairlab.backbones.projection import project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.data.groups import groups_alike, groups_place
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral
-from fairlab.methods.base import Fitted, refuse_below, refuse_unless_above_zero
+from fairlab.methods.base import Fitted
 from fairlab.text.reading import read_json_lines
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError, NotNegative, Positive, Share
 
 RIDGE = 0.03  # ridge penalty of the regression that predicts the lean, for a few thousand texts of unit length
 
@@ -62,7 +62,7 @@ class CCDLinear(Fitted):
         seed: Seed for the order of the groups.
 
     Raises:
-        FairlabError: A value is out of range or, in ``fit``, the data is not counterfactual groups or the attributes of
+        FairlabError: In ``fit``, the data is not counterfactual groups or the attributes of
             ``short`` or ``directions`` differ from the training groups' attributes.
     """
 
@@ -80,22 +80,17 @@ class CCDLinear(Fitted):
         self,
         encoder: Backbone,
         *,
-        lean: float,
-        drift: float,
+        lean: Share,
+        drift: NotNegative,
         rho: Bandwidth,
-        lr: float,
-        epochs: int,
-        batch_size: int,
+        lr: Positive,
+        epochs: Count,
+        batch_size: Count,
         short: str | None,
         directions: Sequence[str],
         anchors: str | None,
         seed: int,
     ) -> None:
-        refuse_below(0, lean=lean, drift=drift)
-        refuse_unless_above_zero(lr=lr)
-        refuse_below(1, epochs=epochs, batch_size=batch_size)
-        if lean > 1:
-            raise FairlabError(f"method.lean must be a share from 0 to 1, but is {lean}; lower it")
         self.encoder = encoder
         self.lean = lean
         self.settings = MapSettings(drift, rho, lr, epochs, batch_size, seed)

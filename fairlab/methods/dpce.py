@@ -7,14 +7,11 @@ authors' code (kanekomasahiro/context-debias).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import Tensor
 
-from fairlab.backbones.backbone import Backbone
 from fairlab.losses.dpce import Form, orthogonality_loss
 from fairlab.methods.prototypes import PrototypeDebiasing, Switches
-from fairlab.types import FairlabError
 
 
 @dataclass(frozen=True)
@@ -60,19 +57,7 @@ MODES = {
 class DPCE(PrototypeDebiasing):
     """Method that makes neutral words orthogonal to the prototypes of the attributes, layer by layer.
 
-    Args:
-        encoder: Backbone to debias, trained in place.
-        compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
-        alpha: Weight of the bias loss, >= 0.
-        beta: Weight of the representation loss, >= 0.
-        lr: Initial learning rate of AdamW, which decays linearly to 0.
-        dropout: Whether the encoder's own dropout is active in training.
-        epochs: Number of passes over the training sentences.
-        validate_every: Number of training steps between validations.
-        seed: Seed of the dropout. The randomness of a step depends only on the seed and the step.
-
-    Raises:
-        FairlabError: A value is out of range.
+    Arguments are those of :class:`~fairlab.methods.prototypes.PrototypeDebiasing`.
     """
 
     title = "debiasing of contextualised embeddings (DPCE)"
@@ -82,35 +67,9 @@ class DPCE(PrototypeDebiasing):
   booktitle = {Proceedings of EACL},
   year = {2021}
 }"""
-
-    def __init__(
-        self,
-        encoder: Backbone,
-        *,
-        compat: Literal["paper", "official", "fixed"],
-        alpha: float,
-        beta: float,
-        lr: float,
-        dropout: bool,
-        epochs: int,
-        validate_every: int,
-        seed: int,
-    ) -> None:
-        if compat not in MODES:
-            raise FairlabError(f"method.compat must be {', '.join(MODES)}, not {compat}")
-        super().__init__(
-            encoder,
-            MODES[compat],
-            alpha=alpha,
-            beta=beta,
-            lr=lr,
-            dropout=dropout,
-            epochs=epochs,
-            validate_every=validate_every,
-            seed=seed,
-        )
-        self.form = MODES[compat].bias
+    modes = MODES
+    switches: DPCESwitches
 
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
         """Return the loss on inner products with the prototypes, see :func:`fairlab.losses.dpce.orthogonality_loss`."""
-        return orthogonality_loss(neutral_BLD, self.prototypes, self.form)
+        return orthogonality_loss(neutral_BLD, self.prototypes, self.switches.bias)

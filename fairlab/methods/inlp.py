@@ -17,8 +17,8 @@ from rich.progress import track
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
-from fairlab.methods.base import Fitted, refuse_below
-from fairlab.types import FairlabError, Group
+from fairlab.methods.base import Fitted
+from fairlab.types import Count, FairlabError, Group
 
 Floats = NDArray[np.float64]
 
@@ -52,8 +52,7 @@ class INLP(Fitted):
   year = {2020}
 }"""
 
-    def __init__(self, encoder: Backbone, *, classifiers: int, seed: int) -> None:
-        refuse_below(1, classifiers=classifiers)
+    def __init__(self, encoder: Backbone, *, classifiers: Count, seed: int) -> None:
         self.encoder = encoder
         self.classifiers = classifiers
         self.seed = seed

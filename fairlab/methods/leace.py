@@ -15,8 +15,8 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
-from fairlab.methods.base import Fitted, refuse_below
-from fairlab.types import FairlabError
+from fairlab.methods.base import Fitted
+from fairlab.types import FairlabError, NotNegative
 
 LEAST = 1e-8  # eigenvalues of the covariance below this share of the largest count as 0
 
@@ -39,7 +39,7 @@ class LEACE(Fitted):
         seed: Unused; the method is deterministic.
 
     Raises:
-        FairlabError: A value is out of range or, in ``fit``, the data is not counterfactual groups or the versions of
+        FairlabError: In ``fit``, the data is not counterfactual groups or the versions of
             all groups have the same embedding.
     """
 
@@ -63,12 +63,9 @@ class LEACE(Fitted):
         *,
         covariance: Literal["classes", "within"],
         neutral: bool,
-        ridge: float,
+        ridge: NotNegative,
         seed: int,
     ) -> None:
-        refuse_below(0, ridge=ridge)
-        if covariance not in ("classes", "within"):
-            raise FairlabError(f"method.covariance must be classes or within, not '{covariance}'")
         self.encoder = encoder
         self.covariance = covariance
         self.neutral = neutral

@@ -26,9 +26,9 @@ from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, rank, ranks
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.methods.base import Trained
 from fairlab.text.papers import DEVLIN_2019
-from fairlab.types import Bounds, FairlabError, NotNegative
+from fairlab.types import Bounds, Count, FairlabError, NotNegative, Positive
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest remains unchanged
 WORD_STARTS = ("Ġ", "▁")  # prefixes of word-initial tokens in byte-level and sentencepiece vocabularies
@@ -89,7 +89,7 @@ class MLM(Trained):
             step.
 
     Raises:
-        FairlabError: The model cannot be a masked LM, a value is out of range or, in training, the loss is not finite.
+        FairlabError: The model cannot be a masked LM, a share is out of range or, in training, the loss is not finite.
     """
 
     title = "masked-language-model training"
@@ -104,29 +104,26 @@ class MLM(Trained):
         self,
         encoder: Backbone,
         *,
-        rank: int | None,
-        lr: float,
-        warmup: float,
+        rank: Count | None,
+        lr: Positive,
+        warmup: NotNegative,
         weight_decay: NotNegative,
         betas: tuple[Decay, Decay],
-        clip: float,
+        clip: NotNegative,
         mask_share: float,
         whole_words: bool,
-        preserve: float,
+        preserve: NotNegative,
         dropout: Mapping[str, float] | None,
-        epochs: int,
-        steps: int | None,
-        validate_every: int,
+        epochs: Count,
+        steps: Count | None,
+        validate_every: Count,
         seed: int,
     ) -> None:
         super().__init__()
         refuse_other_architecture(encoder.model)
         refuse_without_mask(encoder)
-        refuse_unless_above_zero(lr=lr)
         if not 0 < mask_share < 1:
             raise FairlabError(f"method.mask_share must be in 0..1, not {mask_share}")
-        refuse_below(0, preserve=preserve, warmup=warmup, clip=clip)
-        refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank, steps=steps)
         if dropout is not None:
             if set(dropout) != {"hidden", "attention"}:
                 raise FairlabError(f"method.dropout needs hidden and attention, or null, not: {', '.join(dropout)}")

@@ -16,10 +16,10 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, mean_or_zero
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.methods.base import Trained
 from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.text.papers import QIAN_2022
-from fairlab.types import FairlabError, NotNegative
+from fairlab.types import Count, FairlabError, NotNegative, Positive, Share
 
 
 class PerturberTraining(Trained):
@@ -62,16 +62,16 @@ class PerturberTraining(Trained):
         self,
         encoder: Backbone,
         *,
-        lr: float,
-        warmup: float,
-        decay: float,
+        lr: Positive,
+        warmup: NotNegative,
+        decay: Share,
         weight_decay: NotNegative,
-        clip: float,
+        clip: NotNegative,
         dropout: bool,
         train_embeddings: bool,
-        epochs: int,
-        patience: int | None,
-        validate_every: int,
+        epochs: Count,
+        patience: Count | None,
+        validate_every: Count,
         seed: int,
     ) -> None:
         super().__init__()
@@ -80,15 +80,10 @@ class PerturberTraining(Trained):
             raise FairlabError(
                 f"a perturber is an encoder-decoder such as BART or T5, or a causal LM; {name} is neither"
             )
-        refuse_unless_above_zero(lr=lr)
         if is_decoder_alone(encoder.model):
             CausalLM(encoder)  # raises a clear error if the model sees the tokens to predict
             if encoder.tokenizer.eos_token_id is None:
                 raise FairlabError("the tokenizer has no end token to end a rewrite; use another backbone")
-        if not 0 <= decay <= 1:
-            raise FairlabError(f"method.decay must be in 0..1, not {decay}")
-        refuse_below(0, warmup=warmup, clip=clip)
-        refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience)
         self.encoder = encoder
         self.lr = lr
         self.warmup = warmup

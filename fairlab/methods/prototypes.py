@@ -9,7 +9,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,8 +22,8 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.data.word_lists import NEUTRAL_KIND
 from fairlab.distributed import ranks
 from fairlab.losses.drift import Drift, drift_loss
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
-from fairlab.types import FairlabError
+from fairlab.methods.base import Trained
+from fairlab.types import Count, FairlabError, NotNegative, Positive
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ class PrototypeDebiasing(Trained, ABC):
 
     Args:
         encoder: Backbone to debias, trained in place.
-        switches: Details of the loss that differ between papers and official code.
+        compat: Version of the loss, which selects the method's switches from ``modes``: ``paper``, ``official`` (what
+            the authors' code computes) or ``fixed``.
         alpha: Weight of the bias loss, >= 0.
         beta: Weight of the representation loss, >= 0.
         lr: Initial learning rate of AdamW, which decays linearly to 0.
@@ -67,8 +68,8 @@ class PrototypeDebiasing(Trained, ABC):
             repeats it.
 
     Raises:
-        FairlabError: A value is out of range, the data has no target words (in ``setup``), or the loss is not finite
-            (in training).
+        FairlabError: The mode is unknown, the data has no target words (in ``setup``), or the loss is not finite (in
+            training).
     """
 
     title: str
@@ -77,29 +78,29 @@ class PrototypeDebiasing(Trained, ABC):
         "direction, which does not imply fairness on other axes, in other languages, or in decisions based on it."
     )
     clip = 1.0  # as in both official implementations
+    modes: ClassVar[Mapping[str, Switches]]
     prototypes: Tensor
 
     def __init__(
         self,
         encoder: Backbone,
-        switches: Switches,
         *,
-        alpha: float,
-        beta: float,
-        lr: float,
+        compat: Literal["paper", "official", "fixed"],
+        alpha: NotNegative,
+        beta: NotNegative,
+        lr: Positive,
         dropout: bool,
-        epochs: int,
-        validate_every: int,
+        epochs: Count,
+        validate_every: Count,
         seed: int,
     ) -> None:
         super().__init__()
-        refuse_below(0, alpha=alpha, beta=beta)
-        refuse_unless_above_zero(lr=lr)
-        refuse_below(1, epochs=epochs, validate_every=validate_every)
+        if compat not in self.modes:
+            raise FairlabError(f"method.compat must be {', '.join(self.modes)}, not {compat}")
         # Storing it in a list keeps the original out of training, checkpoints and parameter counts.
         self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
         self.encoder = encoder.train(dropout)
-        self.switches = switches
+        self.switches = self.modes[compat]
         self.alpha = alpha
         self.beta = beta
         self.lr = lr

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
-from fairlab.methods.base import Fitted, refuse_below
-from fairlab.types import FairlabError
+from fairlab.methods.base import Fitted
+from fairlab.types import Count, FairlabError
 
 
 class SentenceDebias(Fitted):
@@ -42,8 +42,7 @@ class SentenceDebias(Fitted):
   year = {2020}
 }"""
 
-    def __init__(self, encoder: Backbone, *, components: int, seed: int) -> None:
-        refuse_below(1, components=components)
+    def __init__(self, encoder: Backbone, *, components: Count, seed: int) -> None:
         self.encoder = encoder
         self.components = components
         self.explained = float("nan")

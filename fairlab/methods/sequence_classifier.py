@@ -21,12 +21,12 @@ from fairlab.backbones.classification import SCORE, outputs, refuse_projection, 
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.data.published.tasks import Task
 from fairlab.distributed import BatchShare, gather_over_ranks
-from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.methods.base import Trained
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.optimizing import linear
 from fairlab.metrics.classification import METRICS
 from fairlab.text.papers import DEVLIN_2019
-from fairlab.types import FairlabError, NotNegative
+from fairlab.types import Count, FairlabError, NotNegative, Positive
 
 
 class SequenceClassifier(Trained):
@@ -52,8 +52,8 @@ class SequenceClassifier(Trained):
         debiasing: Debiasing strategy against shortcuts; None for plain cross-entropy.
 
     Raises:
-        FairlabError: A value is out of range, the backbone multiplies its embeddings by a matrix, which would be lost,
-            or, in training, the loss is not finite.
+        FairlabError: ``warmup`` is out of range, the backbone multiplies its embeddings by a matrix, which would be
+            lost, or, in training, the loss is not finite.
     """
 
     title = "fine-tuning on a labelled task"
@@ -72,23 +72,21 @@ class SequenceClassifier(Trained):
         self,
         encoder: Backbone,
         *,
-        rank: int | None,
-        lr: float,
+        rank: Count | None,
+        lr: Positive,
         warmup: float,
         weight_decay: NotNegative,
         dropout: bool,
-        epochs: int,
-        patience: int | None,
-        validate_every: int,
+        epochs: Count,
+        patience: Count | None,
+        validate_every: Count,
         seed: int,
         debiasing: Debiasing | None = None,
-        steps: int | None = None,
+        steps: Count | None = None,
     ) -> None:
         super().__init__()
-        refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
-        refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank, steps=steps)
         refuse_projection(encoder)
         self.encoder = encoder
         self.rank = rank

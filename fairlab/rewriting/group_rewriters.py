@@ -197,7 +197,6 @@ class LLMGroups:
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         examples: Examples shown to the model, each with ``text`` and every version; None uses the examples of the
             prompt file.
-        nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         stage: Name under which the ledger sums calls, tokens, seconds and dollars.
         unanswered: Treatment of texts that the server repeatedly fails to answer: ``stop`` ends the run, which can be
             restarted; ``reject`` excludes them with the reason.
@@ -223,7 +222,6 @@ class LLMGroups:
         prompt: str = "counterfactual_group",
         temperature: NotNegative | None = 0.0,
         examples: Sequence[dict[str, str]] | None = None,
-        nearest: int | None = None,
         stage: str = "groups",
         unanswered: Literal["stop", "reject"] = "stop",
         facts: bool = True,
@@ -241,7 +239,6 @@ class LLMGroups:
             group_prompt=prompt,
             temperature=temperature,
             polarity=Polarity(lexicon),
-            nearest=nearest,
             log_probabilities=log_probabilities,
         )
         self.examples = examples
@@ -270,19 +267,6 @@ class LLMGroups:
             attributes=self.lexicon.attributes,
             examples=self.examples,
             stage=self.stage,
-        )
-        self._refuse_unanswered(made)
-        return self._reject_lost_facts(texts, made)
-
-    def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Show the model its faulty answers and their faults, and return new versions or the reason for failure."""
-        made = self.rewriter.repaired(
-            texts,
-            faults,
-            axis=self.lexicon.axis,
-            attributes=self.lexicon.attributes,
-            examples=self.examples,
-            stage=f"{self.stage}, repair",
         )
         self._refuse_unanswered(made)
         return self._reject_lost_facts(texts, made)

@@ -15,7 +15,7 @@ from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.lexicons import Lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Request
+from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.marked import counterparts
 from fairlab.rewriting.by_llm.prompt import load_prompt
@@ -32,12 +32,7 @@ HARMS = Path(__file__).with_name("harms.yaml")
 AGREEING = set("a an am is are was were isn aren wasn weren has have hasn haven does do doesn don s re ve d t".split())
 LABEL = "label"  # field of a row, and the verifier's name
 LEAST_COSINE = 0.5
-VERDICT = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "kept": {"type": "boolean"}},
-    "required": ["reason", "kept"],
-    "additionalProperties": False,
-}
+VERDICT = object_schema({"reason": {"type": "string"}, "kept": {"type": "boolean"}})
 STEM = 3  # letters that two forms of one verb share
 
 
@@ -288,14 +283,12 @@ class LabelVerifier(TextVerifier):
         return None
 
     def _request(self, original: str, rewritten: str, label: object) -> Request:
-        messages = [{"role": "system", "content": self.prompt.task.strip()}]
-        for example in self.prompt.examples:
-            messages += [
-                {"role": "user", "content": _json_of(example, "original", "rewritten", "label")},
-                {"role": "assistant", "content": _json_of(example, "reason", "kept")},
-            ]
+        examples = [
+            (_json_of(example, "original", "rewritten", "label"), _json_of(example, "reason", "kept"))
+            for example in self.prompt.examples
+        ]
         content = json.dumps({"original": original, "rewritten": rewritten, "label": label}, ensure_ascii=False)
-        return Request((*messages, {"role": "user", "content": content}), schema=VERDICT, max_tokens=200)
+        return Request(chat(self.prompt.task, content, examples), schema=VERDICT, max_tokens=200)
 
 
 def _json_of(example: Mapping[str, str], *keys: str) -> str:

@@ -54,10 +54,6 @@ def test_prompts_become_sets(tmp_path):
     assert refused.reason == "language model: refused"
 
 
-def test_settings_that_cannot_be(tmp_path):
+def test_a_language_model_is_needed():
     with pytest.raises(FairlabError, match="needs a language model"):
         BenignPrompts(each=1, forms=["poem"])
-    with Stub(answer) as stub:
-        llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
-        with pytest.raises(FairlabError, match=r"augmentation\.each must be at least 1"):
-            BenignPrompts(each=0, forms=["poem"], llm=llm)

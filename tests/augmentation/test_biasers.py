@@ -191,9 +191,6 @@ def test_the_sizes_that_one_mention_can_give():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mentions": "some"}, "augmentation.mentions must be first or each, not some"),
-        ({"morph": "none"}, "augmentation.morph must be copies or all, not none"),
-        ({"upshift": "page"}, "augmentation.upshift must be word, sentence or llm, not page"),
         ({"summary": "llm"}, "augmentation.summary=llm needs a language model"),
         ({"summary": "no/such"}, "the weights of no/such cannot be"),
     ],

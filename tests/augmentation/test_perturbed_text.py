@@ -1,7 +1,6 @@
 import pytest
 
 from fairlab.augmentation.perturbed_text import PerturbedText
-from fairlab.types import FairlabError
 
 TEXT = "The old woman gave her brother a letter."
 
@@ -46,9 +45,7 @@ def test_many_texts_at_once_are_perturbed_as_one_by_one(person):
     assert [before != after for before, (after,) in zip(texts, made, strict=True)] == [True, False, True, True, False]
 
 
-def test_what_decides_is_told_and_bad_values_are_named():
+def test_what_decides_is_told():
     told = PerturbedText(axes=["gender"], seed=3).described()
     assert told["person"] == "one"
     assert told != PerturbedText(axes=["gender"], seed=3, person="everybody").described()
-    with pytest.raises(FairlabError, match=r"augmentation\.person must be one or everybody, not two"):
-        PerturbedText(axes=["gender"], person="two")

@@ -183,21 +183,6 @@ def test_history_counts_negations_after_every_round(tmp_path):
     assert rows[1]["rewritten"] == sum(one["text"] is not None for one in rounds[0]["tried"].values())
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"k": 0}, "augmentation.k must be at least 1, not 0"),
-        ({"rounds": 0}, "augmentation.rounds must be at least 1"),
-        ({"width": 0}, "augmentation.width must be at least 1"),
-        ({"accept": "never"}, "augmentation.accept must be always or if_lower, not never"),
-        ({"compat": "ours"}, "augmentation.compat must be paper or official"),
-    ],
-)
-def test_wrong_values_are_named(values, message):
-    with pytest.raises(FairlabError, match=message):
-        razor(**values)
-
-
 def test_one_label_is_refused(tmp_path):
     with pytest.raises(FairlabError, match="two labels or more"):
         razor()(ITEMS[:3], tmp_path)

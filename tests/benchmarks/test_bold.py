@@ -78,8 +78,6 @@ def test_real_toxicity_prompts_are_grouped_by_their_toxicity(tmp_path):
 
 
 def test_bad_files_and_settings_are_named(prompts):
-    with pytest.raises(FairlabError, match="samples must be at least 1, not 0"):
-        BOLD(Balance(), Balance(), samples=0)
     prompts.write_text('{"a": ["b"]}')
     with pytest.raises(FairlabError, match="is not a file of BOLD's prompts"):
         BOLD(Balance(), Balance(), domains=["gender"]).measure(writer())

@@ -222,9 +222,8 @@ def test_options_names_and_notes(language_models, file):
     everything = CrowSPairs(path=file).measure(model)
     assert by_place(everything)["gender", "metric_score"].n == 3
     assert any("items=regular leaves it out" in note.text for note in everything.notes)
-    for wrong in ({"protocol": "nadeem"}, {"bias_types": ["sex"]}, {"items": "some"}):
-        with pytest.raises(FairlabError, match=f"crows_pairs.{next(iter(wrong))} must be"):
-            CrowSPairs(**wrong)
+    with pytest.raises(FairlabError, match=r"crows_pairs\.bias_types must be"):
+        CrowSPairs(bias_types=["sex"])
 
 
 def test_a_comparison_with_itself_is_nothing(language_models, file):

@@ -71,8 +71,6 @@ def test_outliers_draws_and_repeats_are_settings(files, tmp_path):
         measured(files, tmp_path, draw="text")
     with pytest.raises(FairlabError, match="9 clusters need at least 9 distinct entries, but there are 4"):
         measured(files, tmp_path, k=9)
-    with pytest.raises(FairlabError, match=r"benchmark\.db_index\.entries must be at least 1"):
-        measured(files, tmp_path, entries=0)
 
 
 def test_rows_made_of_one_entry_are_resampled_together(files, tmp_path):

@@ -224,10 +224,6 @@ def test_settings_that_cannot_be_are_named(published, tokenizer):
         HolisticBias("1.1", ["gender"])
     with pytest.raises(FairlabError, match="axes"):
         HolisticBias("1.1", [])
-    with pytest.raises(FairlabError, match="score"):
-        HolisticBias("1.1", score="likelihood")
-    with pytest.raises(FairlabError, match="above 0"):
-        HolisticBias("1.1", sentences=0)
     with pytest.raises(FairlabError, match="gives 2 descriptors to each of 2 axes with 2 templates"):
         HolisticBias("1.1", ["age", "religion"], sentences=96).measure(masked(tokenizer))
     with pytest.raises(CannotScore, match="no pseudo-log-likelihood"):

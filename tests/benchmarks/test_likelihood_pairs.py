@@ -130,5 +130,3 @@ def test_what_cannot_be_measured(tiny, tmp_path):
         LikelihoodPairs([write_rows(tmp_path / "a.jsonl", [row(group) for group in groups(2)])]).measure(tiny)
     with pytest.raises(FairlabError, match="have the same name in results"):
         LikelihoodPairs(["x/a.jsonl", "y/a.csv"])
-    with pytest.raises(FairlabError, match=r"likelihood_pairs\.protocol must be"):
-        LikelihoodPairs(["a.csv"], protocol="other")

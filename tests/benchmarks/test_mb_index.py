@@ -13,7 +13,6 @@ from fairlab.backbones.continuations import continuations
 from fairlab.benchmarks import mb_index as module
 from fairlab.benchmarks.mb_index import MBIndex
 from fairlab.data.published.stereoset import LABELS
-from fairlab.types import FairlabError
 
 WORDS = ["cook", "nurse", "old man", "angry hut", "happy cook"]
 TEXTS = ["The cook saw that he was poor.", "The nurse was kind to the angry old man, in his hut."]
@@ -159,9 +158,3 @@ def test_autocast_gives_nearly_the_same_perplexity(make, language_models):
     exact, rounded = (values(make(autocast=on).measure(language_models["llama"])) for on in (False, True))
     assert rounded["reference/perplexity"] == pytest.approx(exact["reference/perplexity"], rel=0.05)
     assert rounded["reference/perplexity"] != exact["reference/perplexity"]
-
-
-@pytest.mark.parametrize("changes", [{"limit": 1}, {"contexts": 1}, {"characters": 0}, {"entries": 0}])
-def test_values_out_of_range_are_said(make, changes):
-    with pytest.raises(FairlabError, match=f"mb_index.{next(iter(changes))} must be at least"):
-        make(**changes)

@@ -182,18 +182,17 @@ def classifier(tokenizer, tmp_path):
     return tmp_path / "classifier"
 
 
-def test_a_classifier_checks_what_leaves_a_statement_out(tmp_path, classifier):
+def test_a_classifier_checks_rewrites(tmp_path, classifier):
     some = [
         {"text": f"We did not book {word}, and the {word} was cold.", "label": label}
         for word, label in zip("soup bread tea fish".split(), ["no", "yes", "no", "yes"], strict=True)
     ]
     source = write(tmp_path / "in.jsonl", some)
-    settings = ["rewriter.omit=true", "augmentation.features=association", "augmentation.accept=always"]
+    settings = ["augmentation.features=association", "augmentation.accept=always"]
     settings += [f"augmentation.verify={classifier}", "augmentation.tolerance=-1"]
     assert augment_here(*RAZOR, *RULES, f"input={source}", *settings) == 0
     made = rows(tmp_path / "out")
     assert [row["rewritten"] for row in made] == [True, False, True, False]
-    assert all(len(row["text"]) < len(old["text"]) for row, old in zip(made, some, strict=True) if row["rewritten"])
     assert made[0]["check"] == "classifier"
     rounds = json.loads((tmp_path / "out" / "rounds" / "round-01.json").read_text())
     assert {fault for one in rounds["tried"].values() for _, fault in one["turned_down"]} == {"reads as no"}

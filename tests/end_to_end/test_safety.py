@@ -135,7 +135,7 @@ def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
     [
         ("source=[]", "the ensemble needs source classifiers; give source=[NAME,NAME]"),
         ("augmentation=rules", "augmentation=rules does not work on SafetyData"),
-        ("method.kind=svm", "method.kind must be forest, boosting, logistic, not svm"),
+        ("method.kind=svm", "method.kind must be forest or logistic, not svm"),
         ("method.harms=[hate]", "no text is labelled for hate"),
     ],
 )

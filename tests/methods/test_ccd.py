@@ -83,17 +83,9 @@ def test_the_last_layers_alone_are_trained(tiny, tmp_path):
     assert all(name.startswith(last) for name in changed)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"last_layers": 99}, r"method\.last_layers must be from 1 to \d, the layers of this encoder, not 99"),
-        ({"neutral": "all"}, r"method\.neutral must be own or batch, not all"),
-        ({"alignment": -1.0}, r"alignment"),
-    ],
-)
-def test_options_out_of_range(tiny, change, message):
-    with pytest.raises(FairlabError, match=message):
-        CCD(tiny, **VALUES | change)
+def test_more_layers_than_there_are(tiny):
+    with pytest.raises(FairlabError, match=r"last_layers must be from 1 to \d, the layers of this encoder, not 99"):
+        CCD(tiny, **VALUES | {"last_layers": 99})
 
 
 def test_the_representation_loss_measures_the_drift_from_the_original(tiny, tmp_path):
@@ -212,21 +204,6 @@ def test_the_best_weights_are_those_of_the_lowest_validation_loss(tiny, tmp_path
         "last.ckpt",
         "previous.ckpt",
     ]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"beta": -0.1}, "method.beta must be 0 or more, not -0.1"),
-        ({"beta": "high"}, "method.beta must be 0 or more, not high"),
-        ({"lr": 0}, "method.lr must be above 0"),
-        ({"rho": 0}, "method.rho must be variance, std, rms or a number above 0, not 0"),
-        ({"epochs": 0}, "method.epochs must be at least 1, not 0"),
-    ],
-)
-def test_values_out_of_range(tiny, change, message):
-    with pytest.raises(FairlabError, match=message):
-        CCD(tiny, **VALUES | change)
 
 
 def test_the_paper_bandwidth_on_unit_length_embeddings_is_refused_with_the_remedy(tiny, tmp_path):

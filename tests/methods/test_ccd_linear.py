@@ -121,19 +121,6 @@ def test_an_export_loads_here_and_in_sentence_transformers(tiny, tmp_path, pooli
     torch.testing.assert_close(other.encode(["a clock"], convert_to_tensor=True), expected, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"drift": -1}, "method.drift must be 0"),
-        ({"lr": 0}, "method.lr"),
-        ({"lean": 1.2}, "method.lean must be a share"),
-    ],
-)
-def test_values_out_of_range(tiny, change, message):
-    with pytest.raises(FairlabError, match=message):
-        CCDLinear(tiny, **VALUES | change, **ALONE)
-
-
 def test_short_sentences_are_trained_on_and_directions_and_anchors_take_lean_away(tiny, tmp_path):
     before = copy.deepcopy(tiny)
     data = make_data(tiny, tmp_path)

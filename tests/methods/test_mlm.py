@@ -304,13 +304,7 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"lr": 0}, "method.lr must be above 0"),
         ({"mask_share": 0}, "method.mask_share must be in"),
-        ({"warmup": -1}, "method.warmup must be 0 or more, not -1"),
-        ({"preserve": -1}, "method.preserve must be 0 or more, not -1"),
-        ({"rank": 0}, "method.rank must be at least 1, not 0"),
-        ({"steps": 0}, "method.steps must be at least 1, not 0"),
-        ({"epochs": 0}, "must be at least 1"),
         ({"dropout": {"hidden": 0.1}}, "method.dropout needs hidden and attention, or null, not: hidden"),
         ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must be at least 0 and below 1: 1.0, 0.1"),
     ],

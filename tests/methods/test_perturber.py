@@ -167,14 +167,7 @@ def test_validation_gives_perplexity_of_all_and_of_changed_tokens(seq2seq, tmp_p
     assert metrics["validation/perplexity_changed"].log().item() == pytest.approx(changed / counts[1], rel=1e-4)
 
 
-def test_bad_values_are_refused(seq2seq, tiny):
-    for changes, words in (
-        ({"lr": 0}, "method.lr must be above 0"),
-        ({"decay": 2}, "method.decay must be in"),
-        ({"patience": 0}, "method.patience must be at least 1"),
-    ):
-        with pytest.raises(FairlabError, match=words):
-            PerturberTraining(seq2seq, **VALUES | changes)
+def test_another_model_is_refused(tiny):
     with pytest.raises(FairlabError, match="or a causal LM; BertModel is neither"):
         PerturberTraining(tiny, **VALUES)
 

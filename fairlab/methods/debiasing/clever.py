@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Literal
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.subtraction import SPACES, subtract
+from fairlab.backbones.subtraction import subtract
 from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.debiasing.bias_model import Tuning, fine_tuned
-from fairlab.types import Count, FairlabError, Positive
+from fairlab.types import Count, NotNegative, Positive
 
 
 class Clever(Debiasing):
@@ -28,9 +28,6 @@ class Clever(Debiasing):
         batch_size: Batch size of the claim-only classifier.
         scale: Factor applied to the subtracted outputs, >= 0.
         space: Kind of outputs to subtract: ``logits`` or ``probabilities``.
-
-    Raises:
-        FairlabError: A value is out of range.
     """
 
     title = "counterfactual inference (CLEVER)"
@@ -44,12 +41,14 @@ class Clever(Debiasing):
     name = "clever"
 
     def __init__(
-        self, *, epochs: Count, lr: Positive, batch_size: Count, scale: float, space: Literal["logits", "probabilities"]
+        self,
+        *,
+        epochs: Count,
+        lr: Positive,
+        batch_size: Count,
+        scale: NotNegative,
+        space: Literal["logits", "probabilities"],
     ) -> None:
-        if not scale >= 0 or space not in SPACES:
-            raise FairlabError(
-                f"debiasing.scale must be 0 or more and debiasing.space {' or '.join(SPACES)}: {scale}, {space}"
-            )
         self.tuning = Tuning(epochs, lr, batch_size)
         self.scale = scale
         self.space = space

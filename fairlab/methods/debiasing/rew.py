@@ -25,11 +25,10 @@ from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing, weighted_cross_entropy
 from fairlab.metrics.lmi import mutual_information
 from fairlab.text.papers import SCHUSTER_2019
-from fairlab.types import FairlabError
+from fairlab.types import Count
 
 WORD = re.compile(r"\w+")
 COMMONEST = 10  # number of most frequent words to ignore
-KINDS = ("learned", "lmi")
 LR, PENALTY = 1.0, 1e-10  # learning rate of Adam, and weight of the norm penalty
 
 
@@ -42,9 +41,6 @@ class ReW(Debiasing):
             information with its label.
         at_least: Minimum number of claims that must contain a bigram for it to be used, >= 1.
         steps: Number of Adam steps in the search for ``learned`` weights.
-
-    Raises:
-        FairlabError: A value is out of range.
     """
 
     title = "weights against n-grams (ReW)"
@@ -54,12 +50,7 @@ class ReW(Debiasing):
     citation = SCHUSTER_2019
     name = "rew"
 
-    def __init__(self, *, weights: Literal["learned", "lmi"], at_least: int, steps: int) -> None:
-        if weights not in KINDS or at_least < 1 or steps < 1:
-            raise FairlabError(
-                f"debiasing.weights must be {' or '.join(KINDS)}, debiasing.at_least and debiasing.steps at least 1: "
-                f"{weights}, {at_least}, {steps}"
-            )
+    def __init__(self, *, weights: Literal["learned", "lmi"], at_least: Count, steps: Count) -> None:
         self.kind = weights
         self.at_least = at_least
         self.steps = steps

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
 from fairlab.methods.safety_ensemble.kept_scores import TEST, VALIDATION, FoldScores, KeptScores, fold_scores
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
-from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Mask, Part, Trainer
+from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, Examples, FoldModels, Mask, Part, Trainer
 from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores, refuse_silent_sources, silent
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
@@ -36,7 +36,7 @@ from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_tar
 from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, seen
 from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.text.papers import STURMAN_2024
-from fairlab.types import FairlabError, Texts
+from fairlab.types import Count, FairlabError, Texts
 
 # Most of the time is spent in compiled code, which lets threads work at the same time.
 IN_THREADS: dict[str, Any] = {"n_jobs": -1, "prefer": "threads", "return_as": "generator"}
@@ -61,8 +61,8 @@ class SafetyEnsemble:
         sources: Classifiers whose scores are the features.
         harms: Names of the harms to train models for; None for all harms with labels in the data.
         inputs: Required total number of source scores; None for any number.
-        kind: Kind of model: ``forest``, ``boosting`` or ``logistic``.
-        trees: Number of trees in the forest, or of boosting rounds; at least 1.
+        kind: Kind of model: ``forest`` or ``logistic``.
+        trees: Number of trees in the forest; at least 1.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
         leaf: Minimum number of seeds in a leaf of the debiased forest, at least 1; all versions of a seed count as one.
         penalty: Weight of the variance penalty in the kernel logistic regression; None to use only the forest.
@@ -80,7 +80,7 @@ class SafetyEnsemble:
         seed: Seed of the models and of the reweighting.
 
     Raises:
-        FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
+        FairlabError: A harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
             for reweighting. In ``fit``, the training texts have only one label, or a source has no score for any text.
     """
 
@@ -102,9 +102,9 @@ class SafetyEnsemble:
         *,
         harms: Texts | None,
         inputs: int | None = None,
-        kind: str,
-        trees: int,
-        baseline_leaf: int,
+        kind: Literal["forest", "logistic"],
+        trees: Count,
+        baseline_leaf: Count,
         leaf: int | Sequence[int],
         penalty: float | Sequence[float | None] | None,
         most_lost: float,
@@ -116,10 +116,6 @@ class SafetyEnsemble:
         seed: int,
         average: bool = False,
     ) -> None:
-        if kind not in KINDS:
-            raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
-        if min(trees, baseline_leaf) < 1:
-            raise FairlabError(f"method.trees and method.baseline_leaf must be at least 1: {trees}, {baseline_leaf}")
         if unknown := sorted(set(rivals) - set(RIVALS)):
             raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
         if any(not weight >= 0 for weight in pairing):

@@ -23,7 +23,6 @@ from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
 from fairlab.metrics.sliced_averages import sliced_averages
 
-KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
 SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
 ALONE = "unaveraged"
@@ -67,9 +66,9 @@ class Trainer:
     """Trainer of the models for a harm.
 
     Attributes:
-        kind: Kind of model, one of :data:`KINDS`; the debiased model combines this kind with the kernel logistic
+        kind: Kind of model, ``forest`` or ``logistic``; the debiased model combines this kind with the kernel logistic
             regression.
-        trees: Number of trees of the forest, or of rounds of boosting.
+        trees: Number of trees of the forest.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
         pairing: Weights of the variance penalty in the rivals; each weight gives one model.
         rivals: Further rivals: ``blind`` and ``average``.
@@ -109,7 +108,7 @@ class Trainer:
         of a tree by their weights, and weights each text by the number of times it is drawn. The minimum share of draws
         in a leaf is therefore a number of sets, regardless of the number of versions in a set.
         """
-        from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+        from sklearn.ensemble import RandomForestClassifier
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import Pipeline
@@ -118,16 +117,11 @@ class Trainer:
         least: dict[str, Any] = {"min_samples_leaf": leaf}
         if sets is not None:
             least = {"min_weight_fraction_leaf": min(0.5, leaf / sets), "max_samples": sets}
-        models = {
-            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=-1),
-            "boosting": lambda: HistGradientBoostingClassifier(
-                max_iter=self.trees, min_samples_leaf=leaf, random_state=state
-            ),
-            "logistic": lambda: LogisticRegression(max_iter=1000),
-        }
-        steps: list[tuple[str, Any]] = [("missing", SimpleImputer(strategy="median", keep_empty_features=True))]
-        steps += [("scale", StandardScaler())] if self.kind == "logistic" else []
-        return Pipeline([*steps, ("model", models[self.kind]())])
+        missing = ("missing", SimpleImputer(strategy="median", keep_empty_features=True))
+        if self.kind == "logistic":
+            return Pipeline([missing, ("scale", StandardScaler()), ("model", LogisticRegression(max_iter=1000))])
+        forest = RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=-1)
+        return Pipeline([missing, ("model", forest)])
 
 
 class FoldModels:

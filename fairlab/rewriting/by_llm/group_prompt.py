@@ -8,8 +8,8 @@ from string import Template
 from fairlab.rewriting.by_llm.prompt import Prompt
 from fairlab.types import FairlabError
 
-# Meaning of ``answer`` in a prompt: whole versions, the changed words, or the replacements of marked words.
-TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
+# Meaning of ``answer`` in a prompt: whole versions, or the replacements of marked words.
+TEXTS, MARKED = FORMS = ("texts", "marked")
 
 
 def answer_form(prompt: Prompt) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Reply, Request, estimated_tokens
+from fairlab.llm.exchange import Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
 
 ROOM, WHY = 2, 60  # tokens of a reply: multiple of the text's estimated tokens, plus tokens for a verdict
@@ -101,21 +101,13 @@ def _correction_fields(one: Version) -> dict[str, str]:
 
 def _request(prompt: Prompt, asked: dict[str, str], properties: dict[str, Any], text: str) -> Request:
     """Build a request from the task, the examples as earlier turns, and the question."""
-    messages = [{"role": "system", "content": prompt.task.strip()}]
-    for example in prompt.examples:
-        shown = {key: example[key] for key in asked}
-        messages += [
-            {"role": "user", "content": _dumps(shown)},
-            {"role": "assistant", "content": _dumps({"text": example["rewritten"]})},
-        ]
+    examples = [
+        (_dumps({key: example[key] for key in asked}), _dumps({"text": example["rewritten"]}))
+        for example in prompt.examples
+    ]
     return Request(
-        (*messages, {"role": "user", "content": _dumps(asked)}),
-        schema={
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        },
+        chat(prompt.task, _dumps(asked), examples),
+        schema=object_schema(properties),
         max_tokens=ROOM * estimated_tokens(text) + WHY,
     )
 

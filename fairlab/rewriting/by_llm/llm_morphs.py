@@ -13,7 +13,7 @@ from typing import Literal
 
 from fairlab.lexicons.names import find_name
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import SAID, Reply, Request, estimated_tokens
+from fairlab.llm.exchange import SAID, Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.english.edits import apply_edits, starts_sentence
 from fairlab.text.view import Edit
@@ -21,12 +21,7 @@ from fairlab.text.words import WORD
 from fairlab.types import FairlabError
 
 SHIFTS = {"upshift": "upshift", "summary": "downshift"}  # setting, and name of the result
-SCHEMA = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
+SCHEMA = object_schema({"text": {"type": "string"}})
 SHORTEST, LONGEST = 3, 25  # length in words of a sentence added by an upshift
 STOPS = (".", "!", "?", '"', "”", "'", "’", ":", ";", ")")
 _PLACE = re.compile(r"\[[A-Z]\]")
@@ -81,11 +76,11 @@ class LLMMorph:
         return [self._morph(text, words, reply) for (text, words), reply in zip(asked, replies, strict=True)]
 
     def _request(self, text: str) -> Request:
-        turns = [{"role": "system", "content": self.prompt.task.strip()}]
-        for example in self.prompt.examples:
-            turns.append({"role": "user", "content": self._text_to_send(example["text"])})
-            turns.append({"role": "assistant", "content": json.dumps({"text": example["answer"]}, ensure_ascii=False)})
-        asked = (*turns, {"role": "user", "content": self._text_to_send(text)})
+        examples = [
+            (self._text_to_send(example["text"]), json.dumps({"text": example["answer"]}, ensure_ascii=False))
+            for example in self.prompt.examples
+        ]
+        asked = chat(self.prompt.task, self._text_to_send(text), examples)
         return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
 
     def _text_to_send(self, text: str) -> str:

@@ -5,26 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
+from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, WORDS, answer_form, group_task, shown_examples
+from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, answer_form, group_task, shown_examples
 from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_spans, span_names, with_marks
-from fairlab.rewriting.by_llm.nearest import nearest_examples
 from fairlab.rewriting.by_llm.prompt import load_prompt
-from fairlab.rewriting.replacements import replaced, replacements_between
+from fairlab.rewriting.replacements import replaced
 from fairlab.text.words import Span
 from fairlab.types import NEUTRAL, FairlabError
 
-if TYPE_CHECKING:
-    from fairlab.backbones.backbone import Backbone
-
-CONFIDENCE = "confidence"
+CONFIDENCE, WORDS = "confidence", "words"  # keys of an answer
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
 SHORT = {
     "type": "string",
@@ -87,7 +81,6 @@ class LLMRewriter:
         target_prompt: Prompt for :meth:`targets`: the name of an included prompt, or the path of a custom file.
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         polarity: Words of the axis by attribute, for a prompt with marked words; None for other prompts.
-        nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
         log_probabilities: Whether to request the log-probabilities of the answers for :meth:`groups`, which then
             determine their confidence.
 
@@ -106,11 +99,8 @@ class LLMRewriter:
         target_prompt: str = "single_target",
         temperature: float | None = 0.0,
         polarity: Polarity | None = None,
-        nearest: int | None = None,
         log_probabilities: bool = True,
     ) -> None:
-        if nearest is not None and nearest < 1:
-            raise FairlabError(f"rewriter.nearest must be at least 1, or null for all examples, not {nearest}")
         self.llm = llm
         self.group_prompt = load_prompt(group_prompt)
         self.target_prompt = load_prompt(target_prompt)
@@ -119,13 +109,7 @@ class LLMRewriter:
         if self.form == MARKED and polarity is None:
             raise FairlabError(f"the prompt {group_prompt} marks words, but no words of the axis were given")
         self.polarity = polarity
-        self.nearest = nearest
         self.log_probabilities = log_probabilities
-
-    @cached_property
-    def _encoder(self) -> Backbone:
-        """Return the encoder that measures the similarity of texts. It is loaded when first used."""
-        return embedded_encoder()
 
     def groups(
         self,
@@ -153,38 +137,6 @@ class LLMRewriter:
         replies = self.llm.ask(requests, stage=stage)
         return [self.read(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
 
-    def repaired(
-        self,
-        texts: Sequence[str],
-        faults: Sequence[str],
-        *,
-        axis: str,
-        attributes: Sequence[str],
-        examples: Sequence[dict[str, str]] | None = None,
-        stage: str = "repair",
-    ) -> list[Versions | NotRewritten]:
-        """Return the result of :meth:`groups` after showing the model its recorded answers and their faults.
-
-        Args:
-            texts: Texts of an earlier call of :meth:`groups`.
-            faults: Description of the fault in the answer to each text.
-            axis: Name of the axis, as in the earlier call.
-            attributes: Names of the attributes, as in the earlier call.
-            examples: Examples shown to the model, as in the earlier call.
-            stage: Name under which the ledger sums calls, tokens, seconds and dollars.
-
-        Raises:
-            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
-        """
-        asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
-        first = self.llm.ask(asked, stage=stage)
-        again = [
-            replace(request, messages=(*request.messages, *_mistake_turns(reply.text, fault)))
-            for request, reply, fault in zip(asked, first, faults, strict=True)
-        ]
-        replies = self.llm.ask(again, stage=stage)
-        return [self.read(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
-
     def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
         """Return the rewritten text of each request, in order.
 
@@ -207,27 +159,20 @@ class LLMRewriter:
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
         task = group_task(self.group_prompt, axis, attributes)
-        shown = shown_examples(self.group_prompt, names, examples)
-        turns = {
-            example["text"]: (
-                self._shown_text(example["text"]),
-                _dumps({**self._correct_answer(example, names), CONFIDENCE: 1.0}),
-            )
-            for example in shown
-        }
-        of_texts = [list(shown)] * len(texts)
-        if self.nearest is not None:
-            of_texts = nearest_examples(self._encoder, texts, shown, self.nearest)
+        turns = [
+            (self._shown_text(example["text"]), _dumps({**self._correct_answer(example, names), CONFIDENCE: 1.0}))
+            for example in shown_examples(self.group_prompt, names, examples)
+        ]
         return [
             self._request(
                 task,
-                [turns[example["text"]] for example in of_text],
+                turns,
                 self._shown_text(text),
-                _schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
+                object_schema(self._answer_schema(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
                 log_probabilities=self.log_probabilities,
             )
-            for text, of_text in zip(texts, of_texts, strict=True)
+            for text in texts
         ]
 
     def _marked_words(self, text: str) -> dict[str, Span]:
@@ -248,8 +193,6 @@ class LLMRewriter:
         text, versions = example["text"], {name: example[name] for name in names}
         if self.form == TEXTS:
             return versions
-        if self.form == WORDS:
-            return {WORDS: replacements_between(text, versions)}
         marked = self._marked_words(text)
         lines = counterparts(text, list(marked.values()), versions)
         return {
@@ -265,13 +208,11 @@ class LLMRewriter:
         """Return the JSON schema of each field in an answer of the prompt's format, without the confidence."""
         if self.form == TEXTS:
             return {name: {"type": "string"} for name in names}
-        if self.form == WORDS:
-            return {WORDS: _lines_schema(len(names))}
         lines = {
-            word: _schema({name: SHORT for name in names if name != self._own_attribute(span)})
+            word: object_schema({name: SHORT for name in names if name != self._own_attribute(span)})
             for word, span in self._marked_words(text).items()
         }
-        return {WORDS: _schema(lines)}
+        return {WORDS: object_schema(lines)}
 
     def read(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
         """Return the versions of a text that a reply contains, or the reason why it contains none."""
@@ -293,8 +234,6 @@ class LLMRewriter:
 
     def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
         """Convert the words of a reply to lines, each with a word and its replacement in every version."""
-        if self.form == WORDS:
-            return list(words)
         return [
             answered_line(text, span, words[word] | {self._own_attribute(span): text[span.start : span.end]}, names)
             for word, span in self._marked_words(text).items()
@@ -306,7 +245,7 @@ class LLMRewriter:
             (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
             for example in self.target_prompt.examples
         ]
-        schema = _schema({"text": {"type": "string"}})
+        schema = object_schema({"text": {"type": "string"}})
         return [
             self._request(
                 self.target_prompt.task,
@@ -328,11 +267,8 @@ class LLMRewriter:
         log_probabilities: bool = False,
     ) -> Request:
         """Build a request from the task, the examples as earlier turns, and the text."""
-        messages = [{"role": "system", "content": task.strip()}]
-        for asked, answered in turns:
-            messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
         return Request(
-            (*messages, {"role": "user", "content": text}),
+            chat(task, text, turns),
             schema=schema,
             max_tokens=LENGTH_FACTOR * room + LENGTH_EXTRA,
             temperature=self.temperature,
@@ -343,28 +279,12 @@ class LLMRewriter:
 CONFIDENCE_SCHEMA = {"type": "number", "minimum": 0, "maximum": 1}
 
 
-def _schema(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
 def _dumps(value: dict[str, Any]) -> str:
     """Return JSON without spaces.
 
     The model imitates this form, which saves a third of the tokens if words are short.
     """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _lines_schema(columns: int) -> dict[str, Any]:
-    """Return the JSON schema for a list of lines, each with a word and its replacement in every version."""
-    line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
-    return {"type": "array", "items": line}
-
-
-def _mistake_turns(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the chat turns that show a model its answer and ask it to correct the fault."""
-    asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
-    return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
 
 
 def _find_failure(reply: Reply, names: Sequence[str]) -> NotRewritten | None:

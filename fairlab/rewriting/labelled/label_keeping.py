@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Reply, Request, estimated_tokens
+from fairlab.llm.exchange import Reply, Request, chat, estimated_tokens, object_schema
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.kept_facts import lost_fact
 from fairlab.rewriting.by_llm.prompt import load_prompt
@@ -26,12 +26,7 @@ from fairlab.types import FairlabError, NotNegative, Row, Share
 REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
 CONTRASTS = {"SUPPORTS": "REFUTES", "entailment": "contradiction"}  # labels of pairs, and their opposites
 ROOM = 100  # tokens of a reply in addition to twice the text's tokens
-TEXT = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
+TEXT = object_schema({"text": {"type": "string"}})
 
 
 @dataclass(frozen=True)
@@ -200,12 +195,7 @@ class LLMLabelCheck:
     def __init__(self, llm: LLM, labels: Sequence[str], *, prompt: str = "label_of") -> None:
         self.llm, self.labels = llm, list(labels)
         self.prompt = load_prompt(prompt)
-        self.schema = {
-            "type": "object",
-            "properties": {"label": {"type": "string", "enum": self.labels}},
-            "required": ["label"],
-            "additionalProperties": False,
-        }
+        self.schema = object_schema({"label": {"type": "string", "enum": self.labels}})
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
         """Return the fault of each rewrite; see :class:`LabelCheck`.
@@ -278,7 +268,4 @@ def _objection(reply: Reply, label: str) -> str | None:
 
 def _messages(task: str, content: dict[str, Any], context: str) -> tuple[dict[str, str], ...]:
     shown = content | ({"context": context} if context else {})
-    return (
-        {"role": "system", "content": task.strip()},
-        {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
-    )
+    return chat(task, json.dumps(shown, ensure_ascii=False))

@@ -29,8 +29,6 @@ from fairlab.text.words import TermFinder, match_case
 
 LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # separators between joined statements
-LEAST = 2  # minimum number of words in a statement
 FITTING = 400  # number of likeliest words at a position among which a synonym must be
 VARIANTS = 3  # maximum number of rewrites of a text without its negations
 # Words that are capitalised only because they begin a sentence.
@@ -56,8 +54,6 @@ class Paraphrase:
 
     Args:
         language_model: Masked LM; None leaves words unchanged.
-        omit: Whether to first offer texts without one of their statements. These say less than the original, so only a
-            check that reads labels can accept them: ``llm`` or a classifier.
         negate: Whether to replace a word by the negation of its opposite (*closed* by *not open*), if the opposite is
             listed, in the second half of the rewrites of a text without negations. This is meant for a score that
             depends on words; other scores accept such rewrites blindly.
@@ -71,10 +67,8 @@ class Paraphrase:
     limits = "A small masked LM chooses synonyms, and English rules rewrite negations; variety is low."
     citation = "This rewriter is fairlab's own."
 
-    def __init__(
-        self, *, language_model: Backbone | None = None, omit: bool = False, negate: bool = False, seed: int = 0
-    ) -> None:
-        self.omit, self.negate = omit, negate
+    def __init__(self, *, language_model: Backbone | None = None, negate: bool = False, seed: int = 0) -> None:
+        self.negate = negate
         self.affirming = Affirming(lists()["complements"], lists()["negations"], lists()["opposites"])
         self.model = None if language_model is None else MaskedLM(language_model)
         self.seed = seed
@@ -95,7 +89,7 @@ class Paraphrase:
             turned = [] if said else negated[number][: count // 2]
             asked += [(number, self._add_opener(bases[k % len(bases)], k)) for k in range(count - len(turned))]
             asked += [(number, one) for one in turned]
-        made = [omissions(text)[:count] if self.omit else [] for text in texts]
+        made: list[list[str]] = [[] for _ in texts]
         for (number, _), text in zip(asked, self._substitute([text for _, text in asked]), strict=True):
             if text != texts[number] and text not in made[number] and len(made[number]) < count:
                 made[number].append(text)
@@ -130,27 +124,6 @@ class Paraphrase:
                     made[number] = apply_edits(texts[number], [Edit(*match.span(), match_case(old, new.casefold()))])
                     break
         return made
-
-
-def omissions(text: str) -> list[str]:
-    """Return the variants of a text that leave out one statement.
-
-    A text with a single statement has no variants.
-
-    Example:
-        >>> omissions("It was cold, and we ran; it rained.")
-        ['We ran; it rained.', 'It was cold, and it rained.', 'It was cold, and we ran.']
-    """
-    joints = list(JOINT.finditer(text))
-    starts, ends = [0, *(joint.end() for joint in joints)], [*(joint.start() for joint in joints), len(text)]
-    if len(starts) < 2 or min(len(WORD.findall(text[a:b])) for a, b in zip(starts, ends, strict=True)) < LEAST:
-        return []
-    made = []
-    for place, start in enumerate(starts[:-1]):
-        before, after = text[:start], text[starts[place + 1] :]
-        begins = not before or before.rstrip()[-1] in ".!?"
-        made.append(before + (after[0].upper() + after[1:] if begins else after))
-    return [*made, text[: ends[-2]] + (text[-1] if text[-1] in ".!?" else "")]
 
 
 class LexicalEntailment:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairlab.methods.debiasing.rew import ReW, bigrams, learned_weights, lmi_weights, occurrences
-from fairlab.types import FairlabError
+from fairlab.methods.debiasing.rew import bigrams, learned_weights, lmi_weights, occurrences
 
 # Bigram a: labels 0 0 0 1; bigram b: labels 1 1; two claims with neither.
 HOLDS = occurrences([{("a", "a")}] * 4 + [{("b", "b")}] * 2 + [set()] * 2, 1)
@@ -42,8 +41,3 @@ def test_the_norm_of_alpha_is_penalised(monkeypatch):
 def test_without_a_bigram_all_count_alike():
     assert learned_weights(occurrences([set(), set()], 1), [0, 1], 5).tolist() == [1, 1]
     assert lmi_weights(occurrences([set(), set()], 1), [0, 1]).tolist() == [1, 1]
-
-
-def test_values_out_of_range():
-    with pytest.raises(FairlabError, match=r"debiasing\.weights must be learned or lmi"):
-        ReW(weights="none", at_least=5, steps=10)

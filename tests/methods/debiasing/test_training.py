@@ -131,8 +131,3 @@ def test_single_texts_have_no_claim(tiny, tmp_path):
     data = LabelledTexts(task="sst2", path=str(tmp_path), encoder=tiny, **settings)
     with pytest.raises(FairlabError, match="debiasing=poe works on labelled pairs of texts, which sst2 does not have"):
         trained(tiny, data, tmp_path, ProductOfExperts(**TUNING))
-
-
-def test_values_out_of_range():
-    with pytest.raises(FairlabError, match=r"debiasing\.scale must be 0 or more and debiasing\.space logits or prob"):
-        Clever(**TUNING, scale=1, space="odds")

@@ -11,7 +11,7 @@ from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions, _lines_schema
+from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.by_llm.prompt import FOLDER, load_prompt
 from fairlab.types import FairlabError
 from tests.llm.stub import Stub, said
@@ -179,40 +179,8 @@ def test_prompts_that_cannot_be_used(content, message, tmp_path):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path)).group_requests(["x"], **GENDER)
 
 
-def test_a_prompt_may_ask_for_the_words_that_change(tmp_path):
-    answer = {"words": [["She", "They", "He", "She"]], "confidence": 0.5}
-    with Stub(lambda *_: said(json.dumps(answer))) as stub:
-        asking = rewriter(stub, tmp_path, group_prompt="counterfactual_words")
-        good, bad = asking.groups(["She left.", "It rained."], **GENDER)
-    assert good == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.5, "stated")
-    assert bad == NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'She' is not in the text")
-    messages = stub.payloads[0]["messages"]
-    assert "[word as it stands in the text, neutral, man, woman]" in messages[0]["content"]
-    assert json.loads(messages[2]["content"])["words"][0] == ["She was", "They were", "He was", "She was"]
-
-
-def test_a_repair_shows_the_answer_and_its_fault(tmp_path):
-    with Stub(
-        lambda payload, nth: said(json.dumps(SHE if len(payload["messages"]) > 18 else SHE | {"man": "x"}))
-    ) as stub:
-        asking = rewriter(stub, tmp_path)
-        asking.groups(["She left."], **GENDER)
-        (made,) = asking.repaired(["She left."], ["'man' reads as neutral"], **GENDER)
-    assert isinstance(made, Versions)
-    assert made.versions["man"] == "He left."
-    assert len(stub.payloads) == 2  # the first answer comes from the ledger
-    shown, asked = stub.payloads[1]["messages"][-2:]
-    assert (shown["role"], json.loads(shown["content"])["man"]) == ("assistant", "x")
-    assert "'man' reads as neutral" in asked["content"]
-
-
 def test_an_answer_form_that_there_is_not(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("version: 1\ntask: x\nversion_line: y\nanswer: verse")
-    with pytest.raises(FairlabError, match="must be texts, words, marked, not verse"):
+    with pytest.raises(FairlabError, match="must be texts, marked, not verse"):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path))
-
-
-def test_a_line_has_the_word_and_one_replacement_per_version():
-    line = _lines_schema(2)["items"]
-    assert (line["minItems"], line["maxItems"]) == (3, 3)

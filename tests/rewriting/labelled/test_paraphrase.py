@@ -6,7 +6,7 @@ import pytest
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.rewriting.labelled.label_keeping import Labelled
-from fairlab.rewriting.labelled.paraphrase import LexicalEntailment, Paraphrase, lists, omissions, synonyms
+from fairlab.rewriting.labelled.paraphrase import LexicalEntailment, Paraphrase, lists, synonyms
 from fairlab.text.surface_tokens import negations, surface_tokens
 
 
@@ -85,32 +85,6 @@ def test_the_masked_lm_exchanges_synonyms_of_the_list_alone(tiny_folders):
     changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
     assert len(changed) <= 1
     assert all(b in synonyms()[a] for a, b in changed)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It rained, but we stayed.", ["We stayed.", "It rained."]),
-        ("It rained. We stayed!", ["We stayed!", "It rained!"]),
-        ("It rained. Then we left; it was late.", ["Then we left; it was late.", "It rained. It was late.", None]),
-        ("Salt and pepper, please.", []),
-        ("Yes, and we stayed.", []),  # one word is no statement
-        ("", []),
-    ],
-)
-def test_a_statement_is_left_out(text, expected):
-    made = omissions(text)
-    assert len(made) == len(expected)
-    assert all(b in (a, None) for a, b in zip(made, expected, strict=True))
-
-
-def test_omissions_are_offered_first_and_only_when_asked_for():
-    text = "We did not book ahead, and the soup was cold."
-    assert rewrites(text, count=3, omit=True)[:2] == ["The soup was cold.", "We did not book ahead."]
-    assert len(rewrites(text, count=3, omit=True)) == 3
-    assert not set(rewrites(text, count=3)) & {"The soup was cold.", "We did not book ahead."}
-    (fault, _) = LexicalEntailment().faults([Labelled(text, "x")] * 2, rewrites(text, count=2, omit=True))
-    assert fault is not None  # by words alone it cannot be told to keep the label
 
 
 @pytest.mark.parametrize(

@@ -62,13 +62,19 @@ class ForestArrays:
     def of(cls, pipeline: Any) -> ForestArrays:
         """Convert a fitted pipeline of a median imputer and a random forest."""
         trees = [one.tree_ for one in pipeline[-1].estimators_]
-        nodes = _join_trees(
-            [
-                (tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 1])
-                for tree in trees
-            ]
+        roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
+        children = []
+        for root, tree in zip(roots, trees, strict=True):
+            both = np.stack([tree.children_left, tree.children_right], axis=1)  # -1 for a leaf
+            children.append(root + np.where(both < 0, np.arange(tree.node_count)[:, None], both))
+        return cls(
+            medians=pipeline[0].statistics_,
+            roots=roots,
+            feature=np.concatenate([np.maximum(tree.feature, 0) for tree in trees]),
+            threshold=np.concatenate([tree.threshold for tree in trees]),
+            children=np.concatenate(children),
+            value=np.concatenate([tree.value[:, 0, 1] for tree in trees]),
         )
-        return cls(medians=pipeline[0].statistics_, **nodes)
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of harm (N,) for source scores (N, F)."""
@@ -84,65 +90,6 @@ class ForestArrays:
             if np.array_equal(next_TN, node_TN):
                 return np.asarray(self.value[node_TN])
             node_TN = next_TN
-
-
-@dataclass(frozen=True)
-class BoostingArrays(ForestArrays):
-    """Boosted trees, whose values are added to the initial log odds in the scalar array ``start``.
-
-    Thresholds are compared as float64.
-    """
-
-    start: Array
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.start.shape != ():
-            raise FairlabError("its array start has a shape that does not match the others")
-
-    @classmethod
-    def of(cls, pipeline: Any) -> BoostingArrays:
-        """Convert a fitted pipeline of a median imputer and boosted trees."""
-        model = pipeline[-1]
-        names = ("left", "right", "feature_idx", "num_threshold", "value")
-        nodes = [one.nodes for (one,) in model._predictors]
-        inner = [some["is_leaf"] == 0 for some in nodes]
-        trees = []
-        for some, is_inner in zip(nodes, inner, strict=True):
-            left, right, feature, threshold, value = (
-                some[name].astype(some[name].dtype.newbyteorder("=")) for name in names
-            )
-            left, right = (np.where(is_inner, side.astype(np.int64), -1) for side in (left, right))
-            trees.append((left, right, feature, threshold, value))
-        start = np.array(np.ravel(model._baseline_prediction)[0])
-        return cls(medians=pipeline[0].statistics_, start=start, **_join_trees(trees))
-
-    def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probabilities of harm (N,) for source scores (N, F)."""
-        values_TN = self.leaves(_fill_missing(features, self.medians))
-        return sigmoid(self.start + values_TN.sum(axis=0))
-
-
-def _join_trees(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
-    """Concatenate the nodes of all trees, and make each leaf its own child.
-
-    Args:
-        trees: For each tree, five arrays with a value per node: first child and second child (-1 for a leaf), index of
-            the compared score, threshold, and value.
-    """
-    sizes = [len(tree[0]) for tree in trees]
-    roots = np.cumsum([0, *sizes[:-1]])
-    children = []
-    for root, size, (first, second, *_) in zip(roots, sizes, trees, strict=True):
-        both = np.stack([first, second], axis=1)
-        children.append(root + np.where(both < 0, np.arange(size)[:, None], both))
-    return {
-        "roots": roots,
-        "children": np.concatenate(children),
-        "feature": np.concatenate([np.maximum(tree[2], 0).astype(np.int64) for tree in trees]),
-        "threshold": np.concatenate([tree[3] for tree in trees]),
-        "value": np.concatenate([tree[4] for tree in trees]),
-    }
 
 
 @dataclass(frozen=True)
@@ -275,14 +222,12 @@ class RegressionArrays:
 Fitted = ForestArrays | RegressionArrays | LogisticArrays
 KINDS: dict[str, type[Fitted]] = {
     "forest": ForestArrays,
-    "boosting": BoostingArrays,
     "logistic": LogisticArrays,
     "regression": RegressionArrays,
 }
 # Kind of model by the class names of a fitted pipeline's steps.
 STEPS = {
     "SimpleImputer RandomForestClassifier": "forest",
-    "SimpleImputer HistGradientBoostingClassifier": "boosting",
     "SimpleImputer StandardScaler LogisticRegression": "logistic",
     "StandardScaler LogisticRegression": "logistic",
     "SimpleImputer QuantileTransformer StandardScaler Nystroem LogisticRegression": "regression",
