@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, TypeVar
+from typing import Any, NotRequired, Protocol, TypedDict, TypeVar
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart
@@ -59,18 +59,13 @@ class Augmentation(Protocol):
         ...
 
 
-class ShardFile(TypedDict):
-    """Entry for one file of a shard, as stored in summaries and manifests."""
+class CountedFile(TypedDict):
+    """Entry for one file of a shard, as stored in summaries and manifests. Older manifests lack the numbers."""
 
     file: str
     sha256: str
-
-
-class CountedFile(ShardFile, total=False):
-    """Entry with the number of rows and bytes of the file, which older manifests lack."""
-
-    rows: Natural
-    bytes: Natural
+    rows: NotRequired[Natural]
+    bytes: NotRequired[Natural]
 
 
 class ShardSummary(TypedDict):
