@@ -238,7 +238,7 @@ def _in_bounds(value: Any, hint: Any) -> bool:
     number = len(value) if isinstance(value, list) else value
     if not isinstance(number, int | float) or isinstance(number, bool):
         return True
-    return all(one.low <= number <= one.high and number > one.above for one in bounds)
+    return all(one.low <= number <= one.high and one.above < number < one.below for one in bounds)
 
 
 def described(hint: Any) -> str:
@@ -256,7 +256,8 @@ def described(hint: Any) -> str:
     if origin in (Union, UnionType):
         return _join_with_or([described(one) for one in arguments if one is not Any])
     if _is_list(hint):
-        plural = WORDS.get(arguments[0], ("", ""))[1] if arguments else ""
+        item = arguments[0] if arguments else None
+        plural = WORDS.get(get_args(item)[0] if get_origin(item) is Annotated else item, ("", ""))[1]
         return f"a list of {plural}" if plural else "a list"
     if _is_mapping(hint) or is_typeddict(hint):
         return "values by name, {NAME: VALUE}"
@@ -266,7 +267,7 @@ def described(hint: Any) -> str:
 
 def _range(bounds: Bounds) -> str:
     if math.isfinite(bounds.above):
-        return f"above {bounds.above:g}"
+        return f"above {bounds.above:g}" + (f" and below {bounds.below:g}" if math.isfinite(bounds.below) else "")
     if math.isinf(bounds.high):
         return f"of at least {bounds.low:g}"
     return f"from {bounds.low:g} to {bounds.high:.10g}"

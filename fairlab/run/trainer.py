@@ -46,17 +46,12 @@ def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: i
         device_batch_size: Maximum number of items that a process handles at once, or None for no limit.
         processes: Number of processes.
 
-    Raises:
-        FairlabError: ``device_batch_size`` is less than 1.
-
     Example:
         >>> parts_of_a_step(8192, 32, processes=8)
         32
     """
     if device_batch_size is None:
         return 1
-    if device_batch_size < 1:
-        raise FairlabError(f"trainer.device_batch_size must be at least 1, or null for all, not {device_batch_size}")
     fewest = -(-batch_size // (device_batch_size * processes))
     return next(parts for parts in range(fewest, batch_size + 1) if batch_size % parts == 0)
 

@@ -132,14 +132,9 @@ def make_shards(
             to.
 
     Raises:
-        FairlabError: A setting is invalid, a process was killed, Ray is not installed, or the augmentation failed.
+        FairlabError: A process was killed, Ray is not installed, or the augmentation failed.
             Finished shards are kept.
     """
-    for name, value in (("shard_rows", shard_rows), ("num_proc", num_proc)):
-        if value < 1:
-            raise FairlabError(f"{name} must be at least 1, not {value}")
-    if engine not in ("local", "ray"):
-        raise FairlabError(f"engine must be local or ray, not {engine}")
     folder = folder.resolve()  # workers on other machines may have another working directory
     (folder / "shards").mkdir(parents=True, exist_ok=True)
     tasks = cut(items, folder, shard_rows)
