@@ -19,7 +19,7 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
 from fairlab.reporting.headlines import title
-from fairlab.reporting.many_runs.answers import nearest_in_short, nearest_said, no_answer, short_choice
+from fairlab.reporting.many_runs.answers import nearest_said, no_answer, short_choice
 from fairlab.reporting.page import (
     Block,
     Heading,
@@ -160,9 +160,8 @@ def _lead(
     ]
     found = [nearest_said(choices, key, name) for key, name in titles.items()]
     answers = [sentence for sentence in found if sentence]
-    lines += answers
-    short = [nearest_in_short(choices, key, name) for key, name in titles.items()]
-    first = next(filter(None, short), no_answer(choices))
+    first, *others = answers or [no_answer(choices)]
+    lines += others
     notes = Counter(
         text
         for record in records
