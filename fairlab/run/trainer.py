@@ -32,7 +32,6 @@ OWN = (
     "device_batch_size",
     "matmul_precision",
     "max_steps",
-    "profile",
     "recompute",
 )
 SLOWER = 1.2  # ratio of bfloat16 to float32 time from which a run prints a warning
@@ -116,7 +115,7 @@ def _callbacks(
     """Return fairlab's own callbacks, configured by fairlab's keys in ``trainer``."""
     from fairlab.run.acceleration import Acceleration
     from fairlab.run.checkpoints import Checkpoints
-    from fairlab.run.live import Figures, LiveBar, Trace
+    from fairlab.run.live import Figures, LiveBar
 
     if not isinstance(method, FittedMethod):
         tokens = data.sizes().get("tokens", 0) * data.epochs / data.total_batches
@@ -128,8 +127,6 @@ def _callbacks(
     ]
     if method.measurable_before:
         found.append(Acceleration(encoder, own["attention"], own["recompute"], own["compile"]))
-    if own["profile"]:
-        found.append(Trace(own["profile"], folder))
     return found + [LiveBar(history)] * terminal
 
 

@@ -52,7 +52,6 @@ class Steps(TypedDict):
     matmul_precision: Literal["highest", "high", "medium"]
     attention: str | None
     compile: bool
-    profile: Count | None
     recompute: Literal["none", "full", "selective"]
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
