@@ -102,21 +102,6 @@ class Estimates:
     ideal: float | None = None
 
 
-@dataclass(frozen=True)
-class Slice:
-    """Segment of a stacked bar.
-
-    Attributes:
-        name: Name of the segment.
-        size: Size of the segment, in the same unit for all segments.
-        text: Tooltip and legend entry of the segment.
-    """
-
-    name: str
-    size: float
-    text: str
-
-
 def figure(panels: Sequence[Panel], note: str = "") -> Figure:
     """Return panels side by side with a common legend. The legend is left out if it would have a single entry."""
     legend = dict.fromkeys((one.name, one.swatch) for panel in panels for one in panel.marks if one.name)
@@ -280,21 +265,6 @@ def _estimates(panel: Estimates) -> Markup:
         shown = ElementTree.SubElement(root, "circle", dot)
         ElementTree.SubElement(shown, "title").text = f"{name}: {panel.values[k]:.4g}{interval}"
     return _markup(root)
-
-
-def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
-    """Return a stacked bar. The number of segments must not exceed the number of colours."""
-    width, height = 960, 36
-    root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
-    total, x = sum(part.size for part in parts) or 1.0, 0.0
-    for number, part in enumerate(parts):
-        across = width * part.size / total
-        place = {"x": f"{x:.1f}", "y": "2", "width": f"{across:.1f}", "height": f"{height - 4}"}
-        bar = ElementTree.SubElement(root, "rect", place | {"class": f"dot k{number % COLOURS}"})
-        ElementTree.SubElement(bar, "title").text = part.text
-        x += across
-    legend = [(part.text, f"dot k{number % COLOURS}") for number, part in enumerate(parts)]
-    return Figure([Drawn("", _markup(root))], legend, note, wide=True)
 
 
 def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float, classes: str) -> None:
