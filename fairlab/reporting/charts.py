@@ -1,4 +1,4 @@
-"""SVG charts without scripts: lines, points with intervals, steps, and small multiples.
+"""SVG charts without scripts: lines, points with intervals, and steps.
 
 Colours are CSS classes defined in ``templates/page.css``, so that charts also work on dark and printed pages.
 """
@@ -19,8 +19,6 @@ TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
 LETTER = 6.2  # width of one letter of a tick label
-LINE, NAMED_LINE = 22, 36  # height of a line whose name is to the left of it, and of one whose name is above it
-MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum length of a name to the left of its line, and of one above it
 Bounds = tuple[float, float]
 
 
@@ -80,26 +78,6 @@ class Panel:
     y: str = ""
     x_held: Sequence[float] = ()
     y_held: Sequence[float] = ()
-
-
-@dataclass(frozen=True)
-class Estimates:
-    """Panel that compares one reading between models, with one line and one 95 % interval per model.
-
-    Attributes:
-        title: Title of the panel; the page wraps it.
-        names: Name of each line, from the top.
-        values: Value of each line.
-        low, high: Bounds of each interval; nan if there is no interval.
-        ideal: Ideal value to mark, or None.
-    """
-
-    title: str
-    names: Sequence[str]
-    values: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
-    ideal: float | None = None
 
 
 def figure(panels: Sequence[Panel], note: str = "") -> Figure:
@@ -218,53 +196,6 @@ def _steps(points: Sequence[Bounds]) -> list[Bounds]:
     for x, y in points[1:]:
         corners += [(x, corners[-1][1]), (x, y)]
     return corners
-
-
-def small_multiples(panels: Sequence[Estimates], note: str = "") -> Figure:
-    """Return a figure with one panel per reading. All panels have the same lines in the same order."""
-    return Figure([Drawn(panel.title, _estimates(panel)) for panel in panels], note=note)
-
-
-def _estimates(panel: Estimates) -> Markup:
-    """Draw the value and interval of each line, and a dashed line at the ideal value.
-
-    Names are printed to the left of the lines or, if any name is long, above the lines.
-    """
-    longest = max(map(len, panel.names), default=1)
-    above = longest > MOST_BESIDE
-    line = NAMED_LINE if above else LINE
-    height = len(panel.names) * line
-    left = 10 if above else 10 + LETTER * longest
-    held = [] if panel.ideal is None else [panel.ideal]
-    low, high = _range([*panel.values, *panel.low, *panel.high], held)
-    classes = {"class": "chart", "viewBox": f"0 0 {WIDTH} {height + 30}", "role": "img"}
-    root = ElementTree.Element("svg", classes)
-    ElementTree.SubElement(root, "title").text = panel.title
-
-    def x(value: float) -> float:
-        return left + (value - low) / (high - low) * (WIDTH - RIGHT - left)
-
-    for tick in ticks(low, high, most=5):
-        _line(root, x(tick), 0, x(tick), height, "grid")
-        _text(root, x(tick), height + 18, _number(tick), "middle")
-    if panel.ideal is not None:
-        _line(root, x(panel.ideal), 0, x(panel.ideal), height, "line k1 dashed")
-    for k, name in enumerate(panel.names):
-        y = (k + 1) * line - LINE / 2
-        label = (
-            _text(root, left + 4, y - 11, _short(name, MOST_ABOVE), "start", "halo")
-            if above
-            else _text(root, left - 6, y + 4, name, "end")
-        )
-        ElementTree.SubElement(label, "title").text = name
-        interval = ""
-        if math.isfinite(panel.low[k] + panel.high[k]):
-            interval = f" [{panel.low[k]:.4g}, {panel.high[k]:.4g}]"
-            _line(root, x(panel.low[k]), y, x(panel.high[k]), y, "band k0")
-        dot = {"cx": f"{x(panel.values[k]):.1f}", "cy": f"{y:.1f}", "r": "4", "class": "dot k0"}
-        shown = ElementTree.SubElement(root, "circle", dot)
-        ElementTree.SubElement(shown, "title").text = f"{name}: {panel.values[k]:.4g}{interval}"
-    return _markup(root)
 
 
 def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float, classes: str) -> None:
