@@ -1,4 +1,4 @@
-"""SVG charts without scripts: lines, points with intervals, and steps.
+"""SVG charts without scripts: lines, and points with intervals.
 
 Colours are CSS classes defined in ``templates/page.css``, so that charts also work on dark and printed pages.
 """
@@ -29,7 +29,7 @@ class Marks:
     Attributes:
         name: Name in the legend; empty for no legend entry.
         x, y: Coordinates of the points.
-        kind: Type of the series: ``line``, ``dots``, ``both`` or ``steps``.
+        kind: Type of the series: ``line``, ``dots`` or ``both``.
         colour: Number of the colour; None for grey.
         low, high: Bounds of an interval of y around each point; empty if there are no intervals.
         texts: Tooltip of each point.
@@ -174,9 +174,7 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
         if math.isfinite(x + low + high):
             _line(root, inner.x(x), inner.y(low), inner.x(x), inner.y(high), f"band {one.shade}")
     if one.kind != "dots" and len(points) > 1:
-        shown = points[:: math.ceil(len(points) / MOST_POINTS)]
-        corners = _steps(shown) if one.kind == "steps" else shown
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points[:: math.ceil(len(points) / MOST_POINTS)])
         classes = f"line {one.shade}{' dashed' * one.dashed}"
         ElementTree.SubElement(root, "polyline", {"points": path, "class": classes})
     if one.kind in ("dots", "both") or len(points) == 1:
@@ -188,14 +186,6 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
             if number < len(one.labels):
                 end = x > WIDTH - RIGHT - 24
                 _text(root, x - 8 if end else x + 8, max(y - 6, 12), one.labels[number], "end" if end else "start")
-
-
-def _steps(points: Sequence[Bounds]) -> list[Bounds]:
-    """Return the corners of a step line, which moves first horizontally and then vertically."""
-    corners = [points[0]]
-    for x, y in points[1:]:
-        corners += [(x, corners[-1][1]), (x, y)]
-    return corners
 
 
 def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float, classes: str) -> None:

@@ -326,15 +326,13 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         front = [sound[k] for k in trade_off_front([points[k] for k in sound])]
         names = [short_choice(choice) for choice in choices]
         x, y = zip(*points, strict=True)
-        x_front, y_front = [x[k] for k in front], [y[k] for k in front]
         marks = [
             Marks("runs", x, y, "dots", None, texts=names, size=4.5),
-            Marks("no other is nearer in both", x_front, y_front, "steps", 1),
             Marks(
-                "",
-                x_front,
-                y_front,
-                "dots",
+                "no other is nearer in both",
+                [x[k] for k in front],
+                [y[k] for k in front],
+                "both",
                 1,
                 texts=[names[k] for k in front],
                 size=4.5,
