@@ -51,7 +51,7 @@ def test_a_token_costs_six_flop_a_weight_and_four_with_few_trained():
     assert flops_of_a_token(model) == 4 * 96
 
 
-def test_a_run_is_traced_and_its_figures_are_logged_and_shown(tiny, tmp_path):
+def test_the_figures_of_a_run_are_logged_and_shown(tiny, tmp_path):
     logged = []
 
     class Logger(lightning.pytorch.loggers.logger.DummyLogger):
