@@ -129,9 +129,7 @@ class Entries(Streamed):
                 "the sample has no augmentation; choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
             )
-        self.path = path
-        self.sample = sample
-        self.augmented = augmented
+        self.path, self.sample, self.augmented = path, sample, augmented
         self.batch_size = batch_size
         self.encoder = encoder
         self.epochs = epochs

@@ -29,7 +29,7 @@ from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, place_of, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
-from fairlab.reporting.tables.method_table import best_of, measured_row, pairwise, wanted
+from fairlab.reporting.tables.method_table import best_method, measured_row, pairwise, wanted
 from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.reporting.tables.tool_records import results_file
@@ -359,7 +359,7 @@ def _best(rows: Sequence[PaperRow], places: Iterable[Place]) -> dict[Place, str]
             for row in rows
             if place in row.readings and not row.marks
         }
-        if best := best_of(column, pairwise(column)):
+        if best := best_method(column, pairwise(column)):
             found[place] = best
     return found
 

@@ -121,7 +121,7 @@ class MethodTable:
     titles: dict[Place, str]
 
     def best(self, place: Place) -> str | None:
-        """Return the significantly best method as :func:`best_of` does, or None.
+        """Return the significantly best method as :func:`best_method` does, or None.
 
         Methods that did not train, or whose gap fell only because their embeddings collapsed, are ignored.
 
@@ -134,7 +134,7 @@ class MethodTable:
         self._refuse_unknown(place)
         having = {name: row[place] for name, row in self.cells.items() if place in row}
         having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks)}
-        return best_of(having, self.p_values.get(place, {}))
+        return best_method(having, self.p_values.get(place, {}))
 
     def p(self, place: Place, first: str, second: str) -> float:
         """Return the adjusted p-value of the test for no difference between two methods, or 1 if they were not tested.
@@ -304,7 +304,7 @@ def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
     )
 
 
-def best_of(column: Mapping[str, Measured], p_values: Mapping[tuple[str, str], float]) -> str | None:
+def best_method(column: Mapping[str, Measured], p_values: Mapping[tuple[str, str], float]) -> str | None:
     """Return the method nearest to the ideal value if it differs significantly from every other method, or None.
 
     The result is None if any method has too few items, or exactly two distinct values over seeds.
