@@ -172,7 +172,7 @@ def test_data_is_pushed_with_its_card(own, tmp_path, hub, capfd):
     assert augment_here(*CDA, "input=own", "output=out", "push=me/swapped") == 0
     pushed = hub.repositories["dataset", "me/swapped"]
     data = {"data-train-00000.jsonl", "data-test-00001.jsonl"}
-    assert set(pushed) == {"README.md", "manifest.json", *data}
+    assert set(pushed) == {"README.md", "croissant.json", "manifest.json", *data}
     assert all(content == (tmp_path / "out" / name).read_bytes() for name, content in pushed.items())
     assert hub.tokens - {None} == {f"Bearer {TOKEN}"}
     said = capfd.readouterr()

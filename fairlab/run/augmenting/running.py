@@ -129,7 +129,7 @@ def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
 
 
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
-    """Write the data card and finally the manifest, and push all files if configured.
+    """Write the data card, the Croissant metadata and finally the manifest, and push all files if configured.
 
     Args:
         manifest: Manifest of the output, to which the types of the columns are added.
@@ -139,6 +139,8 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     """
     from fairlab.data.stream.features import features_written
     from fairlab.data.stream.manifest import NAME
+    from fairlab.reporting.croissant import NAME as CROISSANT
+    from fairlab.reporting.croissant import croissant
     from fairlab.reporting.data_card import data_card
 
     files = [folder / name for name in manifest.files("data")]
@@ -148,9 +150,12 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     licence = values.get("license") or about.licence
     card = data_card(manifest, features, licence, parts)
     write_whole(folder / "README.md", card)
+    write_whole(folder / CROISSANT, croissant(manifest, features, licence, parts))
     manifest.write(folder)
     if values.get("push"):
-        print_escaped(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
+        print_escaped(
+            f"pushed to {push(folder, [*files, folder / NAME, folder / CROISSANT], values['push'], 'dataset', card)}"
+        )
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None) -> None:
