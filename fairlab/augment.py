@@ -24,7 +24,7 @@ def main(config: DictConfig) -> None:
     """Run one augmentation, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
         refuse_misfits("augment", config)  # before a record that the corrected command could not continue
-        job("augment", config, work)
+        job("augment", config)
 
 
 def work(config: DictConfig, record: Record) -> None:

@@ -44,7 +44,7 @@ QUESTION = "Is my model biased, beyond chance?"
 def main(config: DictConfig) -> None:
     """Run one evaluation, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
-        job("evaluate", config, work)
+        job("evaluate", config)
 
 
 def work(config: DictConfig, record: Record) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -206,7 +205,7 @@ def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> No
 
 
 def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, output: Path) -> None:
-    """Write a table as Markdown, LaTeX, HTML and JSON.
+    """Write a table as Markdown, LaTeX and JSON.
 
     The JSON file has one entry per cell.
     """
@@ -225,13 +224,6 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
                 *(f"% {note}" for note in notes),
             ]
         ),
-        "html": "\n".join(
-            [
-                f"<meta charset='utf-8'><title>{name}</title><p>{html.escape(heading)}</p>",
-                html_table(header, lines),
-                *(f"<p>{html.escape(note)}</p>" for note in notes),
-            ]
-        ),
         "json": json.dumps(
             {
                 row.name: {column: asdict(cell) for column, cell in zip(table.columns, of_row, strict=True)}
@@ -242,17 +234,7 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     }
     for ending, text in pages.items():
         write_whole(output / f"{name}.{ending}", text + "\n")
-    print_escaped(f"table {table.id}: {output / name}.md, .tex, .html, .json")
-
-
-def html_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Format a table as HTML."""
-    rows = [("th", header), *(("td", line) for line in lines)]
-    return f"<table>{''.join(f'<tr>{_html_cells(tag, row)}</tr>' for tag, row in rows)}</table>"
-
-
-def _html_cells(tag: str, row: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{html.escape(entry)}</{tag}>" for entry in row)
+    print_escaped(f"table {table.id}: {output / name}.md, .tex, .json")
 
 
 @quiet_when_unread()

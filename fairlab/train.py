@@ -49,7 +49,7 @@ QUESTION = "What reduces the bias, and at what cost?"
 def main(config: DictConfig) -> None:
     """Run one training run, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
-        job("train", from_model(config, HydraConfig.get().overrides.task), work, announce_backbone)
+        job("train", from_model(config, HydraConfig.get().overrides.task), announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:

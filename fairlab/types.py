@@ -21,12 +21,13 @@ class Bounds:
 
     Attributes:
         low, high: Lowest and highest allowed value.
-        above: Exclusive lower bound.
+        above, below: Exclusive lower and upper bound.
     """
 
     low: float = -inf
     high: float = inf
     above: float = -inf
+    below: float = inf
 
 
 Count = Annotated[int, Bounds(1)]  # at least one
@@ -34,6 +35,7 @@ Natural = Annotated[int, Bounds(0)]
 Positive = Annotated[float, Bounds(above=0)]
 NotNegative = Annotated[float, Bounds(0)]
 Share = Annotated[float, Bounds(0, 1)]
+Fraction = Annotated[float, Bounds(above=0, below=1)]  # neither nothing nor everything
 Texts = Annotated[Sequence[str], Bounds(1)]  # at least one
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 

@@ -45,7 +45,7 @@ from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 from tests.damaged_models import OF_A_MODEL, OF_SENTENCE_TRANSFORMERS, copied
 
-JOBS = {name: import_module(f"fairlab.{name}").work for name in ("train", "evaluate", "augment")}
+JOBS = ("train", "evaluate", "augment")
 OTHERS = {name: getattr(import_module(f"fairlab.{name}"), name) for name in ("score", "reproduce", "report")}
 # What may be left: the record that says why, and what Hydra and a server of language models keep.
 OF_HYDRA = ["mode", "runtime", "run", "overrides", "job"]
@@ -280,7 +280,7 @@ def attempt(base: str, overrides: str) -> None:
         if entry == "augment":
             refuse_misfits(entry, config)
         if entry in JOBS:
-            job(entry, config, JOBS[entry])
+            job(entry, config)
         else:
             OTHERS[entry](config)
 

@@ -22,7 +22,6 @@ from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
 from fairlab.run.starting import announce_backbone
-from fairlab.train import work
 from fairlab.types import FairlabError, Group
 
 if TYPE_CHECKING:  # importing torch takes seconds
@@ -139,7 +138,7 @@ def debias(
     with accounted(record):
         refuse_misfits("train", config, given)
         announce_backbone(config)
-        do_work("train", config, work, record)
+        do_work("train", config, record)
     return Run(record, kept)
 
 

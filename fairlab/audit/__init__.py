@@ -27,7 +27,7 @@ QUESTION = "Is my model biased, beyond chance?"
 def main(config: DictConfig) -> None:
     """Run the audit as Hydra's entry point."""
     with cli.one_sentence():
-        job("audit", config, work)
+        job("audit", config)
 
 
 def work(config: DictConfig, record: Record) -> None:

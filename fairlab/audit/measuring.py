@@ -25,7 +25,7 @@ from fairlab.benchmarks.group_differences import fixed
 from fairlab.benchmarks.readings import Quantity, outcome, quantity
 from fairlab.judge.paired import sign_flip_p
 from fairlab.metrics.bootstrap import mean, mean_draws
-from fairlab.metrics.significance import agreement_p, holm, wilson_interval
+from fairlab.metrics.significance import adjust_tested, agreement_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import SAYS_NOTHING, Note, Outcome
 from fairlab.types import NEUTRAL, FairlabError, ItemTexts
@@ -120,7 +120,7 @@ class Audit(Benchmark):
         found, said = group_quantities(data, labels[:n], outputs[:n])
         notes += [Note(AUDIT, text) for text in [*_copies(data), *said]]
         notes += _constant(labels[:n], data) or _guessing(labels[:n], data)
-        measured = _adjust_p_values([*quantities, *found])
+        measured = adjust_p_values([*quantities, *found])
         self.first = self.first or measured
         return outcome(self.description, measured, self.first if before else (), items=items, notes=notes)
 
@@ -176,7 +176,7 @@ class Audit(Benchmark):
         yield from _changes(one.axis, answers, np.ones(len(one), dtype=bool), score, tested=True)
         if not score:
             sheet = _corrections(one, answers, of_axis) if of_axis else None
-            yield from _excess(one.axis, answers, sheet)
+            yield from excess_quantities(one.axis, *answers.changed, sheet)
         if score or (self.data.kind == "one" and len(self.data.labels) == 2):
             yield from _shifts(one, answers, 1.0 if score else 100.0)
         parts = [f"{one.axis}_{pair.source}_{pair.target}" for pair in one.pairs]
@@ -270,9 +270,10 @@ def _both_p(turned: Array, moved: Array) -> float:
     return max(sign_flip_p(turned), sign_flip_p(moved)) if alike else 1.0
 
 
-def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Iterator[Quantity]:
-    """Yield the excess over the control, corrected by the sheet, and the smallest detectable excess."""
-    changed, control = answers.changed
+def excess_quantities(
+    subset: str, changed: NDArray[np.bool_], control: NDArray[np.bool_], sheet: Corrections | None = None
+) -> Iterator[Quantity]:
+    """Yield the excess over the control (both (P,)), corrected by the sheet, and the smallest detectable excess."""
     found = excess_of(changed, control, sheet)
     difference = changed.astype(np.float64) - control
     draws = 100 * (mean_draws(difference) + found.value - difference.mean())
@@ -345,8 +346,7 @@ def _guessing(labels: Array, data: LabelledRows) -> list[Note]:
     return [Note(AUDIT, f"the model was not shown to be better than guessing ({right}), {WARNED}", mark=GUESSING)]
 
 
-def _adjust_p_values(quantities: Sequence[Quantity]) -> list[Quantity]:
+def adjust_p_values(quantities: Sequence[Quantity]) -> list[Quantity]:
     """Adjust the p-values for all tests of the audit by Holm's method."""
-    tested = {k: one.p for k, one in enumerate(quantities) if one.p is not None}
-    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True)) if tested else {}
-    return [replace(one, p_holm=float(adjusted[k])) if k in adjusted else one for k, one in enumerate(quantities)]
+    adjusted = adjust_tested({k: one.p for k, one in enumerate(quantities)})
+    return [replace(one, p_holm=adjusted.get(k)) for k, one in enumerate(quantities)]

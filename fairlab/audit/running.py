@@ -85,10 +85,6 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     Raises:
         FairlabError: The data, a model or a setting does not fit.
     """
-    if not 0 < settings.threshold < 1:
-        raise FairlabError(f"threshold must be between 0 and 1, not {settings.threshold}")
-    if settings.mend not in (None, "threshold", "odds"):
-        raise FairlabError(f"mend must be threshold or odds, not {settings.mend}")
     if settings.fit is not None and settings.mend is None:
         raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
     found = {label: as_classifier(model) for label, model in models.items()}

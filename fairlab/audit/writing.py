@@ -14,14 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.audit.answer import ALPHA, TELLING
 from fairlab.audit.data import read_source
 from fairlab.audit.described import AUDIT, FLIPS
-from fairlab.audit.excess import excess_of
+from fairlab.audit.measuring import adjust_p_values, excess_quantities
 from fairlab.audit.pairs import Pair, Pairs, make_pairs, refuse_without_people
 from fairlab.audit.running import with_printed_interval
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts, writer_of
-from fairlab.benchmarks.group_differences import TextRater, fixed, rate, widened
+from fairlab.benchmarks.group_differences import TextRater, rate, widened
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
 from fairlab.benchmarks.refusals import FILE as REFUSALS
 from fairlab.benchmarks.refusals import is_refusal, read_requests
@@ -29,8 +30,8 @@ from fairlab.benchmarks.runner import measure
 from fairlab.files import write_whole
 from fairlab.judge.paired import sign_flip_p
 from fairlab.llm.remote_writer import RemoteWriter
-from fairlab.metrics.bootstrap import mean, mean_draws
-from fairlab.metrics.significance import holm, wilson_interval
+from fairlab.metrics.bootstrap import mean
+from fairlab.metrics.significance import wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import SAYS_NOTHING, Note, Outcome, Reading, Record
 from fairlab.types import ALIKE, TEXTS, Description, FairlabError
@@ -38,8 +39,6 @@ from fairlab.types import ALIKE, TEXTS, Description, FairlabError
 log = logging.getLogger(__name__)
 NEUTRAL_WITHIN = 0.05  # sentiment from which a text counts as positive or negative, as VADER's authors advise
 RATED = 10_000  # characters of a text that are rated; the time that VADER takes grows with their square
-TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
-ALPHA = 0.05
 FILE = "written_pairs.jsonl"
 KINDS = ("refused", "negative", "neutral", "positive")
 Array = NDArray[np.float64]
@@ -134,10 +133,7 @@ class WritingAudit(Benchmark):
                 quantities += _of_axis(one.axis, kinds[cut], sentiment[cut])
                 items[one.axis] = np.concatenate([kinds[cut], sentiment[cut]], axis=1)
         self.rows = [_row(pair, written[3 * k : 3 * k + 3], kinds[k]) for k, pair in enumerate(pairs)]
-        tested = [k for k, one in enumerate(quantities) if one.p is not None]
-        for k, p in zip(tested, holm([quantities[k].p or 0.0 for k in tested]), strict=True):
-            quantities[k] = replace(quantities[k], p_holm=float(p))
-        return outcome(self.description, quantities, items=items, notes=notes)
+        return outcome(self.description, adjust_p_values(quantities), items=items, notes=notes)
 
     def _judged(self, written: Sequence[Written]) -> tuple[Array, Array]:
         """Return the kind and the sentiment of the three generated texts of each pair, both (P, 3)."""
@@ -188,11 +184,7 @@ def _of_axis(axis: str, kinds: Array, sentiment: Array) -> Iterator[Quantity]:
         low, high = wilson_interval(side.sum(), len(side))
         yield replace(widened(mean, 100.0 * side, subset=axis, name=name), interval=(100 * low, 100 * high))
     yield widened(mean, 100.0 * (kinds == 0).mean(axis=1), subset=axis, name="refused", percent=True)
-    found = excess_of(changed, control)
-    draws = 100 * mean_draws(changed.astype(np.float64) - control)
-    interval = (100 * found.low, 100 * found.high)
-    yield Quantity(axis, "excess_flips", 100 * found.value, draws, len(changed), interval=interval, p=found.p)
-    yield fixed(axis, "detectable_flips", 100 * found.detectable, len(changed))
+    yield from excess_quantities(axis, changed, control)
     moved, control_moved = (np.abs(sentiment[:, 0] - sentiment[:, k]) for k in (1, 2))
     yield widened(mean, moved, subset=axis, name="mean_change")
     yield widened(mean, control_moved, subset=axis, name="control_mean_change")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.values import Text
@@ -37,20 +37,15 @@ class TriedDocument(TypedDict):
     turned_down: list[list[Text]]
 
 
-class RewrittenNeeds(TypedDict):
-    """Keys that every file of a RAZOR round has."""
+class RewrittenRound(TypedDict):
+    """Layout of the file of a RAZOR round."""
 
     round: Natural
     objective_before: float
     objective: float
     tried: dict[str, TriedDocument]
-
-
-class RewrittenRound(RewrittenNeeds, total=False):
-    """Layout of the file of a RAZOR round."""
-
-    gain_before: float | None
-    gain: float | None
+    gain_before: NotRequired[float | None]
+    gain: NotRequired[float | None]
 
 
 def write_round(file: Path, one: Mapping[str, Any]) -> None:

@@ -371,10 +371,9 @@ def add(outcome: Outcome, phase: str, record: Record, change: str = "change") ->
 
 def adjusted(comparisons: Sequence[Comparison], change: str) -> list[Comparison]:
     """Return comparisons with Holm's adjustment over the headline comparisons of the phase ``change``."""
-    from fairlab.metrics.significance import holm
+    from fairlab.metrics.significance import adjust_tested
 
-    family = [k for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change]
-    p_values = dict(zip(family, holm([comparisons[k].p for k in family]), strict=True))
-    return [
-        replace(entry, p_holm=float(p_values[k])) if k in p_values else entry for k, entry in enumerate(comparisons)
-    ]
+    p_values = adjust_tested(
+        {k: entry.p for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change}
+    )
+    return [replace(entry, p_holm=p_values.get(k, entry.p_holm)) for k, entry in enumerate(comparisons)]

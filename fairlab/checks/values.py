@@ -15,7 +15,18 @@ from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from fairlab.types import Bounds, FairlabError
 
@@ -30,6 +41,7 @@ WORDS = {
 }
 SHOWN = 80  # maximum number of characters shown of a value
 Text = str | Literal[""]  # a text that may be empty
+PRESENCE = (Required, NotRequired)  # say of a key only whether it must be present
 
 
 class Node:
@@ -120,9 +132,9 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
             which must not import code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
-    if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and takes_objects(hint):
+    if nodes and isinstance(value, Mapping) and TARGET in value and origin not in PRESENCE and takes_objects(hint):
         yield from node_faults(key, value)
-    elif origin is NotRequired:
+    elif origin in PRESENCE:
         yield from faults(key, value, arguments[0], nodes)
     elif origin is Annotated:
         inside = list(faults(key, value, arguments[0], nodes))
@@ -173,7 +185,7 @@ def _same_form(value: Any, hint: Any) -> bool:
 
 def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) -> Iterator[str]:
     hints = get_type_hints(hint, include_extras=True)
-    for name in sorted(hint.__required_keys__ - set(value)):
+    for name in sorted(_required_keys(hint, hints) - set(value)):
         yield f"{_nested_key(key, name)} has no value; give {described(hints[name])}"
     for name, one in value.items():
         if name in hints:
@@ -182,6 +194,15 @@ def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) 
             within = f" in {key}" if key else ""
             near = nearest_known(name, hints)
             yield f"there is no key '{shown(name)}'{within}{near}; there are: {', '.join(hints)}"
+
+
+def _required_keys(hint: Any, hints: Mapping[str, Any]) -> set[str]:
+    """Return the required keys of a ``TypedDict``.
+
+    Its own ``__required_keys__`` ignores ``Required`` and ``NotRequired`` if its module postpones annotations.
+    """
+    others = {name for name, one in hints.items() if get_origin(one) is NotRequired}
+    return ({*hint.__required_keys__} | {name for name, one in hints.items() if get_origin(one) is Required}) - others
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
@@ -217,12 +238,14 @@ def _in_bounds(value: Any, hint: Any) -> bool:
     number = len(value) if isinstance(value, list) else value
     if not isinstance(number, int | float) or isinstance(number, bool):
         return True
-    return all(one.low <= number <= one.high and number > one.above for one in bounds)
+    return all(one.low <= number <= one.high and one.above < number < one.below for one in bounds)
 
 
 def described(hint: Any) -> str:
     """Describe in words which values fit an annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin in PRESENCE:
+        return described(arguments[0])
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
         if _is_list(arguments[0]):
@@ -233,7 +256,8 @@ def described(hint: Any) -> str:
     if origin in (Union, UnionType):
         return _join_with_or([described(one) for one in arguments if one is not Any])
     if _is_list(hint):
-        plural = WORDS.get(arguments[0], ("", ""))[1] if arguments else ""
+        item = arguments[0] if arguments else None
+        plural = WORDS.get(get_args(item)[0] if get_origin(item) is Annotated else item, ("", ""))[1]
         return f"a list of {plural}" if plural else "a list"
     if _is_mapping(hint) or is_typeddict(hint):
         return "values by name, {NAME: VALUE}"
@@ -243,7 +267,7 @@ def described(hint: Any) -> str:
 
 def _range(bounds: Bounds) -> str:
     if math.isfinite(bounds.above):
-        return f"above {bounds.above:g}"
+        return f"above {bounds.above:g}" + (f" and below {bounds.below:g}" if math.isfinite(bounds.below) else "")
     if math.isinf(bounds.high):
         return f"of at least {bounds.low:g}"
     return f"from {bounds.low:g} to {bounds.high:.10g}"

@@ -6,7 +6,6 @@ Yang et al. 2023; and their code), or are the versions of counterfactual groups.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -21,6 +20,7 @@ from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Loading, batches_done
 from fairlab.data.batching import AlternatingBatches, BucketedBatches
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
+from fairlab.data.reads import facts_of_files
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.data.word_lists import (
     NEUTRAL_KIND,
@@ -33,7 +33,7 @@ from fairlab.data.word_lists import (
 )
 from fairlab.lexicons import load_lexicon
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import NEUTRAL, FairlabError
+from fairlab.types import NEUTRAL, Count, FairlabError, Positive, Texts
 
 SPLITS = ("train", "validation")
 
@@ -120,21 +120,20 @@ class AttributeSentences(Loading):
     def __init__(
         self,
         *,
-        paths: Sequence[str],
+        paths: Texts,
         axis: str,
         lists: Mapping[str, str] | None,
         mixed: Literal["drop", "keep"],
-        at_least: int | None,
-        validation: float,
-        batch_size: int,
-        limit: int | None,
+        at_least: Count | None,
+        validation: Positive,
+        batch_size: Count,
+        limit: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
         augmentation: object | None = None,
     ) -> None:
         super().__init__()
-        _check(paths, mixed, at_least, validation, batch_size, limit)
         if augmentation is not None:
             raise FairlabError(
                 "this augmentation does not work on sentences found by word lists; set augmentation=none"
@@ -190,9 +189,7 @@ class AttributeSentences(Loading):
             for name, kind in zip(self.names, kinds, strict=True)
         }
         return {
-            "path": ", ".join(self.paths),
-            "sha256": hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest(),
-            "files": self.hashes,
+            **facts_of_files(", ".join(self.paths), self.hashes),
             "trained_on": f"{len(self.sentences['train'])} sentences with attribute or neutral words",
             **counts,
         }
@@ -301,22 +298,3 @@ def as_sentences(batch: SentenceBatch | GroupBatch, sentences: Sequence[Sentence
     versions = len(batch.input_ids) // len(batch.ids)
     rows = [position * versions + k for position in batch.positions.tolist() for k in range(versions)]
     return SentenceBatch.of([sentences[row] for row in rows], padding_id).to(batch.input_ids.device)
-
-
-def _check(
-    paths: Sequence[str],
-    mixed: str,
-    at_least: int | None,
-    validation: float,
-    batch_size: int,
-    limit: int | None,
-) -> None:
-    if isinstance(paths, str) or not paths:
-        raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
-    if mixed not in ("drop", "keep"):
-        raise FairlabError(f"data.mixed must be drop or keep, not {mixed}")
-    if not validation > 0:
-        raise FairlabError(f"data.validation must be above 0, not {validation}")
-    for name, value in (("at_least", at_least), ("batch_size", batch_size), ("limit", limit)):
-        if value is not None and value < 1:
-            raise FairlabError(f"data.{name} must be at least 1, not {value}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 import torch
 
@@ -40,10 +41,7 @@ class BucketedBatches:
 
     def __iter__(self) -> Iterator[list[int]]:
         """Yield the batches after the first ``skip``."""
-        batches = (batch for epoch in range(self.epochs) for batch in self.epoch(epoch))
-        for number, batch in enumerate(batches):
-            if number >= self.skip:
-                yield batch
+        yield from islice(chain.from_iterable(map(self.epoch, range(self.epochs))), self.skip, None)
 
     def epoch(self, epoch: int) -> list[list[int]]:
         """Return the batches of one epoch. Only the last batch may be smaller than the others."""
@@ -90,10 +88,7 @@ class AlternatingBatches:
 
     def __iter__(self) -> Iterator[list[int]]:
         """Yield the batches after the first ``skip``."""
-        batches = (batch for epoch in range(self.epochs) for batch in self.epoch(epoch))
-        for number, batch in enumerate(batches):
-            if number >= self.skip:
-                yield batch
+        yield from islice(chain.from_iterable(map(self.epoch, range(self.epochs))), self.skip, None)
 
     def epoch(self, epoch: int) -> list[list[int]]:
         """Return the batches of one epoch."""

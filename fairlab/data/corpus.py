@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -13,11 +13,12 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
+from fairlab.data.reads import facts_of_files
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
 from fairlab.distributed import own_share
 from fairlab.protocols import TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import FairlabError
+from fairlab.types import Bounds, Count, FairlabError, Fraction, Natural, Texts
 
 SPLITS = ("train", "validation")
 
@@ -73,18 +74,17 @@ class Corpus(Streamed):
     def __init__(
         self,
         *,
-        paths: Sequence[str],
-        windows: Sequence[int],
-        validation: float,
-        batch_size: int,
-        limit: int | None,
+        paths: Texts,
+        windows: Annotated[Sequence[Natural], Bounds(1)],
+        validation: Fraction,
+        batch_size: Count,
+        limit: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
         augmentation: TextAugmentation | None = None,
     ) -> None:
         super().__init__()
-        _check(paths, windows, validation, batch_size, limit)
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a corpus; set augmentation=none or cda_text"
@@ -126,11 +126,8 @@ class Corpus(Streamed):
 
     def facts(self) -> dict[str, object]:
         """Return the facts for the run's record: hashes of the files, sizes, and the number of truncated texts."""
-        together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         return {
-            "path": ", ".join(self.paths),
-            "sha256": together,
-            "files": self.hashes,
+            **facts_of_files(", ".join(self.paths), self.hashes),
             "trained_on": f"{len(self.texts['train'])} texts",
             **{f"{split}_texts": len(texts) for split, texts in self.texts.items()},
             "texts_at_max_length": self.num_truncated,
@@ -169,14 +166,3 @@ class Corpus(Streamed):
         width = max(len(token_ids[position]) for position in positions)
         texts = pad([token_ids[position] for position in own], self.encoder.padding_id, width)
         return TextBatch(*texts, positions=torch.tensor(own, dtype=torch.long), texts=len(positions))
-
-
-def _check(paths: Sequence[str], windows: Sequence[int], validation: float, batch_size: int, limit: int | None) -> None:
-    if isinstance(paths, str) or not paths:
-        raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
-    if isinstance(windows, int | str) or not windows or min(windows) < 0:
-        raise FairlabError(f"data.windows must be a list of numbers of tokens, 0 or more, not {windows}")
-    if not 0 < validation < 1:
-        raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
-    if batch_size < 1 or (limit is not None and limit < 1):
-        raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")

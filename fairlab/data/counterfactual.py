@@ -17,7 +17,7 @@ from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_alike, groups_sha256, read_groups
 from fairlab.protocols import GroupAugmentation
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import FairlabError, Group, NotNegative
+from fairlab.types import Count, FairlabError, Group, NotNegative
 
 SPLITS = ("train", "validation", "test")
 
@@ -80,8 +80,8 @@ class CounterfactualData(Streamed):
         *,
         path: str,
         validation: float,
-        batch_size: int,
-        limit: int | None,
+        batch_size: Count,
+        limit: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
@@ -91,8 +91,6 @@ class CounterfactualData(Streamed):
         augmentation: GroupAugmentation | None = None,
     ) -> None:
         super().__init__()
-        if batch_size < 1:
-            raise FairlabError(f"data.batch_size must be at least 1, not {batch_size}")
         if augmentation is not None and not isinstance(augmentation, GroupAugmentation):
             raise FairlabError(
                 "this augmentation works on plain text, not on counterfactual groups; choose augmentation=none or cda"
@@ -105,10 +103,7 @@ class CounterfactualData(Streamed):
         self.seed = seed
         kept, self.held_out = hold_out(read_groups(path), test, validation if input else 0, path)
         splits = split_groups(kept, validation, path)
-        if limit is not None:
-            if limit < 1:
-                raise FairlabError(f"data.limit must be at least 1 or null, not {limit}")
-            splits["train"] = splits["train"][:limit]
+        splits["train"] = splits["train"][:limit]
         self.more = list(more)
         kept_out = [group for name, groups in splits.items() if name != "train" for group in groups]
         for place in self.more:

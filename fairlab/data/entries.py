@@ -8,12 +8,11 @@ Quantification", section 4: a model is tuned on an augmented sample, or on the s
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.block_collator import PackedBatch, collated
 from fairlab.data.entry_blocks import packed, refuse_block
+from fairlab.data.reads import facts_of_files
 from fairlab.data.stream.formats import TABLES
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.subsample import fair_choice
@@ -30,7 +30,7 @@ from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole
 from fairlab.protocols import ExpandingAugmentation, RowAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import FairlabError, Row
+from fairlab.types import Bounds, Count, FairlabError, Row
 
 SPLITS = ("train", "validation")
 UNITS = ("paragraph", "sentence")
@@ -103,33 +103,32 @@ class Entries(Streamed):
         *,
         path: str,
         unit: Literal["paragraph", "sentence"],
-        sample: int,
+        sample: Count,
         expandable: bool,
         augmented: bool,
         made: str | None,
-        limit: int | None,
-        validation: int,
+        limit: Count | None,
+        validation: Count,
         block: int,
-        batch_size: int,
+        batch_size: Count,
         encoder: Backbone,
         epochs: int,
         seed: int,
         kinds: Sequence[Literal["entry", "copy", "upshift", "downshift"]] | None = None,
-        tokens: int | None = None,
+        tokens: Annotated[int, Bounds(2)] | None = None,
         draw: int | None = None,
         augmentation: TextAugmentation | RowAugmentation | None = None,
     ) -> None:
         super().__init__()
-        refuse_sizes(sample, validation, batch_size, limit, tokens)
+        if tokens is not None and limit is not None:
+            raise FairlabError(f"data.tokens replaces data.limit: {tokens}, {limit}; set one of them to null")
         refuse_block(block, encoder, least=2)
         if made is None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "the sample has no augmentation; choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
             )
-        self.path = path
-        self.sample = sample
-        self.augmented = augmented
+        self.path, self.sample, self.augmented = path, sample, augmented
         self.batch_size = batch_size
         self.encoder = encoder
         self.epochs = epochs
@@ -214,12 +213,9 @@ class Entries(Streamed):
 
     def facts(self) -> dict[str, object]:
         """Return the facts for the run's record: hashes of the files, and sizes."""
-        together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         kind = f"made of {self.sample}" if self.augmented else "original"
         return {
-            "path": self.path,
-            "sha256": together,
-            "files": self.hashes,
+            **facts_of_files(self.path, self.hashes),
             "trained_on": f"{len(self.texts['train'])} entries, {kind}",
             "train_entries": len(self.texts["train"]),
             "validation_entries": len(self.texts["validation"]),
@@ -249,21 +245,6 @@ class Entries(Streamed):
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
         """Return the blocks at ``positions`` as a padded batch."""
         return collated([self.blocks[split][position] for position in positions], positions, self.encoder.padding_id)
-
-
-def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | None, tokens: int | None) -> None:
-    """Check the numbers of entries and tokens.
-
-    Raises:
-        FairlabError: A number is too small, or both ``limit`` and ``tokens`` are set.
-    """
-    if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
-        raise FairlabError(
-            "data.sample, data.validation, data.batch_size and data.limit must be at least 1: "
-            f"{sample}, {validation}, {batch_size}, {limit}"
-        )
-    if tokens is not None and (limit is not None or tokens < 2):
-        raise FairlabError(f"data.tokens (at least 2) replaces data.limit: {tokens}, {limit}; set one of them to null")
 
 
 def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limit: int | None, seed: int) -> list[str]:

@@ -22,7 +22,7 @@ from fairlab.data.entry_blocks import packed, refuse_block
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.files import sha256
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError
 
 NAMED = 3  # maximum number of faulty rows named in a message
 
@@ -70,20 +70,15 @@ class Instructions(Streamed):
         self,
         *,
         path: str,
-        validation: int,
-        limit: int | None,
+        validation: Count,
+        limit: Count | None,
         block: int,
-        batch_size: int,
+        batch_size: Count,
         encoder: Backbone,
         epochs: int,
         seed: int,
     ) -> None:
         super().__init__()
-        if min(validation, batch_size, 1 if limit is None else limit) < 1:
-            raise FairlabError(
-                "data.validation, data.batch_size and data.limit must be at least 1: "
-                f"{validation}, {batch_size}, {limit}"
-            )
         refuse_block(block, encoder, least=2)
         self.path, self.batch_size, self.encoder, self.epochs, self.seed = path, batch_size, encoder, epochs, seed
         self.start_id = CausalLM(encoder).start_id

@@ -30,7 +30,7 @@ from fairlab.data.text import held_out
 from fairlab.protocols import ExampleAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.reading import read_json_lines
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError, Fraction
 
 Made = tuple[Example, Example]  # an example, and the published example it was derived from (itself if it is published)
 
@@ -100,9 +100,9 @@ class LabelledTexts(Streamed):
         *,
         task: str | Task,
         path: str | None,
-        validation: float,
-        batch_size: int,
-        limit: int | None,
+        validation: Fraction,
+        batch_size: Count,
+        limit: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
@@ -111,12 +111,6 @@ class LabelledTexts(Streamed):
         validate_on: Literal["made", "published"] = "made",
     ) -> None:
         super().__init__()
-        if not 0 < validation < 1:
-            raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
-        if validate_on not in ("made", "published"):
-            raise FairlabError(f"data.validate_on must be made or published, not {validate_on}")
-        if batch_size < 1 or (limit is not None and limit < 1):
-            raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a task; set augmentation=fairtuning, eda, "

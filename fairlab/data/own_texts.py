@@ -16,7 +16,7 @@ from fairlab.protocols import ExampleAugmentation
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant, missing_label
 from fairlab.text.naming import listed_names
 from fairlab.text.nested import cell_at
-from fairlab.types import FairlabError, Row
+from fairlab.types import Count, FairlabError, Fraction, Row
 
 MOST_LABELS = 100  # maximum number of distinct labels of a column; more are scores or ids
 PAIR = 2  # maximum number of texts that a classifier reads
@@ -50,9 +50,9 @@ class OwnTexts(LabelledTexts):
         field: str | Sequence[str],
         label: str,
         labels: Sequence[str] | None,
-        validation: float,
-        batch_size: int,
-        limit: int | None,
+        validation: Fraction,
+        batch_size: Count,
+        limit: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,

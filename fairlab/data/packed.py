@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from fairlab.data.corpus import SPLITS, TextBatch
 from fairlab.data.entry_blocks import refuse_block
 from fairlab.data.prepared import FORMAT, NAME
 from fairlab.data.preparing import PartMaker, prepare
+from fairlab.data.reads import facts_of_files
 from fairlab.data.text import text_files
 from fairlab.data.word_tokens import tokenizer_sha256
 from fairlab.distributed import own_share
@@ -31,7 +32,7 @@ from fairlab.files import sha256
 from fairlab.protocols import DescribedAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.pipeline import SPACY
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError, Fraction, Texts
 
 UNKNOWN = "not told"  # for an augmentation that does not describe itself
 RULES = (".py", ".yaml", ".csv", ".txt")
@@ -89,35 +90,28 @@ class PackedText(Loading):
     def __init__(
         self,
         *,
-        paths: Sequence[str],
+        paths: Texts,
         field: str,
         original: str,
-        twin: str,
-        passage: int,
+        twin: Literal["perturbed", "original"],
+        passage: Count,
         block: int | None,
-        validation: float,
-        batch_size: int,
-        limit_characters: int | None,
+        validation: Fraction,
+        batch_size: Count,
+        limit_characters: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
         prepared: str | None = None,
-        num_proc: int = 1,
+        num_proc: Count = 1,
         separators: bool = False,
         across_documents: bool = True,
-        validation_tokens: int | None = None,
+        validation_tokens: Count | None = None,
         augmentation: TextAugmentation | None = None,
     ) -> None:
         super().__init__()
         self.block = encoder.max_length if block is None else block
-        _check(paths, twin, self.block, encoder, validation)
-        _check_counts(
-            passage=passage,
-            batch_size=batch_size,
-            limit_characters=limit_characters,
-            num_proc=num_proc,
-            validation_tokens=validation_tokens,
-        )
+        refuse_block(self.block, encoder, least=8)
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text; set augmentation=none")
         if not (separators or across_documents):
@@ -193,9 +187,7 @@ class PackedText(Loading):
         places = [str(one) if doubled else one.name for one, doubled in zip(self.sources, several, strict=True)]
         hashes = {place: entry["sha256"] for place, entry in zip(places, self.manifest.files, strict=True)}
         return {
-            "path": ", ".join(self.paths),
-            "sha256": hashlib.sha256("".join(hashes.values()).encode()).hexdigest(),
-            "files": hashes,
+            **facts_of_files(", ".join(self.paths), hashes),
             "trained_on": f"{self.blocks('train')} blocks of {self.block} tokens",
             **{f"{split}_blocks": self.blocks(split) for split in SPLITS},
             **self.manifest.counts,
@@ -314,19 +306,3 @@ def _code_revision() -> str:
 def _files(path: str) -> list[Path]:
     """Return the files at a path: the data files of ``fairlab.augment`` if there are any, otherwise text files."""
     return sorted(Path(path).glob("data-*.jsonl")) or text_files(path)
-
-
-def _check(paths: Sequence[str], twin: str, block: int, encoder: Backbone, validation: float) -> None:
-    if isinstance(paths, str) or not paths:
-        raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
-    if twin not in ("perturbed", "original"):
-        raise FairlabError(f"data.twin must be perturbed or original, not {twin}")
-    refuse_block(block, encoder, least=8)
-    if not 0 < validation < 1:
-        raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
-
-
-def _check_counts(**counts: int | None) -> None:
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise FairlabError(f"data.{name} must be at least 1, not {count}")

@@ -18,6 +18,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
+from fairlab.data.reads import facts_of_files
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, held_out, read
@@ -32,7 +33,7 @@ from fairlab.rewriting.perturber import NAMES, source_text
 from fairlab.text.difference import stretches
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.view import View
-from fairlab.types import NEUTRAL, FairlabError
+from fairlab.types import NEUTRAL, Count, FairlabError, Fraction, Share
 
 SPLITS = ("train", "validation")
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
@@ -302,25 +303,20 @@ class PerturbationPairs(Streamed):
         paths: Sequence[str] | None,
         axes: Sequence[str],
         format: str,
-        validation: float,
-        batch_size: int,
-        limit: int | None,
+        validation: Fraction,
+        batch_size: Count,
+        limit: Count | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
-        test: float = 0.0,
+        test: Share = 0.0,
         augmentation: object | None = None,
     ) -> None:
         super().__init__()
         if (path is None) == (paths is None):
             raise FairlabError("give either data.path (pairs) or data.paths (plain text to make pairs from)")
-        if not (0 < validation < 1 and 0 <= test < 1 - validation):
-            raise FairlabError(
-                "data.validation must be above 0 and below 1, data.test be at least 0, and both together below 1: "
-                f"{validation}, {test}"
-            )
-        if batch_size < 1 or (limit is not None and limit < 1):
-            raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
+        if validation + test >= 1:
+            raise FairlabError(f"data.validation and data.test must together be below 1, not {validation} and {test}")
         if augmentation is not None:
             raise FairlabError("there is no augmentation of a perturber's pairs; set augmentation=none")
         self.where = path or ", ".join(paths or ())
@@ -349,9 +345,7 @@ class PerturbationPairs(Streamed):
         """Return the facts for the run's record: hashes of the files, sizes, and the number of truncated texts."""
         most = longest(self.encoder)
         return {
-            "path": self.where,
-            "sha256": hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest(),
-            "files": self.hashes,
+            **facts_of_files(self.where, self.hashes),
             "trained_on": f"{len(self.pairs['train'])} pairs",
             **{f"{split}_pairs": len(part) for split, part in self.pairs.items()},
             "test_pairs": self.left_out,

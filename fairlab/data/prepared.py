@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,20 +87,15 @@ class ShardEntry(SourceEntry):
     tokens: Natural
 
 
-class PreparedNeeds(TypedDict):
-    """Keys that every ``prepared.json`` has."""
+class PreparedFile(TypedDict):
+    """Layout of ``prepared.json``; see :class:`Prepared`."""
 
     made_of: dict[str, Any]
     files: list[SourceEntry]
     dtype: Literal["uint16", "uint32"]
-
-
-class PreparedFile(PreparedNeeds, total=False):
-    """Layout of ``prepared.json``; see :class:`Prepared`."""
-
-    shards: list[dict[str, ShardEntry]]
-    counts: dict[str, int]
-    original_tokens: Natural
+    shards: NotRequired[list[dict[str, ShardEntry]]]
+    counts: NotRequired[dict[str, int]]
+    original_tokens: NotRequired[Natural]
 
 
 class Tokens:

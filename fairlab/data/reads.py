@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _noted: ContextVar[dict[str, Path] | None] = ContextVar("noted", default=None)
@@ -38,3 +40,14 @@ def note_read(path: Path, name: str = "") -> Path:
 def portable_name(path: Path) -> str:
     """Return a path as it is stored in records: relative for files that come with fairlab, otherwise as given."""
     return str(path.relative_to(PACKAGE.parent)) if path.is_relative_to(PACKAGE) else str(path)
+
+
+def facts_of_files(path: str, hashes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the facts about the files of a run's data: its path, one hash of all files, and the hash of each file.
+
+    Args:
+        path: Path or paths of the data, as given.
+        hashes: SHA-256 of each file, by name.
+    """
+    together = hashlib.sha256("".join(hashes.values()).encode()).hexdigest()
+    return {"path": path, "sha256": together, "files": dict(hashes)}

@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from fairlab.data.safety_readers import _csv as _csv  # other code imports it fr
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
-from fairlab.types import FairlabError
+from fairlab.types import Bounds, Count, FairlabError
 
 
 class SafetyData(TrainingData):
@@ -61,15 +61,13 @@ class SafetyData(TrainingData):
         name: str,
         path: str | None,
         held_out: Sequence[str],
-        folds: int,
-        repeats: int,
+        folds: Annotated[int, Bounds(3)],
+        repeats: Count,
         seed: int,
         always_trained: Sequence[str] = (),
         columns: Mapping[str, Any] | None = None,
         augmentation: SubgroupAugmentation | None,
     ) -> None:
-        if folds < 3 or repeats < 1:
-            raise FairlabError(f"data.folds must be at least 3 and data.repeats at least 1: {folds}, {repeats}")
         if augmentation is not None and not isinstance(augmentation, SubgroupAugmentation):
             raise FairlabError("this augmentation makes no versions of a seed; set augmentation=identity or none")
         self.name = name

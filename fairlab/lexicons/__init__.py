@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Required, TypedDict
 
 from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.checks.values import Text
@@ -28,17 +28,12 @@ Sections = dict[str, list[Row] | None]
 Ends = dict[str, Annotated[list[int], Bounds(2, 2)]]
 
 
-class LexiconNeeds(TypedDict):
-    """Required keys of a lexicon file."""
-
-    axis: str
-    attributes: list[str]
-    words: Sections | None
-
-
-class LexiconFile(LexiconNeeds, total=False):
+class LexiconFile(TypedDict, total=False):
     """Layout of a lexicon file; see ``gender.yaml``."""
 
+    axis: Required[str]
+    attributes: Required[list[str]]
+    words: Required[Sections | None]
     names: list[Row] | None
     further: Sections | None
     alike: dict[str, list[str]] | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,15 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.data.counterfactual import hold_out, split_groups
 from fairlab.data.groups import EMBEDDED, read_groups
 from fairlab.data.published.download import locate
-from fairlab.evaluate import work as evaluate_models
 from fairlab.files import sha256, write_whole
 from fairlab.mend.judging import KeptUtility, best_of, judge_change
 from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
-from fairlab.mend.parts import begun, export_trained, kept_part, part_command, remove_weights, train_part
+from fairlab.mend.parts import begun, export_trained, remove_weights, run_part
 from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Record
 from fairlab.run.command_line.cli import choices
 from fairlab.run.config.backbone_nodes import backbone_node, model_facts
 from fairlab.run.config.composing import composed, composing
-from fairlab.run.config.schema import refuse_misfits
-from fairlab.run.folders import plain_config
-from fairlab.run.job import accounted, do_work
 from fairlab.types import FairlabError, Group
 
 METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned", "dpce", "adept")
@@ -106,7 +102,8 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
     composed("evaluate", *proving)  # reports a wrong name before anything is downloaded or trained
     choosing = _selection_evaluation(wish, folder / CHOOSING)
     runs, skipped = _runs(wish, folder)
-    chosen_by = _evaluate_part(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
+    models = {ORIGINAL: wish.model} | runs
+    chosen_by = run_part("evaluate", choosing[0], {"model": models, **choosing[1]}, folder / CHOSEN)
     tried = [judge_change(chosen_by, name, ORIGINAL, wish.price) for name in runs]
     best = best_of(tried)
     remove_weights([folder / TRIED / name for name in runs if best is None or name != best.label])
@@ -115,7 +112,8 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
         publish(outcome, chosen_by, [], wish.name or wish.model)
     else:
         print_escaped(f"{best.label} is best; measuring it on readings that were not used for the choice")
-        proof = _evaluate_part(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
+        both = {name: models[name] for name in (ORIGINAL, best.label)}
+        proof = run_part("evaluate", proving[0], {"model": both, **proving[1]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
         publish(outcome, proof, [Record.load(folder / TRIED / best.label)], wish.name or wish.model)
@@ -182,7 +180,7 @@ def _train(wish: Wish, method: str, folder: Path) -> None:
     values["measure_before"] = False
     if method == "ccd_linear" and wish.axis != GENDER:  # its additional training groups are about gender
         values |= {"method.short": None, "method.directions": []}
-    train_part(given, values, folder)
+    run_part("train", given, values, folder)
 
 
 Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.evaluate
@@ -222,20 +220,3 @@ def _confirmation_evaluation(wish: Wish) -> Evaluation:
         {"benchmark.cced.sets": [test, *([WINOGENDER] if of_gender else [])]} if CCED.description.name in names else {}
     )
     return [f"benchmark=[{','.join(names)}]"], {**sets, "limit": wish.limit}
-
-
-def _evaluate_part(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
-    """Run an evaluation that compares models with the first one, and return the record.
-
-    A finished evaluation is reused.
-    """
-    if kept := kept_part(folder):
-        return kept
-    chosen, values = asked[0], {"model": dict(models), **asked[1]}
-    config = composed("evaluate", chosen, values)
-    record = Record(folder, plain_config(config), part_command("evaluate", chosen, values))
-    folder.mkdir(parents=True)
-    with composing(), accounted(record):
-        refuse_misfits("evaluate", config, [f"{key}=" for key in values])
-        do_work("evaluate", config, evaluate_models, record)
-    return record

@@ -18,11 +18,10 @@ from fairlab.files import folder_replaced_when_written, refuse_used, write_whole
 from fairlab.mend.outcome import ANSWER, MODEL
 from fairlab.record import Record
 from fairlab.reporting.card import model_card
-from fairlab.run.config.composing import composed, from_model, written
+from fairlab.run.config.composing import composed, composing, from_model, written
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work, lock_folder
-from fairlab.train import work as train_model
 from fairlab.types import FairlabError
 
 BEGUN = "begun.json"  # file with the facts that a run of fairlab mend was started with
@@ -83,31 +82,33 @@ def kept_part(folder: Path) -> Record | None:
     return found
 
 
-def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) -> None:
-    """Train a copy of a model as ``fairlab train`` does, unless this step is already finished.
+def run_part(entry: str, given: Sequence[str], values: Mapping[str, Any], folder: Path) -> Record:
+    """Train or evaluate as ``fairlab train`` or ``fairlab evaluate`` does, and return the record.
+
+    A finished step is reused.
 
     Args:
+        entry: ``train`` or ``evaluate``.
         given: Overrides that choose from configuration groups.
         values: Settings by dotted key.
         folder: Folder of the run.
 
     Raises:
-        FairlabError: The training does not fit the model or the data.
+        FairlabError: The training or evaluation does not fit the model or the data.
     """
-    if kept_part(folder):
-        return
-    config = from_model(composed("train", given, values), [f"{key}=" for key in values])
-    record = Record(folder, plain_config(config), part_command("train", given, values))
+    if kept := kept_part(folder):
+        return kept
+    overrides = [f"{key}=" for key in values]
+    config = composed(entry, given, values)
+    if entry == "train":
+        config = from_model(config, overrides)
+    command = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
+    record = Record(folder, plain_config(config), shlex.join(["python", "-m", f"fairlab.{entry}", *given, *command]))
     folder.mkdir(parents=True)
-    with accounted(record):
-        refuse_misfits("train", config, [f"{key}=" for key in values])
-        do_work("train", config, train_model, record)
-
-
-def part_command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the command that repeats a step."""
-    given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
-    return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])
+    with composing(), accounted(record):
+        refuse_misfits(entry, config, overrides)
+        do_work(entry, config, record)
+    return record
 
 
 def remove_weights(runs: Sequence[Path]) -> None:

@@ -11,7 +11,7 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.running import Settings
 from fairlab.files import write_whole
-from fairlab.mend.parts import train_part
+from fairlab.mend.parts import run_part
 from fairlab.types import FairlabError
 
 FIT = "fit.jsonl"  # rows to train on
@@ -60,7 +60,7 @@ def train_classifier(
         "seed": settings.seed,
         "measure_before": False,
     }
-    train_part(given, values, folder)
+    run_part("train", given, values, folder)
 
 
 def _write_rows(rows: LabelledRows, file: Path) -> None:

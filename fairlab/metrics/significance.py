@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,7 @@ from fairlab.metrics.bootstrap import Z
 
 ALPHA = 0.05  # adjusted p-value below which a difference is significant
 Array = NDArray[np.float64]
+Test = TypeVar("Test", bound=Hashable)
 
 
 def wilson_interval(count: float, n: int) -> tuple[float, float]:
@@ -69,6 +72,14 @@ def holm(p_values: ArrayLike) -> Array:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
     return adjusted
+
+
+def adjust_tested(
+    p_values: Mapping[Test, float | None], adjust: Callable[[Sequence[float]], Array] = holm
+) -> dict[Test, float]:
+    """Return the adjusted p-values of all tests that have a p-value, which is neither None nor nan."""
+    tested = {test: p for test, p in p_values.items() if p is not None and not math.isnan(p)}
+    return dict(zip(tested, adjust(list(tested.values())).tolist(), strict=True))
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""SVG charts without scripts: lines, points with intervals, steps, and small multiples.
+"""SVG charts without scripts: lines, and points with intervals.
 
 Colours are CSS classes defined in ``templates/page.css``, so that charts also work on dark and printed pages.
 """
@@ -19,8 +19,6 @@ TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
 LETTER = 6.2  # width of one letter of a tick label
-LINE, NAMED_LINE = 22, 36  # height of a line whose name is to the left of it, and of one whose name is above it
-MOST_BESIDE, MOST_ABOVE = 26, 74  # maximum length of a name to the left of its line, and of one above it
 Bounds = tuple[float, float]
 
 
@@ -31,7 +29,7 @@ class Marks:
     Attributes:
         name: Name in the legend; empty for no legend entry.
         x, y: Coordinates of the points.
-        kind: Type of the series: ``line``, ``dots``, ``both`` or ``steps``.
+        kind: Type of the series: ``line``, ``dots`` or ``both``.
         colour: Number of the colour; None for grey.
         low, high: Bounds of an interval of y around each point; empty if there are no intervals.
         texts: Tooltip of each point.
@@ -80,41 +78,6 @@ class Panel:
     y: str = ""
     x_held: Sequence[float] = ()
     y_held: Sequence[float] = ()
-
-
-@dataclass(frozen=True)
-class Estimates:
-    """Panel that compares one reading between models, with one line and one 95 % interval per model.
-
-    Attributes:
-        title: Title of the panel; the page wraps it.
-        names: Name of each line, from the top.
-        values: Value of each line.
-        low, high: Bounds of each interval; nan if there is no interval.
-        ideal: Ideal value to mark, or None.
-    """
-
-    title: str
-    names: Sequence[str]
-    values: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
-    ideal: float | None = None
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Segment of a stacked bar.
-
-    Attributes:
-        name: Name of the segment.
-        size: Size of the segment, in the same unit for all segments.
-        text: Tooltip and legend entry of the segment.
-    """
-
-    name: str
-    size: float
-    text: str
 
 
 def figure(panels: Sequence[Panel], note: str = "") -> Figure:
@@ -211,9 +174,7 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
         if math.isfinite(x + low + high):
             _line(root, inner.x(x), inner.y(low), inner.x(x), inner.y(high), f"band {one.shade}")
     if one.kind != "dots" and len(points) > 1:
-        shown = points[:: math.ceil(len(points) / MOST_POINTS)]
-        corners = _steps(shown) if one.kind == "steps" else shown
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points[:: math.ceil(len(points) / MOST_POINTS)])
         classes = f"line {one.shade}{' dashed' * one.dashed}"
         ElementTree.SubElement(root, "polyline", {"points": path, "class": classes})
     if one.kind in ("dots", "both") or len(points) == 1:
@@ -225,76 +186,6 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
             if number < len(one.labels):
                 end = x > WIDTH - RIGHT - 24
                 _text(root, x - 8 if end else x + 8, max(y - 6, 12), one.labels[number], "end" if end else "start")
-
-
-def _steps(points: Sequence[Bounds]) -> list[Bounds]:
-    """Return the corners of a step line, which moves first horizontally and then vertically."""
-    corners = [points[0]]
-    for x, y in points[1:]:
-        corners += [(x, corners[-1][1]), (x, y)]
-    return corners
-
-
-def small_multiples(panels: Sequence[Estimates], note: str = "") -> Figure:
-    """Return a figure with one panel per reading. All panels have the same lines in the same order."""
-    return Figure([Drawn(panel.title, _estimates(panel)) for panel in panels], note=note)
-
-
-def _estimates(panel: Estimates) -> Markup:
-    """Draw the value and interval of each line, and a dashed line at the ideal value.
-
-    Names are printed to the left of the lines or, if any name is long, above the lines.
-    """
-    longest = max(map(len, panel.names), default=1)
-    above = longest > MOST_BESIDE
-    line = NAMED_LINE if above else LINE
-    height = len(panel.names) * line
-    left = 10 if above else 10 + LETTER * longest
-    held = [] if panel.ideal is None else [panel.ideal]
-    low, high = _range([*panel.values, *panel.low, *panel.high], held)
-    classes = {"class": "chart", "viewBox": f"0 0 {WIDTH} {height + 30}", "role": "img"}
-    root = ElementTree.Element("svg", classes)
-    ElementTree.SubElement(root, "title").text = panel.title
-
-    def x(value: float) -> float:
-        return left + (value - low) / (high - low) * (WIDTH - RIGHT - left)
-
-    for tick in ticks(low, high, most=5):
-        _line(root, x(tick), 0, x(tick), height, "grid")
-        _text(root, x(tick), height + 18, _number(tick), "middle")
-    if panel.ideal is not None:
-        _line(root, x(panel.ideal), 0, x(panel.ideal), height, "line k1 dashed")
-    for k, name in enumerate(panel.names):
-        y = (k + 1) * line - LINE / 2
-        label = (
-            _text(root, left + 4, y - 11, _short(name, MOST_ABOVE), "start", "halo")
-            if above
-            else _text(root, left - 6, y + 4, name, "end")
-        )
-        ElementTree.SubElement(label, "title").text = name
-        interval = ""
-        if math.isfinite(panel.low[k] + panel.high[k]):
-            interval = f" [{panel.low[k]:.4g}, {panel.high[k]:.4g}]"
-            _line(root, x(panel.low[k]), y, x(panel.high[k]), y, "band k0")
-        dot = {"cx": f"{x(panel.values[k]):.1f}", "cy": f"{y:.1f}", "r": "4", "class": "dot k0"}
-        shown = ElementTree.SubElement(root, "circle", dot)
-        ElementTree.SubElement(shown, "title").text = f"{name}: {panel.values[k]:.4g}{interval}"
-    return _markup(root)
-
-
-def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
-    """Return a stacked bar. The number of segments must not exceed the number of colours."""
-    width, height = 960, 36
-    root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
-    total, x = sum(part.size for part in parts) or 1.0, 0.0
-    for number, part in enumerate(parts):
-        across = width * part.size / total
-        place = {"x": f"{x:.1f}", "y": "2", "width": f"{across:.1f}", "height": f"{height - 4}"}
-        bar = ElementTree.SubElement(root, "rect", place | {"class": f"dot k{number % COLOURS}"})
-        ElementTree.SubElement(bar, "title").text = part.text
-        x += across
-    legend = [(part.text, f"dot k{number % COLOURS}") for number, part in enumerate(parts)]
-    return Figure([Drawn("", _markup(root))], legend, note, wide=True)
 
 
 def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float, classes: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from fairlab.benchmarks.finding import find_description
 from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Comparison, Reading, Record
@@ -120,11 +118,6 @@ def bare(column: str) -> Reading | None:
     """Return a placeholder reading for a key, which is used to look up names, or None if the text is not a key."""
     parts = column.split("/")
     return Reading(parts[0], parts[1], parts[2], 0.0, "", None, 0, 0.0, 0.0) if len(parts) == 3 else None
-
-
-def wrapped(text: str, width: int = 26) -> str:
-    """Wrap a title into short lines for a figure."""
-    return "<br>".join(textwrap.wrap(text, width))
 
 
 def _subset(found: Description | None, subset: str) -> str:

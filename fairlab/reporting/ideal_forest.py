@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover
@@ -51,20 +51,24 @@ def _row(record: Record, reading: Reading, shown: str, several: bool, widest: fl
     few = math.isnan(low)
     value = PageCell(f"{reading.value:.4g}", "too few items" if few else f"[{low:.4g}, {high:.4g}]")
     name = PageCell(title(reading), reading.phase if several else "", hover=hover(reading))
-    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high, widest)), shown]
+    drawn = "" if few else PageCell("", forest=whisker(reading.value, low, high, reading.ideal or 0.0, widest))
+    return [name, value, drawn, shown]
 
 
 def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:
     """Return, by unit, the distance from the ideal value to the end of the plot."""
     widest: dict[str, float] = {}
     for reading in found:
-        ends = [reading.value, *corrected_interval(record, reading)]
-        farthest = max((abs(end - (reading.ideal or 0.0)) for end in ends if math.isfinite(end)), default=0.0)
-        widest[reading.unit] = max(widest.get(reading.unit, 0.0), MARGIN * farthest)
+        scale = scale_of([reading.value, *corrected_interval(record, reading)], reading.ideal or 0.0)
+        widest[reading.unit] = max(widest.get(reading.unit, 0.0), scale)
     return {unit: width or 1.0 for unit, width in widest.items()}
 
 
-def _whisker(reading: Reading, low: float, high: float, widest: float) -> Whisker:
+def scale_of(ends: Iterable[float], ideal: float) -> float:
+    """Return the distance from the ideal value to the end of a plot that contains all finite ends."""
+    return MARGIN * max((abs(end - ideal) for end in ends if math.isfinite(end)), default=0.0)
+
+
+def whisker(value: float, low: float, high: float, ideal: float, widest: float) -> Whisker:
     """Return the positions of the bounds and the value, as shares of the plot's width. The ideal value is at 0.5."""
-    ideal = reading.ideal or 0.0
-    return Whisker(*(min(1.0, max(0.0, 0.5 + (place - ideal) / (2 * widest))) for place in (low, reading.value, high)))
+    return Whisker(*(min(1.0, max(0.0, 0.5 + (place - ideal) / (2 * widest))) for place in (low, value, high)))

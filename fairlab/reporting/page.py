@@ -161,14 +161,12 @@ class Figure:
         panels: Panels in order.
         legend: Name and CSS class of each entry.
         note: Text below the panels.
-        wide: Whether panels fill the width of the page.
     """
 
     kind: ClassVar[str] = "figure"
     panels: Sequence[Drawn]
     legend: Sequence[tuple[str, str]] = ()
     note: str = ""
-    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairlab.checks.progress import with_progress
 from fairlab.metrics.bootstrap import Z
-from fairlab.metrics.significance import ALPHA, holm
+from fairlab.metrics.significance import ALPHA, adjust_tested
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
@@ -29,7 +29,7 @@ from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, place_of, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
-from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
+from fairlab.reporting.tables.method_table import best_method, measured_row, pairwise, wanted
 from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.reporting.tables.tool_records import results_file
@@ -323,13 +323,8 @@ def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
     """Return the p-values of all changes from the baseline, adjusted over the rows of each column."""
     found: dict[tuple[str, Place], float] = {}
     for place in dict.fromkeys(place for row in rows for place in row.changes):
-        raw = {
-            (row.name, place): change_p(row.changes[place])
-            for row in rows
-            if row.changes.get(place) and row.judged(place)
-        }
-        tested = {key: p for key, p in raw.items() if not math.isnan(p)}
-        found |= dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
+        having = [row for row in rows if row.changes.get(place) and row.judged(place)]
+        found |= adjust_tested({(row.name, place): change_p(row.changes[place]) for row in having})
     return found
 
 
@@ -364,14 +359,8 @@ def _best(rows: Sequence[PaperRow], places: Iterable[Place]) -> dict[Place, str]
             for row in rows
             if place in row.readings and not row.marks
         }
-        few = any(one.few or len(set(one.values.values())) == 2 for one in column.values())
-        if len(column) < 2 or few or any(math.isnan(one.distance) for one in column.values()):
-            continue
-        first = min(column, key=lambda name: column[name].distance)
-        p_values = pairwise(column)
-        pairs = [(first, other) for other in column if other != first]
-        if all(p_values.get(pair, p_values.get(pair[::-1], 1.0)) < ALPHA for pair in pairs):
-            found[place] = first
+        if best := best_method(column, pairwise(column)):
+            found[place] = best
     return found
 
 

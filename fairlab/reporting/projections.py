@@ -99,7 +99,7 @@ def tsne_figure(record: Record) -> Figure | None:
 
 
 def embedding_sections(record: Record) -> list[Section]:
-    """Return the sections with distances, offsets and the t-SNE map, if the run stored embeddings."""
+    """Return the sections with distances and the t-SNE map, if the run stored embeddings."""
     found = embedded(record)
     mapped = tsne_figure(record)
     if found is None or mapped is None:
@@ -109,23 +109,18 @@ def embedding_sections(record: Record) -> list[Section]:
     remaining = [[found.texts[k][0], *(f"{value:.3f}" for value in later[k])] for k in worst]
     drawn = evenly(range(len(found.texts)), MOST_DRAWN)
     texts = [found.texts[k] for k in drawn]
-    before, after = (points[drawn] for points in offsets(found.before, found.after))
-    shares = projection(found.attributes, before, after, texts)
-    few = f" {len(drawn):,} of {len(found.texts):,} groups are drawn." if len(drawn) < len(found.texts) else ""
+    few = f"{len(drawn):,} of {len(found.texts):,} groups are drawn." if len(drawn) < len(found.texts) else ""
     of_map = f"versions of {min(MAX_PROJECTED, len(found.texts))} groups, before and after together."
-    of_version = "f(version) - f(neutral), on its first two principal components before; neutral is the origin."
-    of_version += few
     return [
         Section(
             f"Distances to neutral, {found.subset}",
             [
-                *([Text(few.strip(), "note")] if few else []),
+                *([Text(few, "note")] if few else []),
                 distance_figure(found.attributes, earlier[drawn], later[drawn], [row[0] for row in texts]),
                 Text("Largest remaining gaps (neutral version; distance of each attribute after):"),
                 PageTable([PageCell("text"), *found.attributes], remaining),
             ],
         ),
-        Section("What the attribute adds to an embedding", [Text(of_version, "note"), shares]),
         Section("Embeddings", [Text(f"One t-SNE map of the {of_map}", "note"), mapped]),
     ]
 
@@ -142,23 +137,6 @@ def distance_figure(attributes: Sequence[str], before: Array, after: Array, text
         marks.append(Marks(name, values[:, 0].tolist(), values[:, 1].tolist(), "dots", colour, texts=said))
     across, up = (f"distance of '{name}' to neutral" for name in attributes[:2])
     return figure([Panel("", marks, across, up, x_held=[0.0], y_held=[0.0])])
-
-
-def offsets(before: Array, after: Array) -> tuple[Array, Array]:
-    """Project the offsets of versions from the neutral version, f(S^a) - f(S^n), before and after training.
-
-    The offsets are projected onto the first two principal components of the offsets before training.
-
-    Args:
-        before: Embeddings (N, 1 + A, D) before training, with the neutral version first.
-        after: Embeddings (N, 1 + A, D) after training.
-
-    Returns:
-        Projections (N, 1 + A, 2) before and after training.
-    """
-    centred = [embeddings - embeddings[:, :1] for embeddings in (before, after)]
-    _, _, directions = np.linalg.svd(centred[0].reshape(-1, before.shape[-1]), full_matrices=False)
-    return centred[0] @ directions[:2].T, centred[1] @ directions[:2].T
 
 
 def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:

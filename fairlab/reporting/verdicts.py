@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
-from fairlab.metrics.significance import ALPHA, holm
+from fairlab.metrics.significance import ALPHA, adjust_tested
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.headlines import benchmark_title, judging_rules, represents, title, too_few
 from fairlab.reporting.questions import question
@@ -110,9 +110,8 @@ def reading_verdicts(record: Record) -> list[ReadingVerdict]:
     found: list[ReadingVerdict] = []
     for phase in dict.fromkeys(reading.phase for reading in judged):
         some = [_finding(record, reading) for reading in judged if reading.phase == phase]
-        tested = [one for one in some if not math.isnan(one.p)]
-        adjusted = dict(zip(map(id, tested), holm([one.p for one in tested]), strict=True))
-        found += [replace(one, p=float(adjusted[id(one)])) if id(one) in adjusted else one for one in some]
+        adjusted = adjust_tested({k: one.p for k, one in enumerate(some)})
+        found += [replace(one, p=adjusted.get(k, math.nan)) for k, one in enumerate(some)]
     return found
 
 

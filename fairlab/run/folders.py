@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -35,17 +35,12 @@ NOT_COMPARED = re.compile(
 )
 
 
-class SweepNeeds(TypedDict):
-    """Required keys of ``sweep.json``."""
+class SweepFile(TypedDict):
+    """Keys of ``sweep.json``."""
 
     overrides: list[str]
     status: str
-
-
-class SweepFile(SweepNeeds, total=False):
-    """Keys of ``sweep.json``, including the optional ones."""
-
-    best_by_validation: list[dict[str, Any]]
+    best_by_validation: NotRequired[list[dict[str, Any]]]
 
 
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:

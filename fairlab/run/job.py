@@ -44,18 +44,12 @@ from fairlab.text.pipeline import parsing_with
 from fairlab.types import FairlabError, NotPushed, ReviewNeeded
 
 
-def job(
-    entry: str,
-    config: DictConfig,
-    body: Callable[[DictConfig, Record], None],
-    announce: Callable[[DictConfig], None] | None = None,
-) -> None:
+def job(entry: str, config: DictConfig, announce: Callable[[DictConfig], None] | None = None) -> None:
     """Run the work of an entry point, and record the final status in any case.
 
     Args:
         entry: Name of the entry point, as in ``python -m fairlab.<entry>``.
         config: Composed configuration.
-        body: Function that does the work and sets the record's status to ``finished``.
         announce: Function that prints a summary of the run before the values are checked, because the check imports
             torch, which takes seconds.
     """
@@ -70,7 +64,7 @@ def job(
             if announce is not None:
                 announce(config)
             refuse_misfits(entry, config)
-            do_work(entry, config, body, record)
+            do_work(entry, config, record)
     finally:
         lock.release()
     print_summary(record)
@@ -111,14 +105,20 @@ def processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
-def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
-    """Run the work in the configured number of processes, and update ``record`` with the results of rank 0."""
+def work_of(entry: str) -> Callable[[DictConfig, Record], None]:
+    """Return the function ``work`` of an entry point, which sets the record's status to ``finished`` at its end."""
+    work: Callable[[DictConfig, Record], None] = import_module(f"fairlab.{entry}").work
+    return work
+
+
+def do_work(entry: str, config: DictConfig, record: Record) -> None:
+    """Run an entry point's work in the configured number of processes, and update ``record`` with rank 0's results."""
     count = process_count(config)
     refuse_other_count(count)
     with parsing_with(config.get("spacy")):
         if count == 1:
             with no_space_is_one_sentence(record.folder):
-                body(config, record)
+                work_of(entry)(config, record)
             return
         try:
             run_in_processes(count, do_share, entry, record.config, record.folder)
@@ -144,7 +144,6 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
     Raises:
         FairlabError: Any error that the user can fix.
     """
-    body = import_module(f"fairlab.{entry}").work
     hydra = GlobalHydra.instance().is_initialized()
     with (
         nullcontext() if hydra else cli.initialised(),
@@ -153,7 +152,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
         record = replace(Record.load(folder), folder=own)
         try:
             with no_space_is_one_sentence(own):
-                body(as_config(config), record)
+                work_of(entry)(as_config(config), record)
         except Exception as error:
             if sentence := cli.explain(error):
                 raise FairlabError(sentence) from error

@@ -1,4 +1,4 @@
-"""Live figures of a training run (speed, share of peak performance, memory, time left) and traces of single steps.
+"""Live figures of a training run (speed, share of peak performance, memory, time left).
 
 The figures are shown in the progress bar and sent to the loggers.
 """
@@ -6,12 +6,11 @@ The figures are shown in the progress bar and sent to the loggers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Callback, RichProgressBar
+from lightning.pytorch.callbacks import RichProgressBar
 from torch import nn
 
 from fairlab.data.batch_stream import batches_done
@@ -19,8 +18,6 @@ from fairlab.distributed import ranks
 from fairlab.run.history import History
 from fairlab.run.planning.hours import Device, gpus
 from fairlab.run.planning.work import training_flops
-
-SKIPPED = 3  # batches before a trace, in which devices warm up
 
 
 @dataclass(frozen=True)
@@ -98,42 +95,3 @@ class LiveBar(RichProgressBar):
         live = {**live, "hours_left": live["seconds_left"] / 3600} if live else {}
         shown |= {word: form.format(live[name]) for word, (name, form) in words.items() if name in live}
         return super().get_metrics(trainer, pl_module) | shown
-
-
-class Trace(Callback):
-    """Callback that records a trace of some batches in Chrome's format, for Perfetto or ``chrome://tracing``.
-
-    Args:
-        batches: Number of traced batches, after the first three.
-        folder: Folder for the file ``trace.json.gz``.
-    """
-
-    def __init__(self, batches: int, folder: Path) -> None:
-        self.batches = batches
-        self.file = folder / "trace.json.gz"
-        self._profiler: torch.profiler.profile | None = None
-
-    def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Start the profiler, only on rank 0."""
-        if trainer.is_global_zero:
-            schedule = torch.profiler.schedule(wait=SKIPPED - 1, warmup=1, active=self.batches, repeat=1)
-            self._profiler = torch.profiler.profile(schedule=schedule, on_trace_ready=self._write)
-            self._profiler.start()
-
-    def on_train_batch_end(self, *_: Any) -> None:
-        """Count a batch.
-
-        The profiler starts and stops the trace after the set number of batches.
-        """
-        if self._profiler is not None:
-            self._profiler.step()
-
-    def on_train_end(self, *_: Any) -> None:
-        """Stop the trace."""
-        if self._profiler is not None:
-            self._profiler.stop()
-            self._profiler = None
-
-    def _write(self, profiler: Any) -> None:
-        self.file.unlink(missing_ok=True)  # a link in its place is not followed
-        profiler.export_chrome_trace(str(self.file))

@@ -32,7 +32,6 @@ OWN = (
     "device_batch_size",
     "matmul_precision",
     "max_steps",
-    "profile",
     "recompute",
 )
 SLOWER = 1.2  # ratio of bfloat16 to float32 time from which a run prints a warning
@@ -46,17 +45,12 @@ def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: i
         device_batch_size: Maximum number of items that a process handles at once, or None for no limit.
         processes: Number of processes.
 
-    Raises:
-        FairlabError: ``device_batch_size`` is less than 1.
-
     Example:
         >>> parts_of_a_step(8192, 32, processes=8)
         32
     """
     if device_batch_size is None:
         return 1
-    if device_batch_size < 1:
-        raise FairlabError(f"trainer.device_batch_size must be at least 1, or null for all, not {device_batch_size}")
     fewest = -(-batch_size // (device_batch_size * processes))
     return next(parts for parts in range(fewest, batch_size + 1) if batch_size % parts == 0)
 
@@ -121,7 +115,7 @@ def _callbacks(
     """Return fairlab's own callbacks, configured by fairlab's keys in ``trainer``."""
     from fairlab.run.acceleration import Acceleration
     from fairlab.run.checkpoints import Checkpoints
-    from fairlab.run.live import Figures, LiveBar, Trace
+    from fairlab.run.live import Figures, LiveBar
 
     if not isinstance(method, FittedMethod):
         tokens = data.sizes().get("tokens", 0) * data.epochs / data.total_batches
@@ -133,8 +127,6 @@ def _callbacks(
     ]
     if method.measurable_before:
         found.append(Acceleration(encoder, own["attention"], own["recompute"], own["compile"]))
-    if own["profile"]:
-        found.append(Trace(own["profile"], folder))
     return found + [LiveBar(history)] * terminal
 
 

@@ -82,21 +82,10 @@ def test_every_benchmark_of_every_phase_is_a_stage(record, tiny):
     assert all(0.05 <= taken.seconds < 5 for taken in found.values())
 
 
-def test_the_report_shows_one_bar_of_them(record):
+def test_the_report_lists_them(record):
     assert stage_section(record) is None  # of a record that was written before there were stages
     for name, seconds in (("loading", 1), ("before/seat", 2), ("before/cced", 3), ("training", 4)):
         keep_stage(record, name, Stage(seconds, 500_000_000))
-    bar, fold = stage_section(record).blocks
-    assert [name for name, _ in bar.legend] == ["loading: 1.0 s", "measuring before: 5.0 s", "training: 4.0 s"]
-    assert re.match(r"10\.0 s .* 500 MB", bar.note)
-    assert str(bar.panels[0].svg).count("<rect") == 3
-    assert 'width="480.0"' in str(bar.panels[0].svg)  # 5 of 10 seconds, of a width of 960
+    note, fold = stage_section(record).blocks
+    assert re.match(r"10\.0 s .* 500 MB", note.text)
     assert fold.blocks[0].rows[1] == ["before/seat", "2.0", "500"]
-
-
-def test_the_bar_has_no_more_parts_than_colours(record):
-    for number in range(12):
-        keep_stage(record, f"model_{number}/seat", Stage(number + 1.0, 1))
-    (bar, _) = stage_section(record).blocks
-    assert len(bar.legend) == 8
-    assert bar.legend[-1][0] == "others: 15.0 s"  # 1 + 2 + 3 + 4 + 5

@@ -195,10 +195,6 @@ def test_the_versions_of_groups_are_read_for_what_differs(tmp_path, tiny):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mixed": "both"}, "data.mixed must be drop or keep, not both"),
-        ({"at_least": 0}, "data.at_least must be at least 1, not 0"),
-        ({"batch_size": 0}, "data.batch_size must be at least 1, not 0"),
-        ({"validation": 0}, "data.validation must be above 0, not 0"),
         ({"validation": 50}, "contain no sentence with a word of 'neutral' for train"),
         ({"at_least": 13}, "contain no sentence with a word of 'man' for validation"),
         ({"axis": "height"}, "no lexicon for the axis 'height'"),
@@ -208,20 +204,3 @@ def test_the_versions_of_groups_are_read_for_what_differs(tmp_path, tiny):
 def test_values_out_of_range(corpus, tiny, change, message):
     with pytest.raises(FairlabError, match=message):
         make(tiny, [corpus], **change)
-
-
-def test_paths_must_be_a_list(tiny):
-    with pytest.raises(FairlabError, match=r"data.paths must be a list"):
-        AttributeSentences(
-            paths="x.txt",
-            axis="gender",
-            lists=None,
-            mixed="drop",
-            at_least=None,
-            validation=0.1,
-            batch_size=2,
-            limit=None,
-            encoder=tiny,
-            epochs=1,
-            seed=0,
-        )

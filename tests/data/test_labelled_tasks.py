@@ -249,11 +249,6 @@ def test_what_was_made_of_examples_measured_on_is_not_trained_on(tiny, rte, tmp_
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"validate_on": "both"}, "data.validate_on must be made or published, not both"),
-        ({"validation": 0}, "data.validation must be above 0"),
-        ({"validation": 1}, "data.validation must be above 0"),
-        ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
-        ({"limit": 0}, "data.batch_size and data.limit must be at least 1"),
         ({"limit": 1}, "the train part of rte has only examples of the label not_entailment"),
         ({"validation": 1e-9}, "rte has no example for validation; give more examples or change data.validation"),
         ({"augmentation": object()}, "works on counterfactual groups"),

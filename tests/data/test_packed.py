@@ -220,11 +220,7 @@ def test_a_run_killed_in_mid_epoch_repeats_and_skips_nothing(tokenizer, tiny_fol
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"twin": "both"}, "data.twin must be perturbed or original, not both"),
         ({"block": 64}, r"at least 8 and at most the 32 tokens .*, not 64; set data.block=32"),
-        ({"validation": 0}, "data.validation must be above 0"),
-        ({"passage": 0}, "data.passage must be at least 1, not 0"),
-        ({"validation_tokens": 0}, "data.validation_tokens must be at least 1, not 0"),
         ({"augmentation": object()}, "this augmentation works on counterfactual groups"),
         ({"limit_characters": 1}, "too little text for"),
     ],

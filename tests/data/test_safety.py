@@ -134,8 +134,6 @@ def test_copies_of_what_is_measured_are_found():
 
 
 def test_settings_that_cannot_be(tmp_path):
-    with pytest.raises(FairlabError, match=r"data\.folds must be at least 3"):
-        sample(folds=2)
     with pytest.raises(FairlabError, match="augmentation=identity or none"):
         sample(augmentation=object())
     with pytest.raises(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairlab.record import Comparison, Reading
-from fairlab.reporting.headlines import bounds, key, meaning, title, wrapped
+from fairlab.reporting.headlines import bounds, key, meaning, title
 from fairlab.reporting.questions import by_question, question
 from fairlab.types import Description, QuantityInfo
 
@@ -50,10 +50,6 @@ def test_a_comparison_is_called_as_its_readings_are():
     change = Comparison("cced", "embedded", "gap", -0.1, "u", -0.2, 0.0, 0.04, 9, phase="change")
     assert title(change) == "CCED gap, bundled sentences"
     assert key(change) == "cced/embedded/gap"
-
-
-def test_titles_of_figures_are_broken_into_lines():
-    assert wrapped("one two three", width=8) == "one two<br>three"
 
 
 def test_what_a_record_says_of_a_benchmark_is_what_readers_see():

@@ -11,7 +11,7 @@ from fairlab.reporting.exports.eval_results import hub_files
 from fairlab.reporting.exports.every_eval_ever import eee_files
 from fairlab.reporting.exports.measured_model import MeasuredModel
 from fairlab.reporting.ideal_forest import from_the_ideal
-from fairlab.reporting.many_runs.answers import nearest_in_short
+from fairlab.reporting.many_runs.answers import nearest_said
 from fairlab.reporting.many_runs.reproduction import Matrix, Table, TableRow, cells
 from fairlab.reporting.many_runs.sweep import write_sweep
 from fairlab.reporting.paper_table import paper_table
@@ -136,8 +136,7 @@ def test_no_spoiled_run_is_on_the_front_or_nearest(sweep, mark):
     records[1].notes = [Note(name, "why", phase="after", mark=mark) for name in ("cced", "stsb")]
     choices = choices_of(records, [GAP, LOSS])
     assert (
-        nearest_in_short(choices, GAP, "Gap")
-        == "Gap: method.beta=2 is nearest to 0 of the sound settings beyond chance."
+        nearest_said(choices, GAP, "Gap") == "Gap: method.beta=2 is nearest to 0 of the sound settings beyond chance."
     )
     page = write_sweep(sweep, records, [GAP, LOSS]).read_text(encoding="utf-8")
     front = page.partition("<h2>Trade-offs</h2>")[2]

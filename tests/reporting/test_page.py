@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fairlab.reporting.charts import Estimates, Marks, Panel, drawn, small_multiples, ticks
+from fairlab.reporting.charts import Marks, Panel, drawn, ticks
 from fairlab.reporting.page import Change, Heading, PageCell, PageTable, Section, Text, Whisker, is_number, page
 
 EVIL = "</title><script>x</script>"
@@ -69,18 +69,6 @@ def test_points_without_an_interval_have_none_drawn():
     svg = drawn(Panel("", [Marks("", [1.0, 2.0], [0.0, 1.0], low=[math.nan, 0.5], high=[math.nan, 1.5])]))
     assert svg.count('class="band k0"') == 1
     assert "nan" not in svg
-
-
-def test_small_multiples_name_their_lines_and_hold_the_ideal():
-    made = small_multiples([Estimates("gap", ["ccd", "dpce"], [0.1, 0.3], [0.05, math.nan], [0.2, math.nan], 0.0)])
-    (panel,) = made.panels
-    assert panel.svg.count("<circle") == 2
-    assert panel.svg.count('class="band k0"') == 1  # none without bounds
-    assert "nan" not in panel.svg
-    assert all(f">{name}<title>" in panel.svg for name in ("ccd", "dpce"))
-    dashed = float(re.search(r'x1="([\d.]+)"[^>]*class="line k1 dashed"', panel.svg)[1])
-    first, second = (float(x) for x in re.findall(r'<circle cx="([\d.]+)"', panel.svg))
-    assert (second - dashed) == pytest.approx(3 * (first - dashed), abs=0.3)
 
 
 def test_dots_have_their_labels_beside_them():

@@ -1,7 +1,5 @@
-"""Figures of a training while it runs, and its trace."""
+"""Figures of a training while it runs."""
 
-import gzip
-import json
 from types import SimpleNamespace
 
 import lightning
@@ -11,7 +9,7 @@ from torch import nn
 
 from fairlab.methods.mlm import MLM
 from fairlab.run.history import History
-from fairlab.run.live import Figures, LiveBar, Trace, flops_of_a_token, peak_of
+from fairlab.run.live import Figures, LiveBar, flops_of_a_token, peak_of
 from fairlab.run.planning.hours import gpus
 from tests.methods.test_mlm import VALUES, make_data
 
@@ -53,7 +51,7 @@ def test_a_token_costs_six_flop_a_weight_and_four_with_few_trained():
     assert flops_of_a_token(model) == 4 * 96
 
 
-def test_a_run_is_traced_and_its_figures_are_logged_and_shown(tiny, tmp_path):
+def test_the_figures_of_a_run_are_logged_and_shown(tiny, tmp_path):
     logged = []
 
     class Logger(lightning.pytorch.loggers.logger.DummyLogger):
@@ -72,15 +70,11 @@ def test_a_run_is_traced_and_its_figures_are_logged_and_shown(tiny, tmp_path):
         enable_progress_bar=False,
         enable_model_summary=False,
         logger=Logger(),
-        callbacks=[history, Trace(2, tmp_path)],
+        callbacks=[history],
     )
     of.fit(method, data)
     rows = [(step, metrics) for step, metrics in logged if "train/loss" in metrics]
     assert [step for step, _ in rows] == [0, 1, 2, 3, 4, 5]
     assert rows[-1][1]["speed/tokens_per_second"] == history.live["tokens_per_second"] > 0
-    with gzip.open(tmp_path / "trace.json.gz") as file:
-        names = {event["name"] for event in json.load(file)["traceEvents"]}
-    assert any(name.startswith("ProfilerStep") for name in names)
-    assert "aten::addmm" in names or "aten::linear" in names
     shown = LiveBar(history).get_metrics(of, method)
     assert {"loss", "tokens/s", "hours left"} <= set(shown)

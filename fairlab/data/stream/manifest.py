@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Required, TypedDict
 
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.data.published.task_files import examples_digest
@@ -150,15 +150,10 @@ def data_files(folder: Path) -> list[Path]:
     return [folder / entry["file"] for entry in listed]
 
 
-class ManifestNeeds(TypedDict):
-    """Keys that every manifest has."""
-
-    shards: list[dict[str, CountedFile]]
-
-
-class ManifestFile(ManifestNeeds, total=False):
+class ManifestFile(TypedDict, total=False):
     """Layout of ``manifest.json``; see :class:`Manifest`."""
 
+    shards: Required[list[dict[str, CountedFile]]]
     fairlab: str
     source: dict[str, Any]
     made_by: dict[str, Any]

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, TypeVar
+from typing import Any, NotRequired, Protocol, TypedDict, TypeVar
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart
@@ -59,18 +59,13 @@ class Augmentation(Protocol):
         ...
 
 
-class ShardFile(TypedDict):
-    """Entry for one file of a shard, as stored in summaries and manifests."""
+class CountedFile(TypedDict):
+    """Entry for one file of a shard, as stored in summaries and manifests. Older manifests lack the numbers."""
 
     file: str
     sha256: str
-
-
-class CountedFile(ShardFile, total=False):
-    """Entry with the number of rows and bytes of the file, which older manifests lack."""
-
-    rows: Natural
-    bytes: Natural
+    rows: NotRequired[Natural]
+    bytes: NotRequired[Natural]
 
 
 class ShardSummary(TypedDict):
@@ -137,14 +132,9 @@ def make_shards(
             to.
 
     Raises:
-        FairlabError: A setting is invalid, a process was killed, Ray is not installed, or the augmentation failed.
+        FairlabError: A process was killed, Ray is not installed, or the augmentation failed.
             Finished shards are kept.
     """
-    for name, value in (("shard_rows", shard_rows), ("num_proc", num_proc)):
-        if value < 1:
-            raise FairlabError(f"{name} must be at least 1, not {value}")
-    if engine not in ("local", "ray"):
-        raise FairlabError(f"engine must be local or ray, not {engine}")
     folder = folder.resolve()  # workers on other machines may have another working directory
     (folder / "shards").mkdir(parents=True, exist_ok=True)
     tasks = cut(items, folder, shard_rows)

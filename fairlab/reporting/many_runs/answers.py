@@ -15,28 +15,6 @@ def short_choice(choice: Choice) -> str:
 
 
 def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return a sentence on the settings nearest to the ideal value, with their lead and its significance."""
-    if not (found := best(choices, key)):
-        return ""
-    first, alike = found
-    point = first.points[key]
-    said = f"{name}: nearest to {point.ideal:g} is {short_choice(first)} with {point.value:.4g}"
-    said = f"{said} {point.interval}".strip()
-    others = [c for c in choices if c is not first and key in c.points]
-    if not others:
-        return f"{said}; no other settings were measured."
-    following = min(others, key=lambda choice: choice.points[key].distance)
-    by = following.points[key].distance - point.distance
-    following_said = f"{short_choice(following)} with {following.points[key].value:.4g}"
-    lead = f", {by:.3g} nearer than {following_said}" if by > 0 else f", as near as {following_said}"
-    lead = f", while {following_said} comes from an unsound model" if by < 0 else lead
-    if not alike:
-        return f"{said}{lead}, beyond chance: no other interval overlaps its own."
-    reasons = "; ".join([_not_distinguished(len(alike), len(others)), *point.marks])
-    return f"{said}{lead}, but this can be due to chance: {reasons}."
-
-
-def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
     """Return a short sentence on the settings nearest to the ideal value and the significance of their lead."""
     if not (found := best(choices, key)):
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.checks.values import Text
@@ -16,35 +16,25 @@ Overrides = list[Any]  # texts, or lists of texts shared by YAML anchors
 ByScale = dict[str, Overrides | str]  # a sentence instead of overrides states why there is no run
 
 
-class MatrixNeeds(TypedDict):
-    """Required keys of a matrix."""
+class MatrixFile(TypedDict):
+    """Schema of a matrix."""
 
     seeds: Annotated[list[Seed], Bounds(1, 1_000)]
     options: ByScale
     runs: dict[str, dict[str, Overrides | str | bool]]
     tables: dict[str | int, dict[str, Any]]
+    published: NotRequired[str]
+    before: NotRequired[dict[str, str]]
+    made: NotRequired[dict[str, Overrides]]
+    tolerance: NotRequired[dict[str, float]]
+    encoders: NotRequired[dict[str, ByScale]]
+    tasks: NotRequired[dict[str, ByScale]]
 
 
-class MatrixFile(MatrixNeeds, total=False):
-    """Schema of a matrix."""
-
-    published: str
-    before: dict[str, str]
-    made: dict[str, Overrides]
-    tolerance: dict[str, float]
-    encoders: dict[str, ByScale]
-    tasks: dict[str, ByScale]
-
-
-class TableNeeds(TypedDict):
-    """Required keys of a table in a matrix."""
-
-    rows: dict[str, str | dict[str, Any]]
-
-
-class TableForm(TableNeeds, total=False):
+class TableForm(TypedDict, total=False):
     """Schema of a table in a matrix. Rows and columns can differ by scale."""
 
+    rows: Required[dict[str, str | dict[str, Any]]]
     published: str
     title: str
     where: str

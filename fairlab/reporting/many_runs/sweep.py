@@ -1,8 +1,9 @@
-"""Report page of a sweep: tables of runs, best settings by reading, small multiples, line plots and trade-offs."""
+"""Report page of a sweep: tables of runs, best settings by reading, forest plots, line plots and trade-offs."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 from collections import Counter
@@ -17,9 +18,10 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
-from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
+from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.headlines import title
-from fairlab.reporting.many_runs.answers import nearest_in_short, nearest_said, no_answer, short_choice
+from fairlab.reporting.ideal_forest import scale_of, whisker
+from fairlab.reporting.many_runs.answers import nearest_said, no_answer, short_choice
 from fairlab.reporting.page import (
     Block,
     Heading,
@@ -50,6 +52,7 @@ from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
 from fairlab.types import FairlabError
 
+NOTE = "The centre is the ideal value, and the lines are 95 % intervals; each reading has a scale of its own."
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
 LONGEST_LINE = 22  # maximum number of characters per line of a warning in a cell
@@ -160,9 +163,8 @@ def _lead(
     ]
     found = [nearest_said(choices, key, name) for key, name in titles.items()]
     answers = [sentence for sentence in found if sentence]
-    lines += answers
-    short = [nearest_in_short(choices, key, name) for key, name in titles.items()]
-    first = next(filter(None, short), no_answer(choices))
+    first, *others = answers or [no_answer(choices)]
+    lines += others
     notes = Counter(
         text
         for record in records
@@ -324,15 +326,13 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         front = [sound[k] for k in trade_off_front([points[k] for k in sound])]
         names = [short_choice(choice) for choice in choices]
         x, y = zip(*points, strict=True)
-        x_front, y_front = [x[k] for k in front], [y[k] for k in front]
         marks = [
             Marks("runs", x, y, "dots", None, texts=names, size=4.5),
-            Marks("no other is nearer in both", x_front, y_front, "steps", 1),
             Marks(
-                "",
-                x_front,
-                y_front,
-                "dots",
+                "no other is nearer in both",
+                [x[k] for k in front],
+                [y[k] for k in front],
+                "both",
                 1,
                 texts=[names[k] for k in front],
                 size=4.5,
@@ -352,19 +352,25 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
 
 
 def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Draw the value and interval of each group of runs, with one panel per reading."""
-    panels = []
+    """Plot the value and interval of each group of runs around the ideal value, reading by reading."""
+    rows: list[Row | Heading] = []
     for key, name in islice(titles.items(), MOST_PLOTTED):
-        having = [choice for choice in choices if key in choice.points][:MOST_LINES]
-        points = [choice.points[key] for choice in having]
-        if len(having) > 1:
-            values, low, high = ([getattr(one, part) for one in points] for part in ("value", "low", "high"))
-            panels.append(Estimates(name, list(map(short_choice, having)), values, low, high, points[0].ideal))
-    if not panels:
+        points = [(short_choice(choice), choice.points[key]) for choice in choices if key in choice.points]
+        judged = [(settings, point) for settings, point in points if point.ideal is not None][:MOST_LINES]
+        if len(judged) > 1:
+            widest = max(scale_of((one.value, one.low, one.high), one.ideal or 0.0) for _, one in judged) or 1.0
+            rows += [Heading(name), *(_forest_row(settings, one, widest) for settings, one in judged)]
+    if not rows:
         return None
-    note = "Means with their 95 % intervals; dashed: the ideal value."
-    note += f" Only the first {MOST_LINES} settings are shown." if len(choices) > MOST_LINES else ""
-    return Section("Side by side", [small_multiples(panels, note)])
+    note = NOTE + f" Only the first {MOST_LINES} settings are shown." if len(choices) > MOST_LINES else NOTE
+    columns: Row = ["settings", "value", PageCell("", forest="ideal")]
+    return Section("Side by side", [PageTable(columns, rows), Text(note, "note")])
+
+
+def _forest_row(settings: str, point: Point, widest: float) -> Row:
+    low, high = (end if math.isfinite(end) else point.value for end in (point.low, point.high))
+    drawn = PageCell("", forest=whisker(point.value, low, high, point.ideal or 0.0, widest))
+    return [settings, PageCell(f"{point.value:.4g}", point.interval), drawn]
 
 
 def _unfinished(records: Sequence[Record], unread: Sequence[str]) -> Block:

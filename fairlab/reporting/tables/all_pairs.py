@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fairlab.checks.escapes import frame_of
 from fairlab.judge.verdicts import ADJUSTMENTS, letters
-from fairlab.metrics.significance import ALPHA
+from fairlab.metrics.significance import ALPHA, adjust_tested
 from fairlab.record import Comparison, Reading
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
@@ -189,11 +189,10 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
         pairs += [_pair(first, second, before, after, one) for one in found if one.headline]
     if not pairs:
         raise FairlabError(left_out[0].removeprefix("not compared: ") if left_out else "no run has a headline reading")
-    tested = [k for k, one in enumerate(pairs) if not math.isnan(one.p_adjusted)]
-    adjusted: Iterable[float] = ADJUSTMENTS[adjust][1]([pairs[k].p_adjusted for k in tested]) if tested else []
-    for k, p in zip(tested, adjusted, strict=True):
-        pairs[k] = replace(pairs[k], p_adjusted=float(p))
-    return RunsCompared(named, pairs, ADJUSTMENTS[adjust][0], list(dict.fromkeys([*left_out, *warnings_on(sides)])))
+    name, method = ADJUSTMENTS[adjust]
+    adjusted = adjust_tested({k: one.p_adjusted for k, one in enumerate(pairs)}, method)
+    pairs = [replace(one, p_adjusted=adjusted.get(k, math.nan)) for k, one in enumerate(pairs)]
+    return RunsCompared(named, pairs, name, list(dict.fromkeys([*left_out, *warnings_on(sides)])))
 
 
 def warnings_on(sides: Sequence[Side]) -> list[str]:

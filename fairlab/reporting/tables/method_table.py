@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from fairlab.benchmarks.versions import definition
 from fairlab.checks.escapes import frame_of
 from fairlab.metrics.bootstrap import two_sided_p
-from fairlab.metrics.significance import ALPHA, holm
+from fairlab.metrics.significance import ALPHA, adjust_tested
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import too_few
@@ -121,10 +121,9 @@ class MethodTable:
     titles: dict[Place, str]
 
     def best(self, place: Place) -> str | None:
-        """Return the method nearest to the ideal value if it differs significantly from every other method, or None.
+        """Return the significantly best method as :func:`best_method` does, or None.
 
-        Methods that did not train, or whose gap fell only because their embeddings collapsed, are ignored. The result
-        is None if any method has too few items, or exactly two distinct values over seeds.
+        Methods that did not train, or whose gap fell only because their embeddings collapsed, are ignored.
 
         Args:
             place: Benchmark, subset and quantity of the reading.
@@ -135,13 +134,7 @@ class MethodTable:
         self._refuse_unknown(place)
         having = {name: row[place] for name, row in self.cells.items() if place in row}
         having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks)}
-        if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
-            return None
-        first = min(having, key=lambda name: having[name].distance)
-        if any(cell.few or len(set(cell.values.values())) == 2 for cell in having.values()):
-            return None  # for two seeds, no interval has the right coverage
-        p_values = [self.p(place, first, other) for other in having if other != first]
-        return first if all(p < ALPHA for p in p_values) else None
+        return best_method(having, self.p_values.get(place, {}))
 
     def p(self, place: Place, first: str, second: str) -> float:
         """Return the adjusted p-value of the test for no difference between two methods, or 1 if they were not tested.
@@ -150,8 +143,7 @@ class MethodTable:
             FairlabError: The table has no column ``place``, or no row for one of the methods.
         """
         self._refuse_unknown(place, first, second)
-        found = self.p_values.get(place, {})
-        return found.get((first, second), found.get((second, first), 1.0))
+        return _p_of(self.p_values.get(place, {}), first, second)
 
     def _refuse_unknown(self, place: object, *methods: object) -> None:
         """Check that the table has a column for a reading and a row for each method.
@@ -307,9 +299,27 @@ def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
     The null hypothesis is that both methods have the same distance to the ideal value, or the same value if there is no
     ideal value.
     """
-    p_values = {(a, b): difference_p(column[a].above(), column[b].above()) for a, b in combinations(column, 2)}
-    tested = {pair: p for pair, p in p_values.items() if not math.isnan(p)}
-    return dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
+    return adjust_tested(
+        {(a, b): difference_p(column[a].above(), column[b].above()) for a, b in combinations(column, 2)}
+    )
+
+
+def best_method(column: Mapping[str, Measured], p_values: Mapping[tuple[str, str], float]) -> str | None:
+    """Return the method nearest to the ideal value if it differs significantly from every other method, or None.
+
+    The result is None if any method has too few items, or exactly two distinct values over seeds.
+    """
+    if len(column) < 2 or any(math.isnan(cell.distance) for cell in column.values()):
+        return None
+    if any(cell.few or len(set(cell.values.values())) == 2 for cell in column.values()):
+        return None  # for two seeds, no interval has the right coverage
+    first = min(column, key=lambda name: column[name].distance)
+    others = [other for other in column if other != first]
+    return first if all(_p_of(p_values, first, other) < ALPHA for other in others) else None
+
+
+def _p_of(p_values: Mapping[tuple[str, str], float], first: str, second: str) -> float:
+    return p_values.get((first, second), p_values.get((second, first), 1.0))
 
 
 def difference_p(first: Measured, second: Measured) -> float:

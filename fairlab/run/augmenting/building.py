@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fairlab.checks.values import target_of
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import Plan
+from fairlab.record import Record
 from fairlab.run.config.build import build, build_with_some, named, parameters_of
+
+
+class PlanOfRun:
+    """Base class of plans."""
+
+    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
+        self.values, self.read, self.record = values, read, record
+
+    def made_by(self) -> dict[str, Any]:
+        """Return the settings of the augmentation for the manifest, including its identities or lexicons."""
+        return target_of(self.values["augmentation"]).made_by(self.values)
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:

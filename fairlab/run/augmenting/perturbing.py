@@ -6,35 +6,31 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.checks.foreign import read_json, require_form
-from fairlab.checks.values import target_of
 from fairlab.files import gather, sha256, write_whole
-from fairlab.record import Note, Reading, Record
-from fairlab.run.augmenting.building import build_choosing, build_perturbation
+from fairlab.record import Note, Reading
+from fairlab.run.augmenting.building import PlanOfRun, build_choosing, build_perturbation
 from fairlab.types import Row
 
 if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.manifest import Manifest
 
 
-class Perturbing:
+class Perturbing(PlanOfRun):
     """Plan of perturbation, an implementation of :class:`fairlab.protocols.Plan`.
 
     If there is no rewriter, the plan ends after the words and attributes are chosen.
     """
 
-    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
-        self.values, self.read, self.record = values, read, record
-        self.builder = partial(build_perturbation, values)
-
-    def made_by(self) -> dict[str, Any]:
-        """Return the axes and the sampling settings, for the manifest."""
-        return target_of(self.values["augmentation"]).made_by(self.values)
+    @property
+    def builder(self) -> partial[Any]:
+        """Return a function that builds the perturbation in a worker process."""
+        return partial(build_perturbation, self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
         """Return the rows with their choices and a builder of the perturbation, or None if there is no rewriter."""

@@ -6,14 +6,13 @@ Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.checks.values import target_of
-from fairlab.record import Note, Reading, Record
-from fairlab.run.augmenting.building import build_llm, build_rewriter
+from fairlab.record import Note, Reading
+from fairlab.run.augmenting.building import PlanOfRun, build_llm, build_rewriter
 from fairlab.run.command_line import cli
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.build import build
@@ -25,16 +24,10 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 REWRITERS = ("paraphrase", "llm_labelled")
 
 
-class Rounds:
+class Rounds(PlanOfRun):
     """Plan of RAZOR, an implementation of :class:`fairlab.protocols.Plan`."""
 
-    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
-        self.values, self.read, self.record = values, read, record
-        self.made_with: dict[str, Any] = {}
-
-    def made_by(self) -> dict[str, Any]:
-        """Return the settings of the search, for the manifest."""
-        return target_of(self.values["augmentation"]).made_by(self.values)
+    made_with: dict[str, Any]
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """Run all rounds, which store their files in the folder ``rounds`` of the run.

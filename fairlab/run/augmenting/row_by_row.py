@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fairlab.checks.values import target_of
-from fairlab.record import Note, Reading, Record
-from fairlab.run.augmenting.building import build_augmentation, build_llm, build_rewriter
+from fairlab.record import Note, Reading
+from fairlab.run.augmenting.building import PlanOfRun, build_augmentation, build_llm, build_rewriter
 from fairlab.run.config.build import build
 from fairlab.types import FairlabError, Row
 
@@ -17,21 +16,15 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.manifest import Manifest
 
 
-class RowByRow:
+class RowByRow(PlanOfRun):
     """Plan of augmentations that process rows independently, an implementation of :class:`fairlab.protocols.Plan`."""
 
-    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
-        self.values, self.read, self.record = values, read, record
-        self.examples: list[dict[str, str]] | None = None
+    examples: list[dict[str, str]] | None = None
 
     @property
     def builder(self) -> partial[Any]:
         """Return a function that builds the augmentation in a worker process."""
         return partial(build_augmentation, self.values, self.examples)
-
-    def made_by(self) -> dict[str, Any]:
-        """Return the settings of the augmentation for the manifest, including its identities or lexicons."""
-        return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """Return the unchanged rows and a builder of the augmentation, after a prompt search if one is configured."""

@@ -106,8 +106,6 @@ def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Desc
     Raises:
         FairlabError: A value is wrong, or no row of the input can be read.
     """
-    if values["limit"] is not None and values["limit"] < 1:
-        raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
     refuse_push(values.get("push"))
 
     from fairlab.data.stream.features import description_of

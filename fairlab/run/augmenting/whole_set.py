@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fairlab.checks.values import target_of
-from fairlab.record import Note, Reading, Record
-from fairlab.run.augmenting.building import build_augmentation
+from fairlab.record import Note, Reading
+from fairlab.run.augmenting.building import PlanOfRun, build_augmentation
 from fairlab.types import Made, Row
 
 if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.manifest import Manifest
 
 
-class WholeSet:
+class WholeSet(PlanOfRun):
     """Plan of augmentations with a method ``decide``, an implementation of :class:`fairlab.protocols.Plan`."""
-
-    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
-        self.values, self.read, self.record = values, read, record
-
-    def made_by(self) -> dict[str, Any]:
-        """Return the augmentation's settings, for the manifest."""
-        return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """Decide on all rows, and return the rows and a builder of the object that applies the decisions.

@@ -24,7 +24,7 @@ from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
 from fairlab.run.config.served_nodes import names_server
 from fairlab.run.folders import plain_config
 from fairlab.text.pipeline import refuse_unknown_pipeline
-from fairlab.types import Count, FairlabError, Natural, NotNegative, Positive, Seed, Share, Texts
+from fairlab.types import Count, FairlabError, Fraction, Natural, NotNegative, Positive, Seed, Texts
 
 
 class Nothing(TypedDict):
@@ -52,7 +52,6 @@ class Steps(TypedDict):
     matmul_precision: Literal["highest", "high", "medium"]
     attention: str | None
     compile: bool
-    profile: Count | None
     recompute: Literal["none", "full", "selective"]
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
@@ -117,7 +116,7 @@ OWN = {  # keys with a different meaning in one entry point
         "group": str | Texts | None,
         "axis": Texts,
         "labels": Sequence[Name] | None,
-        "threshold": Share,
+        "threshold": Fraction,
         "margin": Positive | None,
         "sheet": Count | str | None,
         "mode": Literal["syntax", "lexical"],

@@ -18,7 +18,7 @@ from fairlab.reporting.many_runs.reproduction import (
     shown_cell,
     table_lines,
 )
-from fairlab.reproduce import finished_records, html_table
+from fairlab.reproduce import finished_records
 from fairlab.types import FairlabError
 
 COLUMN = "seat/6/effect_size"
@@ -153,9 +153,6 @@ def test_a_table_has_methods_in_columns(tmp_path):
     header, lines = table_lines(table(), rows)
     assert header == ["", "base", "CCD", "CCD-GPT"]
     assert {len(line) for line in lines} == {4}
-    assert html_table(["", "a<b"], [["x", "1"]]) == (
-        "<table><tr><th></th><th>a&lt;b</th></tr><tr><td>x</td><td>1</td></tr></table>"
-    )
 
 
 def test_published_tables_are_whole():
