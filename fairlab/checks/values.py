@@ -257,7 +257,8 @@ def described(hint: Any) -> str:
         return _join_with_or([described(one) for one in arguments if one is not Any])
     if _is_list(hint):
         item = arguments[0] if arguments else None
-        plural = WORDS.get(get_args(item)[0] if get_origin(item) is Annotated else item, ("", ""))[1]
+        kind: Any = get_args(item)[0] if get_origin(item) is Annotated else item
+        plural = WORDS.get(kind, ("", ""))[1]
         return f"a list of {plural}" if plural else "a list"
     if _is_mapping(hint) or is_typeddict(hint):
         return "values by name, {NAME: VALUE}"

@@ -128,7 +128,13 @@ class PackedText(Loading):
         self.epochs = epochs
         self.seed = seed
         self.sources = [file for path in self.paths for file in _files(path)]
-        decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
+        decides: dict[str, str | float | int | None] = {
+            "passage": passage,
+            "validation": validation,
+            "twin": twin,
+            "field": field,
+            "original": original,
+        }
         decides |= {"limit_characters": limit_characters}
         if separators:  # a separate key, so that text prepared without separators keeps its folder
             decides["separators"] = True
