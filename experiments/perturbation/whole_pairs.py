@@ -34,7 +34,7 @@ from fairlab.benchmarks.fairscore import Fairscore
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, find_task
 from fairlab.files import write_whole
-from fairlab.mend.parts import train_part
+from fairlab.mend.parts import run_part
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
 
@@ -131,7 +131,7 @@ def train(folder: Path, task: str, arm: str, seed: int, training: str = "mixed")
         "seed": seed,
         **settings,
     }
-    train_part(given, values, folder)
+    run_part("train", given, values, folder)
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
 
 

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from experiments.rendering import ideal, markdown, significant
 from fairlab.benchmarks.decisions import FILE, read_decisions
-from fairlab.benchmarks.group_differences import paired_differences, slugs
+from fairlab.benchmarks.group_differences import group_key, paired_differences
 from fairlab.benchmarks.readings import Quantity
 from fairlab.judge.paired import sign_flip_p
 from fairlab.metrics.significance import holm
@@ -225,7 +225,7 @@ def p_values(odds: Array, groups: Mapping[str, Sequence[str]]) -> dict[str, floa
     found = {}
     for place, (axis, names) in enumerate(groups.items(), start=1):
         by_group = values.mean(axis=tuple(k for k in range(1, values.ndim) if k != place))
-        shown = list(slugs(names).values())
+        shown = list(map(group_key, names))
         for k, name in enumerate(shown[:1] if len(shown) == 2 else shown):
             found[f"{axis}_{name}"] = sign_flip_p(by_group[:, k] - np.delete(by_group, k, axis=1).mean(axis=1))
     return dict(zip(found, holm(list(found.values())).tolist(), strict=True))
@@ -237,7 +237,7 @@ def _gaps(odds: Array) -> Iterator[tuple[str, str]]:
     for place, (axis, groups) in enumerate(FEWER.items(), start=1):
         by_group = odds.mean(axis=tuple(k for k in (1, 2, 3) if k != place))
         found: dict[str, dict[str, Quantity]] = {}
-        for one in paired_differences(by_group, list(slugs(groups).values()), axis, "gap"):
+        for one in paired_differences(by_group, list(map(group_key, groups)), axis, "gap"):
             found.setdefault(one.subset, {})[one.name] = one
         for subset, parts in found.items():
             low, high = parts["gap"].interval or (np.nan, np.nan)

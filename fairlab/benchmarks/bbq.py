@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.writers import Sampling
 from fairlab.benchmarks.generations import write_texts
-from fairlab.benchmarks.group_differences import slug, widened
+from fairlab.benchmarks.group_differences import group_key, widened
 from fairlab.benchmarks.option_answers import (
     NONE,
     option_log_likelihoods,
@@ -248,7 +248,7 @@ def bbq_quantities(by_category: Mapping[str, Sequence[BBQItem]], found: Items, *
     groups: dict[str, list[int]] = {}
     for k, item in enumerate(items):
         parts.setdefault(item.category, []).append(k)
-        groups.setdefault(f"{item.category}_{slug(item.group)}", []).append(k)
+        groups.setdefault(f"{item.category}_{group_key(item.group)}", []).append(k)
     parts |= {name: places for name, places in groups.items() if len(places) >= FEWEST and name not in parts}
     for subset, places in parts.items():
         yield from _of_subset(subset, [items[k] for k in places], answers[places], chat)

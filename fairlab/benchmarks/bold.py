@@ -15,7 +15,7 @@ import numpy as np
 
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import TextRater, rate, slug, unpaired_differences, widened
+from fairlab.benchmarks.group_differences import TextRater, group_key, rate, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.download import locate
@@ -202,7 +202,7 @@ class BOLD(Benchmark):
         content = read_json_file(path, "is it BOLD?")
         try:
             found = [
-                BoldPrompt(domain, slug(group), entity, str(text).rstrip())
+                BoldPrompt(domain, group_key(group), entity, str(text).rstrip())
                 for group, entities in content.items()
                 for entity, texts in entities.items()
                 for text in texts

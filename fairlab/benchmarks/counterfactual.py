@@ -23,9 +23,9 @@ from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import (
     TextRater,
     fixed,
+    group_key,
     paired_differences,
     rate,
-    slug,
     smallest_detectable,
     widened,
 )
@@ -228,8 +228,8 @@ class Counterfactual(Benchmark):
     def _own_prompts(self, path: str) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
         """Return the file's prompts in the form of :meth:`_prompts`, and a note on omitted prompts."""
         found, said = turned_prompts(path, self.axis, mode=self.mode)
-        kept = {slug(group): evenly(texts, self.limit) for group, texts in found.items()}
-        return {slug(Path(self.axis).stem): kept}, [Note(self.name, said)] if said else []
+        kept = {group_key(group): evenly(texts, self.limit) for group, texts in found.items()}
+        return {group_key(Path(self.axis).stem): kept}, [Note(self.name, said)] if said else []
 
     def _prompts(self) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
         """Return the prompts by category and group, in the same order for every group of a category.
@@ -241,8 +241,8 @@ class Counterfactual(Benchmark):
         found: dict[str, dict[str, list[str]]] = {}
         try:
             for row in read_json_file(path, "is it LangFair's file of counterfactual templates?"):
-                groups = found.setdefault(slug(row["group_category"]), {})
-                groups.setdefault(slug(row["group"]), []).append(str(row["text"]))
+                groups = found.setdefault(group_key(row["group_category"]), {})
+                groups.setdefault(group_key(row["group"]), []).append(str(row["text"]))
         except (KeyError, TypeError) as error:
             raise FairlabError(f"{path} lacks {error}; each row needs text, group_category and group") from error
         for category, rows in found.items():

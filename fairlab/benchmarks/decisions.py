@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.group_differences import paired_differences, slug, widened
+from fairlab.benchmarks.group_differences import group_key, paired_differences, widened
 from fairlab.benchmarks.option_answers import option_log_likelihoods, preface
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, with_system
 from fairlab.benchmarks.scales import percent
@@ -162,4 +162,4 @@ def decision_quantities(groups: Mapping[str, Sequence[str]], odds: NDArray[np.fl
     for place, (axis, names) in enumerate(groups.items(), start=1):
         others = tuple(k for k in (1, 2, 3) if k != place)
         by_group = values.mean(axis=others)
-        yield from paired_differences(by_group, list(map(slug, names)), axis, "log_odds_difference")
+        yield from paired_differences(by_group, list(map(group_key, names)), axis, "log_odds_difference")

@@ -90,7 +90,7 @@ class Fairscore(Benchmark):
         task: str,
         *,
         axes: Sequence[str],
-        sampling: str,
+        sampling: Literal["uniform", "inverse_frequency"],
         copies: Literal["one", "axis"] = "one",
         path: str | None = None,
         perturbed: dict[str, str] | None = None,
@@ -112,7 +112,7 @@ class Fairscore(Benchmark):
                 "benchmark.fairscore.perturbed holds one copy of every example; give benchmark.fairscore.copies=one"
             )
         drawn_of = [axes] if copies == "one" else [[axis] for axis in axes]
-        self.perturbations = [Perturbation(axes=some, sampling=sampling) for some in drawn_of]  # type: ignore[arg-type]
+        self.perturbations = [Perturbation(axes=some, sampling=sampling) for some in drawn_of]
         self.axes = [lexicon.axis for each in self.perturbations for lexicon in each.lexicons]
         self.path = path
         self.perturbed = perturbed or {}

@@ -192,6 +192,6 @@ def fixed(subset: str, name: str, value: float, n: int) -> Quantity:
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 
-def slug(name: str) -> str:
+def group_key(name: str) -> str:
     """Return a name in the form used in the keys of readings: lower case with underscores."""
     return "_".join("".join(c if c.isalnum() else " " for c in name.casefold()).split())

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import slug, unpaired_differences, widened
+from fairlab.benchmarks.group_differences import group_key, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.published.download import locate
@@ -137,7 +137,7 @@ class HONEST(Benchmark):
         columns = ("template_masked", "category", "identity")
         for _, row in read_table_rows(path, "\t", columns, "take the authors' templates"):
             found.append((row["category"], row["identity"], row["template_masked"].split(MASK)[0].rstrip()))
-        return evenly([(slug(group), who, text) for group, who, text in found], self.limit, of=lambda one: one[0])
+        return evenly([(group_key(group), who, text) for group, who, text in found], self.limit, of=lambda one: one[0])
 
 
 def read_hurtlex(path: Path, level: str) -> frozenset[str]:

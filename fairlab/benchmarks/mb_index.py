@@ -20,7 +20,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.perplexity import OF_TOKENS
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, drawn, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity, sampled_items
 from fairlab.benchmarks.scales import percent
 from fairlab.benchmarks.stereoset import INTER, SOURCE, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
@@ -148,7 +148,7 @@ class MBIndex(Benchmark):
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure the model. ``before`` holds the ``items`` of an earlier measurement."""
         scorer = CausalLM(backbone)  # done first, so that a model without a head is refused at once
-        texts = drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
+        texts = sampled_items(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
         with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
             written = continuations(scorer, contexts, characters=self.characters, progress="continuations")
@@ -171,7 +171,7 @@ class MBIndex(Benchmark):
     def examples(self) -> list[StereoSetItem]:
         """Return the examples whose contexts are continued, in file order."""
         found = read_stereoset(locate(SOURCE, self.stereoset))
-        return drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
+        return sampled_items([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
     def encoder(self) -> Backbone:

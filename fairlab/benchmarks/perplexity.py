@@ -13,7 +13,7 @@ import numpy as np
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.benchmarks.readings import Items, Quantity, drawn, evenly, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity, sampled_items
 from fairlab.data.published.download import locate
 from fairlab.metrics.perplexity import perplexity
 from fairlab.protocols import Benchmark
@@ -110,7 +110,7 @@ def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
     texts = [line.strip() for line in text_lines(path) if line.strip()]
     if len(texts) < 2:
         raise FairlabError(f"{path} contains {len(texts)} lines of text; perplexity needs at least 2 for an interval")
-    return drawn(texts, limit, seed)
+    return sampled_items(texts, limit, seed)
 
 
 def _quantity(items: Items, name: str) -> Quantity:

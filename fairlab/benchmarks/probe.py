@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.classification import MAJORITY
-from fairlab.benchmarks.readings import Items, Quantity, drawn, evenly, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity, sampled_items
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
@@ -94,7 +94,7 @@ class Probe(Benchmark):
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Fit on the training set and score the development set. ``before`` holds the ``items`` of an earlier model."""
         train, dev = read_task(self.task, "train"), evenly(read_task(self.task, "dev"), self.limit)
-        train = drawn(train, None if self.limit is None else max(FEWEST, self.limit), self.seed)
+        train = sampled_items(train, None if self.limit is None else max(FEWEST, self.limit), self.seed)
         labels = np.array([example.label for example in train])
         predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))
         truth = np.array([example.label for example in dev])

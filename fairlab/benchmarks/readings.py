@@ -114,7 +114,7 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
     return [items[k] for k in sorted(kept)]
 
 
-def drawn(items: Sequence[T], count: int | None, seed: int) -> list[T]:
+def sampled_items(items: Sequence[T], count: int | None, seed: int) -> list[T]:
     """Return ``count`` items, sampled with ``seed``, in their order, or all items if there are no more."""
     if count is None or count >= len(items):
         return list(items)

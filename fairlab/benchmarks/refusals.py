@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.writers import REFUSED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import TextRater, paired_differences, scores_of, slug, widened
+from fairlab.benchmarks.group_differences import TextRater, group_key, paired_differences, scores_of, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.reads import note_read
@@ -224,7 +224,7 @@ def refusal_quantities(groups: Mapping[str, Sequence[str]], items: Items) -> Ite
             counts = known.sum(axis=1).astype(np.float64)
             yield widened(ratio_of_means, sums, counts, subset="all", name=name, n=int(known.sum()), percent=True)
     for axis, names in groups.items():
-        named = list(map(slug, names))
+        named = list(map(group_key, names))
         for place, group in enumerate(named):
             yield widened(mean, values[axis][:, place], subset=f"{axis}_{group}", name="refused", percent=True)
         yield from paired_differences(values[axis], named, axis, "refused_difference", percent=True)

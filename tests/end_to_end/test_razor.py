@@ -294,7 +294,7 @@ def test_one_token_documents_and_identical_ones_pass_through(tmp_path):
     ("arguments", "message"),
     [
         (["benchmark.shortcuts.label=topic"], "has no 'topic'; give benchmark.shortcuts.label=NAME"),
-        (["benchmark.shortcuts.fewest=0"], "benchmark.shortcuts.fewest and shown must be at least 1"),
+        (["benchmark.shortcuts.fewest=0"], "benchmark.shortcuts.fewest must be a whole number of at least 1"),
     ],
 )
 def test_bad_input_of_the_x_ray_is_one_sentence(tmp_path, capsys, arguments, message):

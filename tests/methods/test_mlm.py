@@ -314,13 +314,16 @@ def test_values_out_of_range(tiny, change, message):
         MLM(tiny, **VALUES | change)
 
 
-def test_a_model_that_cannot_be_a_masked_lm_is_rejected_before_training(tiny, tiny_folders):
+def test_a_model_that_cannot_be_a_masked_lm_is_rejected_before_training(tiny, monkeypatch, tiny_folders):
     gpt2 = load_backbone(str(tiny_folders["gpt2"]), pooling="mean", max_length=64, normalize=False)
     with pytest.raises(FairlabError, match="GPT2LMHeadModel cannot be trained as a masked LM, since transformers has"):
         MLM(gpt2, **VALUES)
-    tiny.tokenizer.mask_token = None
-    with pytest.raises(FairlabError, match="the tokenizer of BertModel has no mask token; use the tokenizer"):
-        MLM(tiny, **VALUES)
+    kept, tiny.tokenizer.mask_token = tiny.tokenizer.mask_token, None
+    try:
+        with pytest.raises(FairlabError, match="the tokenizer of BertModel has no mask token; use the tokenizer"):
+            MLM(tiny, **VALUES)
+    finally:
+        tiny.tokenizer.mask_token = kept
 
 
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
