@@ -351,10 +351,7 @@ PAGES = {
     "experiments/ccd/second_study.md": {
         "leaders": second.leaders,
         "every_trial": second.every,
-        "goals": second_results.goals_table,
-        "frontier": second_results.frontier,
-        "agreement": second_results.agreement,
-        "against_published": second_results.against_published,
+        **{name: lambda name=name: second_results.kept()[name] for name in second_results.TABLES},
     },
     "experiments/ccd/README.md": {
         "seeds": seeds,
