@@ -148,8 +148,8 @@ class Result:
     @property
     def measures(self) -> tuple[float, float, float, float]:
         """Values of :data:`MEASURES`."""
-        gap = float(self.values("gap_winogender").mean())
-        return gap, self.seat, self.deviation, self.leakage()["linear"][0]
+        gap, leaked = self.values("gap_winogender").mean(), self.values("hits_embedded")[..., 0].mean()
+        return float(gap), self.seat, self.deviation, float(leaked)
 
     @property
     def deviation(self) -> float:
@@ -351,10 +351,10 @@ TABLES = {
 
 @cache
 def kept() -> dict[str, str]:
-    """Return the tables of the record, by name."""
+    """Return the tables of the record by name, and the ``leading`` combination."""
     return dict(json.loads((ITEMS / "tables.json").read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":
-    found = {name: table() for name, table in TABLES.items()}
+    found = {name: table() for name, table in TABLES.items()} | {"leading": leading_result()}
     (ITEMS / "tables.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -171,7 +171,7 @@ def test_templates_that_fail_are_one_sentence(llama, tmp_path, monkeypatch, temp
 
 
 def test_a_block_longer_than_the_model_reads(llama, tmp_path):
-    with pytest.raises(FairlabError, match="data.block must be at least 2 and at most the 64 tokens"):
+    with pytest.raises(FairlabError, match=r"data\.block must be at least 2 and at most the 64 tokens"):
         make(llama, [{"messages": CHAT}] * 2, tmp_path, block=65)
 
 

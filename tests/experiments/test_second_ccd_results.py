@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 
 from experiments.ccd import second_measure, second_results
 from experiments.ccd.second import Setting
@@ -145,3 +146,98 @@ def test_equal_matrices_of_two_seeds_are_measured_once(tmp_path, monkeypatch):
 def test_seeds_are_stacked_in_order():
     every = {f"{name}/{seed}/pairs": np.array([seed]) for name in ("ccd", "ccd+leace") for seed in (43, 42)}
     assert stacked(every, "ccd")["pairs"].tolist() == [[42], [43]]
+
+
+ERASERS = ("inlp", "leace", "sentence_debias")
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Committed results by encoder and name, and the changes on STS-B in the committed table."""
+    monkeypatch.undo()
+    rows = [line.strip("| ").split(" | ") for line in second_results.kept()["goals"].splitlines()[2:]]
+    sts = {(row[0], row[1]): float(row[10].split()[0]) for row in rows}
+    goals = {(row[0], row[1]): row[11].split(", ") for row in rows}
+    return {(one.encoder, one.name): one for one in second_results.results()}, sts, goals
+
+
+def spread(values, digits=2):
+    """Return the smallest and the largest of some values, rounded."""
+    return round(min(values), digits), round(max(values), digits)
+
+
+def test_what_the_pages_say_of_erasers_and_ccd(found):
+    results, sts, _ = found
+    assert len(results) == 2 * 16
+    alone = [one for (_, name), one in results.items() if name in ERASERS]
+    after = [one for (_, name), one in results.items() if name in [f"ccd+{eraser}" for eraser in ERASERS]]
+    trained = [one for (_, name), one in results.items() if name in ("ccd", PUBLISHED)]
+    aligned = [one for (_, name), one in results.items() if name == "ccd_aligned"]
+    before = [one for (_, name), one in results.items() if name == "none"]
+
+    def linear(some, part="embedded"):
+        return spread([one.values(f"hits_{part}")[..., 0].mean() for one in some])
+
+    def gap_left(one):
+        return one.values("gap_winogender").mean() / one.original.values("gap_winogender").mean()
+
+    assert spread([100 * gap_left(one) for one in alone], 0) == (28, 36)
+    assert linear(alone) == (0.51, 0.52)
+    assert linear(alone, "winogender") == (0.70, 0.92)
+    assert max(map(gap_left, after)) <= 0.1
+    assert linear(after)[1] <= 0.52
+    assert linear(after, "winogender") == (0.54, 0.58)
+    assert linear(trained) == (0.76, 0.82)
+    assert linear(trained, "winogender") == (0.82, 0.94)
+    assert (linear(aligned), linear(aligned, "winogender")) == ((0.59, 0.61), (0.51, 0.52))
+    assert linear(before)[0] >= 0.97
+    assert spread([sts[one.encoder, second_results.words(one.name)] for one in after], 1) == (-1.5, -0.5)
+    assert spread([sts[one.encoder, second_results.words(one.name)] for one in aligned], 1) == (-0.5, -0.3)
+    mapped = [results[encoder, "ccd+ccd_linear"] for encoder in ("minilm", "mpnet")]
+    assert linear(mapped) == (0.76, 0.81)
+
+
+def test_what_the_pages_say_of_goals(found):
+    results, _, goals = found
+    assert max(map(len, goals.values())) == 3
+    assert [key for key, reached in goals.items() if "associations" in reached] == [("minilm", "INLP")]
+    assert all({"order", "STS-B"} <= set(goals[encoder, "none"]) for encoder in ("minilm", "mpnet"))
+    for encoder, name in results:
+        if name.split("+")[-1] in ERASERS:
+            assert "STS-B" not in goals[encoder, second_results.words(name)]
+        if name == "ccd+ccd_linear":
+            assert "STS-B" in goals[encoder, second_results.words(name)]
+    steady = [key for key, one in results.items() if not one.astray and key[1] != "none"]
+    assert steady == [("minilm", "inlp"), ("mpnet", "ccd_aligned+inlp")]
+    mean = results["mpnet", "ccd_aligned+inlp"]
+    assert round(100 * (1 - mean.seat / mean.original.seat)) == 23
+    often = [test for one in results.values() for test in one.astray]
+    assert sorted({test: often.count(test) for test in often}.items(), key=lambda one: -one[1])[1][0] in ("7b", "8b")
+    assert max(set(often), key=often.count) in ("7b", "8b")
+    share = {name: one.values("first").mean() for (encoder, name), one in results.items() if encoder == "minilm"}
+    even = {name: "order" in goals["minilm", second_results.words(name)] for name in share}
+    assert not any(even[name] for name in (PUBLISHED, *ERASERS))
+    assert all(even[name] for name in ("ccd+ccd_linear", "ccd+leace", "ccd_aligned"))
+    assert round(share[PUBLISHED], 2) == 0.36
+    assert spread([share[name] for name in ERASERS]) == (0.36, 0.41)
+    assert second_results.kept()["leading"] == "ccd+leace"
+
+
+def test_what_the_pages_say_of_agreement(found):
+    results = list(found[0].values())
+    values = np.array([one.measures for one in results])
+    rows = [line.strip("| ").split(" | ") for line in second_results.kept()["agreement"].splitlines()[2:]]
+    bounds = {(row[0], row[1]): [float(x.strip("[],")) for x in row[2].split()] for row in rows}
+    assert bounds["CCED gap", "SEAT"][0] == pytest.approx(spearmanr(values[:, 0], values[:, 1]).statistic, abs=0.006)
+    for (first, second), (_, low, high) in bounds.items():
+        assert (low > 0) == ("CCED gap" not in (first, second) and second == "leakage")
+        assert high > 0
+
+
+@pytest.mark.slow
+def test_the_committed_rows_follow_from_the_items(monkeypatch):
+    monkeypatch.undo()
+    rows = second_results.kept()["goals"]
+    chosen = [one for one in second_results.results() if one.name in ("ccd", "ccd+inlp")]
+    for one in chosen:
+        assert f"| {' | '.join(second_results.cells(one))} |" in rows
