@@ -5,7 +5,7 @@
 The audits in :mod:`experiments.audit.measure` find too few flips. The texts are therefore divided into four parts by a
 hash, and each part is audited with a classifier trained on the other three. If one draw of persons and target
 attributes gives fewer than forty flips, further draws follow. Forty flips per classifier, sampled by a hash of the
-text, are written to ``flips/NAME.csv``, and the counts of the first draw to ``flips/counts.json``.
+text, are written to ``flips/NAME.csv.xz``, and the counts of the first draw to ``flips/counts.json``.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main() -> None:
     counts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name in given.names:
         drawn, counts[name] = flips_to_read(name)
-        drawn.to_csv(given.folder / f"{name}.csv", index=False)
+        drawn.to_csv(given.folder / f"{name}.csv.xz", index=False)
         file.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
 
 

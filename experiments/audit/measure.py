@@ -4,7 +4,7 @@
 
 Each classifier is a scikit-learn pipeline of word counts and logistic regression, and is audited on held-out rows.
 ``sheets/NAME.csv.gz`` contains the checked rewrites, up to 100 per axis. Records are written to
-``records/NAME``, and forty review pairs with changed predictions to ``flips/reviews.csv``;
+``records/NAME``, and forty review pairs with changed predictions to ``flips/reviews.csv.xz``;
 :mod:`experiments.audit.flips` writes the pairs for the other classifiers.
 """
 
@@ -124,7 +124,7 @@ def audited(name: str, folder: Path) -> None:
     flips = found.items()
     (folder / "flips").mkdir(exist_ok=True)
     flips[flips["changed"] == 1].groupby("benchmark").head(READ).head(READ).to_csv(
-        folder / "flips" / f"{name}.csv", index=False
+        folder / "flips" / f"{name}.csv.xz", index=False
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import lzma
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,7 +110,7 @@ def read_flips() -> str:
     counts = json.loads((FOLDER / "flips" / "counts.json").read_text(encoding="utf-8"))
     rows = []
     for name, labels in READ_LABELS.items():
-        with (FOLDER / "flips" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        with lzma.open(FOLDER / "flips" / f"{name}.csv.xz", "rt", encoding="utf-8", newline="") as file:
             read = list(csv.DictReader(file))
         one = [sum(of_axis[what] for of_axis in counts[name].values()) for what in ("pairs", "flips", "in_control")]
         directed = Counter(filter(None, (_as_woman_and_man(row, labels) for row in read if not row["wrong"])))

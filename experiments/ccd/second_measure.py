@@ -44,8 +44,8 @@ ITEMS = Path(__file__).parent / "records" / "second"
 SETS = ("embedded", "winogender")
 TESTS = ("6", "6b", "7", "7b", "8", "8b")
 PUBLISHED = {"beta": 1, "epochs": 1, "lr": 5e-05}  # settings of ``+experiment=ccd_bert``
-STEPS = 2_000  # a cosine is kept as a whole number of this many steps per 1
-GAP_STEPS = 20_000  # and a gap as a whole number of this many
+STEPS = 250  # a cosine is kept as a whole number of this many steps per 1
+GAP_STEPS = 5_000  # and a gap as a whole number of this many
 Items = dict[str, NDArray[Any]]
 
 
