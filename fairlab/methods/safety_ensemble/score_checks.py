@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairlab.methods.safety_ensemble.model import Array
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.types import FairlabError
 
 FEWEST = 20  # minimum number of texts on which a score that equals the label is taken for the label
@@ -45,9 +46,10 @@ def silent(source: Source, count: int) -> FairlabError:
 
 
 def refuse_labels_as_scores(sources: Sources, scores: Array, truth: Mapping[str, NDArray[np.int64]]) -> None:
-    """Raise an error if a score equals the label of a harm for all of at least :data:`FEWEST` texts.
+    """Raise an error if a stored score equals the label of a harm for all of at least :data:`FEWEST` texts.
 
-    A table of stored scores may also contain the labels, and models that read the labels would seem perfect.
+    A table of stored scores may also contain the labels, and models that read the labels would seem perfect. Other
+    sources cannot read the labels.
 
     Args:
         sources: Sources of the scores.
@@ -57,8 +59,11 @@ def refuse_labels_as_scores(sources: Sources, scores: Array, truth: Mapping[str,
     Raises:
         FairlabError: A score equals a label.
     """
+    stored = tuple(f"{source.name}." for source in sources.sources if isinstance(source, StoredScores))
     for harm, labels in truth.items():
         for name, column in zip(sources.features, scores.T, strict=True):
+            if not name.startswith(stored):
+                continue
             known = (labels >= 0) & ~np.isnan(column)
             if known.sum() >= FEWEST and (column[known] == labels[known]).all():
                 raise FairlabError(
