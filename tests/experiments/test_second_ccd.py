@@ -153,6 +153,11 @@ def test_what_the_page_says_of_the_trials():
         for one in of[method]
     )
     single = [one for one in found if "+" not in one.method]
+    hours = {
+        name: sum(one["seconds"] for one in made if one.get("learned") and one["encoder"] == name) for name in before
+    }
+    assert round((hours["minilm"] + hours["mpnet"]) / 3600) == 10
+    assert round(hours["mpnet"] / 3600) == 7
     assert max(len(goals) for one in found for goals in one.goals.values()) == 4
     assert {one.method for one in single if len(one.goals["minilm"]) == 4} == {"ccd_linear"}
     tried = {method: [[one.found[e] for one in of[method] if e in one.found] for e in second.ENCODERS] for method in of}

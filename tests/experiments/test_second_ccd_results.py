@@ -186,6 +186,8 @@ def test_what_the_pages_say_of_erasers_and_ccd(found):
     assert linear(alone, "winogender") == (0.70, 0.92)
     assert max(map(gap_left, after)) <= 0.1
     assert linear(after)[1] <= 0.52
+    probed = [one.values(f"hits_{part}").mean(axis=(0, 1, 2)).max() for one in after for part in second_measure.SETS]
+    assert max(probed) == pytest.approx(0.63, abs=0.005)
     assert linear(after, "winogender") == (0.54, 0.58)
     assert linear(trained) == (0.76, 0.82)
     assert linear(trained, "winogender") == (0.82, 0.94)
