@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import lzma
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.rendering import markdown
+from experiments.shared.compressed_sheets import rows_of
 from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
@@ -110,8 +109,7 @@ def read_flips() -> str:
     counts = json.loads((FOLDER / "flips" / "counts.json").read_text(encoding="utf-8"))
     rows = []
     for name, labels in READ_LABELS.items():
-        with lzma.open(FOLDER / "flips" / f"{name}.csv.xz", "rt", encoding="utf-8", newline="") as file:
-            read = list(csv.DictReader(file))
+        read = rows_of(FOLDER / "flips" / f"{name}.csv.xz")
         one = [sum(of_axis[what] for of_axis in counts[name].values()) for what in ("pairs", "flips", "in_control")]
         directed = Counter(filter(None, (_as_woman_and_man(row, labels) for row in read if not row["wrong"])))
         words = "; ".join(f"{count} {way}" for way, count in directed.most_common())

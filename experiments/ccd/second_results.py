@@ -127,7 +127,7 @@ class Result:
         low, high = np.percentile(self.sts_draws - self.original.sts_draws, ONE_SIDED)
         return self.sts - self.original.sts, (float(low), float(high))
 
-    @property
+    @cached_property
     def goals(self) -> list[str]:
         """Names of the goals that are reached, in the order of the plan."""
         low, high = self.men_first[1]

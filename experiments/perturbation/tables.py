@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import lzma
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from experiments.perturbation.linked_pairs import linked_pairs
 from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
 from experiments.rendering import interval, markdown, matrix_table
-from experiments.shared.filled_sheets import label_agreement, tag_rates
+from experiments.shared.filled_sheets import label_agreement, read_sheet, tag_rates
 from experiments.shared.power import detectable_difference
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
@@ -370,10 +369,7 @@ def audit_tags() -> str:
 
 def readings(axis: str) -> list[list[dict[str, str]]]:
     """Read the two filled annotation sheets of an axis."""
-    files = [FOLDER / "audits" / f"{axis}_{number}.csv.xz" for number in (1, 2)]
-    return [
-        list(csv.DictReader(lzma.decompress(file.read_bytes()).decode().splitlines(keepends=True))) for file in files
-    ]
+    return [read_sheet(FOLDER / "audits" / f"{axis}_{number}.csv.xz") for number in (1, 2)]
 
 
 PAGES = {

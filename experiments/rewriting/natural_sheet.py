@@ -12,9 +12,7 @@ contains the location of a text and hashes instead of its text.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import lzma
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.rewriting.mentions.draw import SOURCES, digest, drawn_before, passages, sentences
+from experiments.shared.compressed_sheets import rows_of
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.group_rewriters import RuleGroups
 from fairlab.rewriting.perturbable_words import PerturbableWords
@@ -107,8 +106,7 @@ def read_natural() -> list[dict[str, str]]:
     lexicons. ``former`` is *unchanged* or *same* if the former rules left the text unchanged or rewrote it alike, and
     otherwise the verdict on their rewrite; it is empty for other rows than those of :data:`SEEDS`.
     """
-    with lzma.open(SHEET, "rt", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return rows_of(SHEET)
 
 
 def count(unit: str, axis: str) -> dict[str, Counter[str]]:

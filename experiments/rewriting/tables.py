@@ -21,6 +21,7 @@ from experiments.rewriting.moved import SINCE
 from experiments.rewriting.natural import SOURCES as NATURAL
 from experiments.rewriting.natural import read_sheet
 from experiments.rewriting.natural_sheet import AFTER, AXES, DOUBT, SECOND, SEEDS, WRONG, count, read_natural
+from experiments.shared.compressed_sheets import rows_of
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
@@ -218,8 +219,7 @@ def readers_agreement() -> str:
 
     Kappa is given for all mentions, and for those that neither reading labels as doubtful.
     """
-    with lzma.open(MENTIONS.with_name("labels.csv.xz"), "rt", encoding="utf-8", newline="") as file:
-        read = list(csv.DictReader(file))
+    read = rows_of(MENTIONS.with_name("labels.csv.xz"))
     rows = []
     for reader, name in READERS.items():
         for axis in dict.fromkeys(row["axis"].split()[0] for row in read if row["reader"] == reader):

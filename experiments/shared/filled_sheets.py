@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.shared.compressed_sheets import rows_of
 from fairlab.metrics.significance import wilson_interval
 from fairlab.reporting.reading_sheet import JUDGED, LABEL, SHEET, TAGS
 from fairlab.text.reading import read_table_rows
@@ -17,7 +18,7 @@ TRUE, FALSE = ("1", "x", "yes", "true"), ("", "0", "no", "false")
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
-    """Read the rows of a filled sheet.
+    """Read the rows of a filled sheet, which may be compressed as ``.csv.xz``.
 
     Raises:
         DataUnavailable: The file does not exist.
@@ -27,7 +28,7 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
         raise DataUnavailable(
             f"{path} is not a file; give an {SHEET} that fairlab.augment wrote and a person filled in"
         )
-    found = list(read_table_rows(path))
+    found = list(enumerate(rows_of(path), 2) if path.suffix == ".xz" else read_table_rows(path))
     for number, row in found:
         if missing := [name for name in ("id", LABEL, JUDGED, *TAGS) if row.get(name) is None]:
             raise FairlabError(f"{path} line {number} has no column '{missing[0]}'; keep those of {SHEET}")

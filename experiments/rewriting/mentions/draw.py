@@ -15,7 +15,6 @@ import csv
 import gzip
 import hashlib
 import json
-import lzma
 import os
 import random
 import re
@@ -29,6 +28,7 @@ import yaml
 
 from experiments.rewriting import natural
 from experiments.rewriting.sets import published
+from experiments.shared.compressed_sheets import rows_of
 from fairlab.text.sentences import sentence_spans
 
 FOLDER = Path(__file__).parent
@@ -245,8 +245,7 @@ def digest(sentence: str) -> str:
 
 def drawn_before() -> frozenset[tuple[str, int]]:
     """Return the text hash and the start of every labelled mention."""
-    with lzma.open(FOLDER / "labels.csv.xz", "rt", encoding="utf-8", newline="") as file:
-        return frozenset((row["sha256"], int(row["start"])) for row in csv.DictReader(file))
+    return frozenset((row["sha256"], int(row["start"])) for row in rows_of(FOLDER / "labels.csv.xz"))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import lzma
 from pathlib import Path
 from typing import NamedTuple
 
 from experiments.rewriting.mentions.draw import SOURCES, digest, passages, sentences
+from experiments.shared.compressed_sheets import rows_of
 from fairlab.types import FairlabError
 
 FILE = Path(__file__).parent / "labels.csv.xz"
@@ -48,13 +47,12 @@ def read_labels() -> list[Labelled]:
         for record, text in texts(source)
     }
     found = []
-    with lzma.open(FILE, "rt", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            source = SOURCES[int(row["source"])]
-            sentence = held.get((source, int(row["record"]), row["sha256"]))
-            if sentence is None:
-                raise FairlabError(f"{source} does not hold the text {row['sha256']} of record {row['record']}")
-            span = int(row["start"]), int(row["end"])
-            labels = row["label"], row["second"], row["reader"]
-            found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, *labels))
+    for row in rows_of(FILE):
+        source = SOURCES[int(row["source"])]
+        sentence = held.get((source, int(row["record"]), row["sha256"]))
+        if sentence is None:
+            raise FairlabError(f"{source} does not hold the text {row['sha256']} of record {row['record']}")
+        span = int(row["start"]), int(row["end"])
+        labels = row["label"], row["second"], row["reader"]
+        found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, *labels))
     return found
