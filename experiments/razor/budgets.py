@@ -1,0 +1,192 @@
+"""Rewrites of a language model within a budget, for each order of claims of the second study.
+
+    python -m experiments.real_models.fetch qwen
+    python -m experiments.razor.budgets OUT
+
+OUT receives the two classifiers that check rewrites, the ledger of the language model, and one training file per arm
+and budget (``OUT/data/ARM_PERCENT/train.jsonl``). All tried rewrites are written to ``budget_rewrites.jsonl.xz``. The
+same command resumes.
+
+Every arm goes down its own order of claims until it has as many accepted rewrites as its budget, so that all arms have
+the same number. A claim that two arms try has one rewrite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from experiments.razor.pairs import SHARE, TASK, write
+from experiments.shared import resumed
+from fairlab.backbones.loading import load_backbone
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import CLAIMS, Example
+from fairlab.data.text import held_out
+from fairlab.files import compressed, replaced_when_written
+from fairlab.llm.loading import load_local
+from fairlab.metrics.shortcuts import TokenSpace
+from fairlab.rewriting.labelled.classifier_check import ClassifierCheck
+from fairlab.rewriting.labelled.label_keeping import Labelled, LLMLabelled
+from fairlab.rewriting.labelled.same_facts import SameFacts
+from fairlab.run.config.backbone_nodes import backbone_node
+from fairlab.run.config.composing import composing
+from fairlab.text.surface_tokens import surface_tokens
+
+FILE = Path(__file__).with_name("budget_rewrites.jsonl.xz")
+PROMPT = Path(__file__).with_name("budget_rewrite.yaml")
+PERCENT = (25, 10)  # accepted rewrites, in per cent of the claims
+ARMS = ("random", "paper")
+SEED = 0
+STEP = 128  # number of claims rewritten together
+CHECK_STEPS = 300
+SAME, DECLINED = "unchanged", "no rewrite"
+Tried = dict[int, tuple[str, str | None]]  # by index of the pair: rewrite, and fault or None
+Make = Callable[[Sequence[int]], list[tuple[str, str | None]]]
+
+
+def read_pairs() -> list[Example]:
+    """Read the training pairs of the first study."""
+    return [one for one in read_task(TASK, "train") if not held_out(one.first, SHARE)]
+
+
+def half_of(pair: Example) -> int:
+    """Return 0 or 1; pairs with the same evidence are in the same half."""
+    return int(held_out(f"half {pair.first}", 0.5))
+
+
+def order_of(arm: str, rows: Sequence[Example]) -> list[int]:
+    """Return the indices of all pairs in the order of an arm, ``random`` or ``paper``."""
+    if arm == "random":
+        return random.Random(SEED).sample(range(len(rows)), len(rows))
+    space = TokenSpace([str(one.second) for one in rows], [one.label for one in rows])
+    return [int(place) for place in np.argsort(-space.gamma(), kind="stable")]
+
+
+def checker(half: int, rows: Sequence[Example], out: Path) -> ClassifierCheck:
+    """Return the check of one half's claims: mpnet, trained on the pairs of the other half."""
+    folder = out / f"check_{half}"
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    write([one for one in rows if half_of(one) != half], folder / "data" / "train.jsonl")
+    settings = ["+experiment=razor_fever", f"data.path={folder / 'data'}", "data.limit=null", "data.unseen=[]"]
+    settings += ["data.validate_on=published", "backbone=mpnet", "method.lr=3e-5", "method.epochs=8"]
+    settings += [f"method.steps={CHECK_STEPS}", f"method.validate_every={CHECK_STEPS}", "training=mixed"]
+    resumed.trained(folder / "run", [*settings, "benchmark=none", "measure_before=false", f"seed={SEED}"])
+    model = load_backbone(str(folder / "run" / "model"), pooling="mean", max_length=128, dtype="bfloat16")
+    return ClassifierCheck(model, CLAIMS)
+
+
+def same_words(old: str, new: str) -> bool:
+    """Return whether two texts consist of the same words in the same order."""
+    return surface_tokens(old) == surface_tokens(new)
+
+
+def maker(rows: Sequence[Example], rewriter: LLMLabelled, checks: Sequence[ClassifierCheck]) -> Make:
+    """Return the function that rewrites pairs, given by index, and checks each rewrite.
+
+    The rewriter does not see the evidence; the check does.
+    """
+    facts = SameFacts()
+
+    def made(places: Sequence[int]) -> list[tuple[str, str | None]]:
+        items = [Labelled(str(rows[k].second), CLAIMS[int(rows[k].label)], rows[k].first) for k in places]
+        texts = [some[0] if some else "" for some in rewriter.rewrites([replace(one, context="") for one in items], 1)]
+        faults = facts.faults(items, texts)
+        for n, (item, text) in enumerate(zip(items, texts, strict=True)):
+            if not text:
+                faults[n] = DECLINED
+            elif same_words(item.text, text):
+                faults[n] = SAME
+        for half, check in enumerate(checks):
+            left = [n for n, k in enumerate(places) if faults[n] is None and half_of(rows[k]) == half]
+            found = check.faults([items[n] for n in left], [texts[n] for n in left]) if left else []
+            for n, fault in zip(left, found, strict=True):
+                faults[n] = fault
+        return list(zip(texts, faults, strict=True))
+
+    return made
+
+
+def filled(order: Sequence[int], budget: int, tried: Tried, made: Make, save: Callable[[], None]) -> list[int]:
+    """Return the first claims of an order with an accepted rewrite, as many as the budget.
+
+    Args:
+        order: Indices of the pairs.
+        budget: Number of accepted rewrites.
+        tried: Results of former calls; new ones are added.
+        made: Function that rewrites and checks pairs.
+        save: Function that is called after new rewrites were added.
+    """
+    accepted: list[int] = []
+    for start in range(0, len(order), STEP):
+        if len(accepted) >= budget:
+            break
+        some = order[start : start + STEP]
+        new = [k for k in some if k not in tried]
+        if new:
+            tried.update(zip(new, made(new), strict=True))
+            save()
+        accepted += [k for k in some if tried[k][1] is None]
+    return accepted[:budget]
+
+
+def saved(file: Path = FILE) -> Tried:
+    """Return the rewrites that were tried."""
+    if not file.is_file():
+        return {}
+    rows = [json.loads(line) for line in lzma.decompress(file.read_bytes()).decode().splitlines()]
+    return {place: (text, fault) for place, text, fault in rows}
+
+
+def save(tried: Tried, file: Path = FILE) -> None:
+    """Write all tried rewrites, in the order of the pairs."""
+    lines = [json.dumps([place, *tried[place]], ensure_ascii=False) for place in sorted(tried)]
+    with replaced_when_written(file) as temporary:
+        temporary.write_bytes(compressed("\n".join(lines)))
+
+
+def language_model(ledger: Path) -> LLMLabelled:
+    """Return the rewriter, the language model of ``backbone=qwen`` in this process."""
+    with composing():
+        node = backbone_node("qwen", {})
+    same = {key: node[key] for key in ("name", "revision", "package", "gguf", "weights_sha256", "dtype")}
+    llm = load_local(**same, batch_size=STEP, budget={}, ledger=str(ledger))
+    return LLMLabelled(llm, prompt=str(PROMPT), seed=SEED)
+
+
+def write_arm(rows: Sequence[Example], places: Iterable[int], tried: Tried, folder: Path) -> None:
+    """Write the training pairs of an arm, with the accepted rewrites in place of their claims."""
+    folder.mkdir(parents=True, exist_ok=True)
+    new = {k: tried[k][0] for k in places}
+    write((replace(one, second=new.get(k, one.second)) for k, one in enumerate(rows)), folder / "train.jsonl")
+
+
+def main() -> None:
+    """Rewrite what is missing, and write the training files of all arms."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--most", type=int, help="stop after this number of tried claims of the first arm")
+    given = parser.parse_args()
+    rows = read_pairs()
+    checks = [checker(half, rows, given.out) for half in (0, 1)]
+    made = maker(rows, language_model(given.out / "ledger.sqlite"), checks)
+    tried = saved()
+    for arm in ARMS:
+        order = order_of(arm, rows)
+        if given.most:
+            filled(order[: given.most], given.most, tried, made, lambda: save(tried))
+            return
+        places = filled(order, len(rows) * max(PERCENT) // 100, tried, made, lambda: save(tried))
+        for percent in PERCENT:
+            write_arm(rows, places[: len(rows) * percent // 100], tried, given.out / "data" / f"{arm}_{percent}")
+        print(arm, len(places), "accepted of", order.index(places[-1]) + 1, "tried", flush=True)
+
+
+if __name__ == "__main__":
+    main()
