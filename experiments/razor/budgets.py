@@ -51,9 +51,12 @@ Tried = dict[int, tuple[str, str | None]]  # by index of the pair: rewrite, and 
 Make = Callable[[Sequence[int]], list[tuple[str, str | None]]]
 
 
-def read_pairs() -> list[Example]:
-    """Read the training pairs of the first study."""
-    return [one for one in read_task(TASK, "train") if not held_out(one.first, SHARE)]
+def read_pairs() -> tuple[list[Example], list[Example]]:
+    """Read the training pairs and the held-out pairs of the first study."""
+    parts: tuple[list[Example], list[Example]] = ([], [])
+    for one in read_task(TASK, "train"):
+        parts[held_out(one.first, SHARE)].append(one)
+    return parts
 
 
 def half_of(pair: Example) -> int:
@@ -69,15 +72,21 @@ def order_of(arm: str, rows: Sequence[Example]) -> list[int]:
     return [int(place) for place in np.argsort(-space.gamma(), kind="stable")]
 
 
-def checker(half: int, rows: Sequence[Example], out: Path) -> ClassifierCheck:
+def settings_of(data: Path, steps: int, every: int) -> list[str]:
+    """Return the options of ``fairlab.train`` for a classifier, trained on a folder of training and held-out pairs."""
+    settings = ["+experiment=razor_fever", "data.task=fool_me_twice", f"data.path={data}", "data.limit=null"]
+    settings += [f"data.validation={SHARE}", "backbone=mpnet", "method.lr=3e-5", "method.epochs=8"]
+    return [*settings, f"method.steps={steps}", f"method.validate_every={every}", "training=mixed"]
+
+
+def checker(half: int, rows: Sequence[Example], held: Sequence[Example], out: Path) -> ClassifierCheck:
     """Return the check of one half's claims: mpnet, trained on the pairs of the other half."""
     folder = out / f"check_{half}"
-    (folder / "data").mkdir(parents=True, exist_ok=True)
-    write([one for one in rows if half_of(one) != half], folder / "data" / "train.jsonl")
-    settings = ["+experiment=razor_fever", f"data.path={folder / 'data'}", "data.limit=null", "data.unseen=[]"]
-    settings += ["data.validate_on=published", "backbone=mpnet", "method.lr=3e-5", "method.epochs=8"]
-    settings += [f"method.steps={CHECK_STEPS}", f"method.validate_every={CHECK_STEPS}", "training=mixed"]
-    resumed.trained(folder / "run", [*settings, "benchmark=none", "measure_before=false", f"seed={SEED}"])
+    data = folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    write([*(one for one in rows if half_of(one) != half), *held], data / "train.jsonl")
+    settings = [*settings_of(data, CHECK_STEPS, CHECK_STEPS), "data.unseen=[]", "benchmark=none"]
+    resumed.trained(folder / "run", [*settings, "measure_before=false", f"seed={SEED}"])
     model = load_backbone(str(folder / "run" / "model"), pooling="mean", max_length=128, dtype="bfloat16")
     return ClassifierCheck(model, CLAIMS)
 
@@ -160,11 +169,14 @@ def language_model(ledger: Path) -> LLMLabelled:
     return LLMLabelled(llm, prompt=str(PROMPT), seed=SEED)
 
 
-def write_arm(rows: Sequence[Example], places: Iterable[int], tried: Tried, folder: Path) -> None:
-    """Write the training pairs of an arm, with the accepted rewrites in place of their claims."""
+def write_arm(
+    rows: Sequence[Example], held: Sequence[Example], places: Iterable[int], tried: Tried, folder: Path
+) -> None:
+    """Write an arm's training pairs, with the accepted rewrites in place of their claims, and the held-out pairs."""
     folder.mkdir(parents=True, exist_ok=True)
     new = {k: tried[k][0] for k in places}
-    write((replace(one, second=new.get(k, one.second)) for k, one in enumerate(rows)), folder / "train.jsonl")
+    changed = [replace(one, second=new.get(k, one.second)) for k, one in enumerate(rows)]
+    write([*changed, *held], folder / "train.jsonl")
 
 
 def main() -> None:
@@ -173,8 +185,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--most", type=int, help="stop after this number of tried claims of the first arm")
     given = parser.parse_args()
-    rows = read_pairs()
-    checks = [checker(half, rows, given.out) for half in (0, 1)]
+    rows, held = read_pairs()
+    checks = [checker(half, rows, held, given.out) for half in (0, 1)]
     made = maker(rows, language_model(given.out / "ledger.sqlite"), checks)
     tried = saved()
     for arm in ARMS:
@@ -184,7 +196,8 @@ def main() -> None:
             return
         places = filled(order, len(rows) * max(PERCENT) // 100, tried, made, lambda: save(tried))
         for percent in PERCENT:
-            write_arm(rows, places[: len(rows) * percent // 100], tried, given.out / "data" / f"{arm}_{percent}")
+            some = places[: len(rows) * percent // 100]
+            write_arm(rows, held, some, tried, given.out / "data" / f"{arm}_{percent}")
         print(arm, len(places), "accepted of", order.index(places[-1]) + 1, "tried", flush=True)
 
 
