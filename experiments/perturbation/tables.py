@@ -170,9 +170,10 @@ def table_2() -> str:
     rows = []
     for place, column in enumerate(printed["columns"]):
         measure = column.rpartition("/")[2]
+        digits = 2 if measure == "levenshtein" else 1
         for rewriter, values in printed["rows"].items():
             cells = (found.get(TABLE_2[rewriter], {}).get(measure) for found in sets.values())
-            shown = ("not run" if cell is None else f"{cell:.{2 if measure == 'levenshtein' else 1}f}" for cell in cells)
+            shown = ("not run" if cell is None else f"{cell:.{digits}f}" for cell in cells)
             rows.append([QUALITY[measure], rewriter, f"{values[place]:g}", *shown])
     heads = [f"{name}, {found['rules']['n']}" for name, found in sets.items()]
     return markdown(["measure", "rewriter", "PANDA (printed)", *heads], rows)

@@ -4,8 +4,8 @@
     python -m experiments.razor.budgets OUT
 
 OUT receives the two classifiers that check rewrites, the ledger of the language model, and one training file per arm
-and budget (``OUT/data/ARM_PERCENT/train.jsonl``). All tried rewrites are written to ``budget_rewrites.jsonl.xz``. The
-same command resumes.
+and budget (``OUT/data/ARM_PERCENT/train.jsonl``). All tried rewrites are written to ``budget_rewrites.jsonl.xz``, and
+their counts to ``budget_arms.json``. The same command resumes.
 
 Every arm goes down its own order of claims until it has as many accepted rewrites as its budget, so that all arms have
 the same number. A claim that two arms try has one rewrite.
@@ -17,9 +17,11 @@ import argparse
 import json
 import lzma
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +31,10 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS, Example
 from fairlab.data.text import held_out
-from fairlab.files import compressed, replaced_when_written
+from fairlab.files import compressed, replaced_when_written, write_whole
 from fairlab.llm.loading import load_local
 from fairlab.metrics.shortcuts import TokenSpace
+from fairlab.metrics.surface_probe import probe, transferred
 from fairlab.rewriting.labelled.classifier_check import ClassifierCheck
 from fairlab.rewriting.labelled.label_keeping import Labelled, LLMLabelled
 from fairlab.rewriting.labelled.same_facts import SameFacts
@@ -40,6 +43,7 @@ from fairlab.run.config.composing import composing
 from fairlab.text.surface_tokens import surface_tokens
 
 FILE = Path(__file__).with_name("budget_rewrites.jsonl.xz")
+COUNTS = Path(__file__).with_name("budget_arms.json")
 PROMPT = Path(__file__).with_name("budget_rewrite.yaml")
 PERCENT = (25, 10)  # accepted rewrites, in per cent of the claims
 ARMS = ("random", "paper")
@@ -179,26 +183,62 @@ def write_arm(
     write([*changed, *held], folder / "train.jsonl")
 
 
+def counts(rows: Sequence[Example], tried: Tried, places: Sequence[int], accepted: Sequence[int]) -> dict[str, Any]:
+    """Count an arm's tried claims by fault, and its tried and accepted claims by label.
+
+    Args:
+        rows: Training pairs.
+        tried: All tried rewrites.
+        places: Indices of the claims that the arm tried.
+        accepted: Indices of the claims whose rewrites it uses.
+    """
+    by_label: dict[str, list[int]] = {}
+    for name in (CLAIMS[int(label)] for label in {rows[k].label for k in places}):
+        by_label[name] = [sum(CLAIMS[int(rows[k].label)] == name for k in some) for some in (places, accepted)]
+    outcomes = Counter(outcome(tried[k][1]) for k in places)
+    return {"tried": len(places), "outcomes": dict(outcomes), "labels": by_label}
+
+
+def outcome(fault: str | None) -> str:
+    """Return the kind of a fault, or that there is none."""
+    if fault is None:
+        return "accepted"
+    if fault in (SAME, DECLINED):
+        return fault
+    return "another label" if fault.startswith("reads as") else "facts"
+
+
+def probed(rows: Sequence[Example], held: Sequence[Example], tried: Tried, places: Iterable[int]) -> dict[str, float]:
+    """Return the accuracy of a probe that reads only claims, out of fold and on the held-out pairs, in per cent."""
+    new = {k: tried[k][0] for k in places}
+    texts = [new.get(k, str(one.second)) for k, one in enumerate(rows)]
+    labels, truth = ([CLAIMS[int(one.label)] for one in some] for some in (rows, held))
+    others = [str(one.second) for one in held]
+    right = {"out_of_fold": probe(texts, labels), "held_out": transferred(texts, labels, others, truth)}
+    return {name: round(100 * float(values.mean()), 2) for name, values in right.items()}
+
+
 def main() -> None:
     """Rewrite what is missing, and write the training files of all arms."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--most", type=int, help="stop after this number of tried claims of the first arm")
     given = parser.parse_args()
     rows, held = read_pairs()
     checks = [checker(half, rows, held, given.out) for half in (0, 1)]
     made = maker(rows, language_model(given.out / "ledger.sqlite"), checks)
     tried = saved()
+    facts: dict[str, Any] = {"none": {"probe": {"0": probed(rows, held, {}, [])}}}
+    budget = len(rows) * max(PERCENT) // 100
     for arm in ARMS:
         order = order_of(arm, rows)
-        if given.most:
-            filled(order[: given.most], given.most, tried, made, lambda: save(tried))
-            return
-        places = filled(order, len(rows) * max(PERCENT) // 100, tried, made, lambda: save(tried))
+        places = filled(order, budget, tried, made, lambda: save(tried))
+        facts[arm] = counts(rows, tried, order[: order.index(places[-1]) + 1], places) | {"probe": {}}
         for percent in PERCENT:
             some = places[: len(rows) * percent // 100]
             write_arm(rows, held, some, tried, given.out / "data" / f"{arm}_{percent}")
-        print(arm, len(places), "accepted of", order.index(places[-1]) + 1, "tried", flush=True)
+            facts[arm]["probe"][str(percent)] = probed(rows, held, tried, some)
+        write_whole(COUNTS, json.dumps(facts, indent=1) + "\n")
+        print(arm, len(places), "accepted of", facts[arm]["tried"], "tried", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.razor import budgets
-from experiments.razor.budgets import filled, half_of, maker, order_of, save, saved, write_arm
+from experiments.razor.budgets import counts, filled, half_of, maker, order_of, probed, save, saved, write_arm
 from fairlab.data.published.tasks import CLAIMS, Example
 from fairlab.text.reading import text_lines
 
@@ -97,3 +97,26 @@ def test_an_arm_is_written_with_its_rewrites_only(tmp_path):
     assert '"text": "new two", "label": "REFUTES"' in lines[2]
     assert "Claim 1 holds" in lines[1]
     assert len(lines) == 8
+
+
+def test_outcomes_are_counted_by_kind_and_label():
+    tried = {
+        0: ("a", None),
+        1: ("b", "reads as SUPPORTS"),
+        2: ("c", "9 words and 20"),
+        3: ("", "no rewrite"),
+        4: ("d", None),
+    }
+    assert counts(ROWS, tried, [0, 1, 2, 3, 4], [0, 4]) == {
+        "tried": 5,
+        "outcomes": {"accepted": 2, "another label": 1, "facts": 1, "no rewrite": 1},
+        "labels": {"REFUTES": [3, 2], "SUPPORTS": [2, 0]},
+    }
+
+
+def test_a_probe_reads_the_claims_of_an_arm():
+    rows = [Example(f"e {k}", f"{'never' if k % 2 else 'always'} number {k}", k % 2) for k in range(60)]
+    held = [Example("e", "never again", 1), Example("e", "always there", 1)]
+    assert probed(rows, held, {}, []) == {"out_of_fold": 100.0, "held_out": 50.0}
+    hidden = {k: (f"claim number {k}", None) for k in range(60)}
+    assert probed(rows, held, hidden, range(60))["out_of_fold"] < 75
