@@ -79,7 +79,7 @@ def test_rewrites_go_down_the_order_until_the_budget_is_spent():
 def row(word, arm, seed, right):
     """Return a row with 76 test pairs against the shortcut, ``right`` of them correct, and 4 that follow it."""
     against = [k < right for k in range(76)]
-    of_tests = {"follow": runs.runs.written([True] * 4), "follow_n": 4, "against": runs.written(against), "against_n": 76}
+    of_tests = {"follow": runs.written([True] * 4), "follow_n": 4, "against": runs.written(against), "against_n": 76}
     return {"word": word, "arm": arm, "seed": seed} | of_tests
 
 
