@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
@@ -139,21 +138,25 @@ class Local:
 
         assert self._loaded is not None
         tokenizer, model = self._loaded
-        # Only inputs common to all causal models: token types, which some tokenizers add, have another meaning in
-        # GPT-2.
+        started = time.perf_counter()
         shared = shared_prefix(prompts)
+        cache = read_once(model, prompts[0][:shared], len(prompts)) if shared else None
+        if cache is None:
+            shared = 0
         inputs = tokenizer.pad({"input_ids": [ids[shared:] for ids in prompts]}, return_tensors="pt").to(model.device)
-        start = torch.tensor([prompts[0][:shared]], dtype=torch.long, device=model.device)
-        ids = torch.cat([start.expand(len(prompts), -1), inputs["input_ids"]], dim=1)
-        mask = torch.cat([torch.ones_like(ids[:, :shared]), inputs["attention_mask"]], dim=1)
+        # The padding follows the shared tokens; it is masked, and models number only the other tokens.
+        start = torch.tensor([ids[:shared] for ids in prompts], dtype=torch.long, device=model.device)
+        ids = torch.cat([start, inputs["input_ids"]], dim=1)
+        mask = torch.cat([torch.ones_like(start), inputs["attention_mask"]], dim=1)
         longest = max(request.max_tokens for request in requests)
         sampling = SeededSampling(requests)
-        started = time.perf_counter()
         with torch.inference_mode():
+            # Only inputs common to all causal models: token types, which some tokenizers add, have another meaning in
+            # GPT-2.
             generated = model.generate(
                 input_ids=ids,
                 attention_mask=mask,
-                past_key_values=read_once(model, start, len(prompts)),
+                past_key_values=cache,
                 max_new_tokens=int(min(longest, limit - ids.shape[1])),
                 do_sample=False,
                 temperature=None,
@@ -186,23 +189,26 @@ def shared_prefix(prompts: Sequence[Sequence[int]]) -> int:
     return shared if shared >= WORTH_SHARING else 0
 
 
-def read_once(model: Any, start: Tensor, count: int) -> Any:
+def read_once(model: Any, start: Sequence[int], count: int) -> Any:
     """Read the first tokens of ``count`` prompts once, and return the model's cache for all of them.
 
     Args:
         model: Causal model.
-        start: Tokens (1, tokens) that the prompts share.
+        start: Tokens that the prompts share.
         count: Number of prompts.
 
     Returns:
-        The cache, or None if there are no such tokens or the model's cache cannot be repeated.
+        The cache, or None if the model does not attend to all previous tokens: padding within a prompt would then
+        change its replies.
     """
+    import torch
     from transformers import DynamicCache
+    from transformers.cache_utils import DynamicLayer
 
-    if not start.shape[1]:
-        return None
-    cache = model(input_ids=start, use_cache=True, logits_to_keep=1).past_key_values
-    if not isinstance(cache, DynamicCache):
+    with torch.inference_mode():  # only the layers below the logits run
+        read = model.base_model(input_ids=torch.tensor([start], device=model.device), use_cache=True)
+    cache = getattr(read, "past_key_values", None)
+    if not isinstance(cache, DynamicCache) or any(type(layer) is not DynamicLayer for layer in cache.layers):
         return None
     cache.batch_repeat_interleave(count)
     return cache

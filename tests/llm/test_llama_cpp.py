@@ -9,9 +9,9 @@ import urllib.request
 
 import pytest
 
+from fairlab.backbones.loading import find_weights
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
-from fairlab.backbones.loading import find_weights
 from fairlab.llm.server import Server
 from tests.llm.conftest import requests
 from tests.llm.stub import wait_until

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Model,
+    MambaConfig,
+    MistralConfig,
+    Qwen2Config,
+)
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome
@@ -17,6 +25,14 @@ from tests.llm.conftest import request
 
 SEPARATOR = 102  # of the vocabulary; serves as the end of a text
 TEXTS = ["the boat", "a garden and a kettle by the river", "piano", "the mirror of the bridge", "bread"]
+
+SMALL = {
+    "vocab_size": 30522,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+}
 
 
 @pytest.fixture(scope="module")
@@ -98,15 +114,41 @@ def test_a_shared_start_is_read_once_and_changes_no_reply(local, folder, tmp_pat
     asked = [request(start + text, max_tokens=4) for text in TEXTS[:3]]
     alone = [ask(local, tmp_path / str(k), [one])[0] for k, one in enumerate(asked)]
     read = []
-    forward = GPT2LMHeadModel.forward
-    monkeypatch.setattr(
-        GPT2LMHeadModel,
-        "forward",
-        lambda self, input_ids=None, **rest: read.append(tuple(input_ids.shape)) or forward(self, input_ids, **rest),
-    )
+    forward = GPT2Model.forward
+
+    def noted(self, input_ids=None, **rest):
+        read.append(tuple(input_ids.shape))
+        return forward(self, input_ids, **rest)
+
+    monkeypatch.setattr(GPT2Model, "forward", noted)
     together = ask(local, tmp_path / "l", asked)
     assert read[:2] == [(1, 32), (3, 8)]
     assert [(one.text, one.prompt_tokens) for one in together] == [(one.text, one.prompt_tokens) for one in alone]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Qwen2Config(num_key_value_heads=2, **SMALL),
+        MistralConfig(num_key_value_heads=2, sliding_window=8, **SMALL),  # padding would fill the window
+        MambaConfig(
+            vocab_size=30522, hidden_size=32, num_hidden_layers=2, state_size=8
+        ),  # padding would change the state
+    ],
+    ids=lambda one: one.model_type,
+)
+def test_a_shared_start_changes_no_reply_of_any_kind_of_model(config, tokenizer, tmp_path):
+    torch.manual_seed(0)
+    config.eos_token_id = config.pad_token_id = SEPARATOR
+    model = AutoModelForCausalLM.from_config(config)
+    for weights in model.parameters():
+        weights.data *= 3
+    model.save_pretrained(tmp_path / "m")
+    tokenizer.save_pretrained(tmp_path / "m")
+    asked = [request("the boat and the bridge by the river " * 4 + text, max_tokens=4) for text in TEXTS[:3]]
+    together = ask(Local(str(tmp_path / "m"), batch_size=3), tmp_path / "l", asked)
+    single = Local(str(tmp_path / "m"), batch_size=1)
+    assert [one.text for one in together] == [ask(single, tmp_path / "a", [one])[0].text for one in asked]
 
 
 def test_a_sampled_reply_depends_on_its_seed_and_not_on_its_batch(local, tmp_path):
