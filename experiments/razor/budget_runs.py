@@ -49,7 +49,9 @@ def run(key: Key, held: Sequence[Example], out: Path) -> Result:
     data, folder = out / "data" / f"{arm}_{percent}", out / "runs" / f"{arm}_{percent}_{seed}"
     settings = [*settings_of(data, STEPS, EVERY), "data.unseen=[]", "benchmark=none", "measure_before=false"]
     record = resumed.trained(folder, [*settings, f"seed={seed}"])
-    classifier = Classifier(load_backbone(str(folder / "model"), pooling="mean", max_length=128), CLAIMS)
+    classifier = Classifier(
+        load_backbone(str(folder / "model"), pooling="mean", max_length=128, normalize=True), CLAIMS
+    )
     row: Result = {"arm": arm, "percent": percent, "seed": seed, "seconds": round(record.provenance["wall_seconds"])}
     losses = [one["train/loss"] for one in record.history if "train/loss" in one]
     row["losses"] = [round(float(np.mean(part)), 3) for part in (losses[:5], losses[-5:])]

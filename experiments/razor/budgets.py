@@ -91,7 +91,9 @@ def checker(half: int, rows: Sequence[Example], held: Sequence[Example], out: Pa
     write([*(one for one in rows if half_of(one) != half), *held], data / "train.jsonl")
     settings = [*settings_of(data, CHECK_STEPS, CHECK_STEPS), "data.unseen=[]", "benchmark=none"]
     resumed.trained(folder / "run", [*settings, "measure_before=false", f"seed={SEED}"])
-    model = load_backbone(str(folder / "run" / "model"), pooling="mean", max_length=128, dtype="bfloat16")
+    model = load_backbone(
+        str(folder / "run" / "model"), pooling="mean", max_length=128, normalize=True, dtype="bfloat16"
+    )
     return ClassifierCheck(model, CLAIMS)
 
 
