@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from experiments.over_seeds import p_over_seeds
 from experiments.perturbation.whole_pairs import ColoursOfThings
 from experiments.perturbation.whole_pairs_compared import by_example, learned
 from experiments.perturbation.whole_pairs_tables import differences, facts, record, t_interval
+from fairlab.metrics.significance import holm
 from fairlab.record import Record
 
 
@@ -37,8 +39,34 @@ def test_losses_are_those_of_training_steps(tmp_path):
     assert learned(run) == [3.0, 1.0]
 
 
+def changes_of(task):
+    return {(one.phase, one.subset): one for one in record().comparisons if one.benchmark == task}
+
+
+def test_what_the_page_says_of_qqp_is_what_the_record_holds():
+    changes = changes_of("qqp_halves")
+    whole, published = (changes[f"{arm} less finetuned", "both"] for arm in ("whole", "published"))
+    assert whole.n == 233
+    assert whole.low < whole.difference < 0 < whole.high
+    assert published.low < published.difference < 0 < published.high
+    low, high = t_interval(differences(whole))
+    assert low < 0 < high
+    assert t_interval(differences(published))[1] < 0
+    snli = changes_of("snli_validation")
+    for name, arm, by_seeds, by_bootstrap in (("whole", whole, 0.15, 0.36), ("published", published, 0.01, 0.13)):
+        both = [snli[f"{name} less finetuned", "both"], arm]
+        assert holm([p_over_seeds(differences(one)) for one in both])[1] == pytest.approx(by_seeds, abs=0.006)
+        assert holm([one.p for one in both])[1] == pytest.approx(by_bootstrap, abs=0.006)
+    assert changes["whole less finetuned", "hypothesis"].n == 19
+    assert changes["published less finetuned", "accuracy"].high < -0.9
+    assert changes["whole less published", "accuracy"].low > 0
+    assert -2.6 < changes["chance less finetuned", "both"].low < changes["chance less finetuned", "both"].high < 2.6
+    assert all(some == [42, 43, 44, 45, 46] for some in facts("qqp_halves")["seeds"].values())
+    assert all(last < first - 0.2 for first, last in facts("qqp_halves")["losses"].values())
+
+
 def test_what_the_page_says_of_whole_pairs_is_what_the_record_holds():
-    changes = {(one.phase, one.subset): one for one in record().comparisons}
+    changes = changes_of("snli_validation")
     fair, sensitive = (changes["whole less finetuned", kind] for kind in ("both", "hypothesis"))
     assert fair.low < 0 < fair.difference < 1 < fair.high  # neither a drop nor equivalence within 1 point
     assert sensitive.low < -10 < sensitive.difference < 0 < sensitive.high  # non-inferiority is not shown
@@ -65,5 +93,7 @@ def test_what_the_page_says_of_whole_pairs_is_what_the_record_holds():
     assert all(some == [42, 43, 44, 45, 46] for some in seeds.values())
     for one in record().readings:
         if one.subset == "accuracy":
-            assert one.low > 2 * facts("snli_validation")["commonest"]
+            assert (
+                one.low > {"snli_validation": 2, "qqp_halves": 1.15}[one.benchmark] * facts(one.benchmark)["commonest"]
+            )
     assert all(last < first - 0.4 for first, last in facts("snli_validation")["losses"].values())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from math import sqrt
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from experiments.over_seeds import p_over_seeds
 from experiments.razor import choices, known_truth_runs
@@ -16,6 +17,7 @@ from experiments.razor.known_truth import AGAINST, ARMS, NONE
 from experiments.razor.known_truth_runs import Result, right_at
 from experiments.rendering import markdown
 from experiments.shared.nested_draws import nested_draws
+from experiments.shared.power import detectable_mean
 from fairlab.metrics.bootstrap import Z
 
 NAMES = {
@@ -197,7 +199,10 @@ def difference() -> str:
             found += values
             rows.append([word, ", ".join(f"{value:+.1f}" for value in values)])
     if len(found) > 1:
-        rows.append(["mean", f"{fmean(found):+.1f} (p {p_over_seeds(found):.3f}, n {len(found)})"])
+        half = student.ppf(0.975, len(found) - 1) * stdev(found) / sqrt(len(found))
+        power = f", detectable {detectable_mean(stdev(found), len(found)):.1f}" if len(found) > 2 else ""
+        bounds = f"[{fmean(found) - half:+.1f}, {fmean(found) + half:+.1f}]"
+        rows.append(["mean", f"{fmean(found):+.1f} {bounds} (p {p_over_seeds(found):.3f}, n {len(found)}{power})"])
     return markdown(["word", "the paper's score minus random, points, by seed"], rows or [["none finished", ""]])
 
 

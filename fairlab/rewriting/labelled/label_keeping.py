@@ -116,7 +116,8 @@ class LLMLabelled:
 
     Args:
         llm: Language model G_alpha, with its ledger; required.
-        prompt: Name of an included prompt, or the path of a custom file.
+        prompt: Name of an included prompt, or the path of a custom file. Examples of a file have the keys ``text``,
+            ``label`` and ``new``, and for pairs ``context``.
         temperature: Sampling temperature.
         top_p: Proportion of the probability mass that is sampled from.
         seed: Seed of the first sample of each text; each further sample uses the next seed.
@@ -145,6 +146,10 @@ class LLMLabelled:
             raise FairlabError("rewriter=llm_labelled needs a language model; add llm=local or another, see --help")
         self.llm = llm
         self.prompt = load_prompt(prompt)
+        self.examples = [
+            (_asked({"text": one["text"], "label": one["label"]}, one.get("context", "")), _dumps({"text": one["new"]}))
+            for one in self.prompt.examples
+        ]
         self.temperature, self.top_p, self.seed, self.facts = temperature, top_p, seed, facts
         self.provenance = {"rewriter": f"llm {llm.name}", "prompt_sha256": self.prompt.sha256}
 
@@ -168,7 +173,7 @@ class LLMLabelled:
 
     def _request(self, item: Labelled, seed: int) -> Request:
         return Request(
-            _messages(self.prompt.task, {"text": item.text, "label": item.label}, item.context),
+            _messages(self.prompt.task, {"text": item.text, "label": item.label}, item.context, self.examples),
             schema=TEXT,
             max_tokens=2 * estimated_tokens(item.text) + ROOM,
             temperature=self.temperature,
@@ -266,6 +271,15 @@ def _objection(reply: Reply, label: str) -> str | None:
     return None if reply.value["label"] == label else "another label"
 
 
-def _messages(task: str, content: dict[str, Any], context: str) -> tuple[dict[str, str], ...]:
-    shown = content | ({"context": context} if context else {})
-    return chat(task, json.dumps(shown, ensure_ascii=False))
+def _messages(
+    task: str, content: dict[str, Any], context: str, examples: Iterable[tuple[str, str]] = ()
+) -> tuple[dict[str, str], ...]:
+    return chat(task, _asked(content, context), examples)
+
+
+def _asked(content: dict[str, Any], context: str) -> str:
+    return _dumps(content | ({"context": context} if context else {}))
+
+
+def _dumps(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False)
