@@ -1,9 +1,13 @@
-"""Bounds, ideal value, margin and roles of every quantity, as its authors or its formula give them."""
+"""Bounds, ideal value, margin and roles of every quantity, and default values of every benchmark."""
 
+import inspect
 from fnmatch import fnmatch
 from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
 
 import pytest
+import yaml
 
 from fairlab.benchmarks import (
     bbq,
@@ -36,6 +40,7 @@ from fairlab.benchmarks import (
 )
 from fairlab.types import Description
 
+CONF = Path(__file__).parents[2] / "conf" / "benchmark"
 ROLES = ("headline", "useful", "folded")
 # Names, low..high, ``=`` ideal value, ``~`` margin, and roles; the first line whose name matches holds.
 SCALES = {
@@ -158,3 +163,14 @@ def test_quantities_are_on_their_scales(module):
         expected = (low, high, numbers.get("="), numbers.get("~"), [one for one in ROLES if one in more])
         roles = [one for one in ROLES if getattr(info, one)]
         assert (info.low, info.high, info.ideal, info.margin, roles) == expected, name
+
+
+@pytest.mark.parametrize("path", sorted(CONF.glob("*.yaml")), ids=lambda path: path.stem)
+def test_numbers_by_default_are_those_of_the_configuration(path):
+    for node in (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).values():
+        if isinstance(node, dict) and "_target_" in node:
+            module, _, name = node["_target_"].rpartition(".")
+            parameters = inspect.signature(getattr(import_module(module), name)).parameters
+            numbers = {key: one.default for key, one in parameters.items() if type(one.default) in (int, float)}
+            written = {"seed": 0, "most_clusters": 16} | node | ({"test": 0.0} if name == "PerturberQuality" else {})
+            assert numbers == {key: written[key] for key in numbers}
