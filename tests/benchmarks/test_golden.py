@@ -10,6 +10,7 @@ import inspect
 import json
 import math
 import os
+import re
 import zlib
 from importlib import import_module
 from pathlib import Path
@@ -252,10 +253,16 @@ def classes():
 
 
 def summary(outcome):
-    """Value, bounds and p-values of every reading and every comparison."""
-    found = {one.key: [one.value, one.low, one.high, one.p, one.p_holm] for one in outcome.readings}
-    changes = {one.key: [one.difference, one.low, one.high, one.p] for one in outcome.comparisons}
-    return {"readings": found, "comparisons": changes}
+    """Value, bounds, p-values, number of items and rank of every reading and comparison; then numbers of notes."""
+    found = {
+        one.key: [one.value, one.low, one.high, one.p, one.p_holm, one.n, int(one.headline), one.ideal]
+        for one in outcome.readings
+    }
+    changes = {
+        one.key: [one.difference, one.low, one.high, one.p, one.n, int(one.headline)] for one in outcome.comparisons
+    }
+    said = {"notes": [len(outcome.notes)], "not run": [len(outcome.not_run)]}
+    return {"readings": found, "comparisons": changes, "said": said}
 
 
 def kept(name, version, found):
@@ -267,7 +274,9 @@ def kept(name, version, found):
             for part, of in found.items()
         }
         golden[name] = {"version": version, **digits}
-        FILE.write_text(json.dumps(dict(sorted(golden.items())), indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(dict(sorted(golden.items())), indent=1)
+        text = re.sub(r"\[[^][]*\]", lambda numbers: " ".join(numbers[0].split()), text)  # a line for each key
+        FILE.write_text(text + "\n", encoding="utf-8")
     return golden.get(name, {})
 
 
