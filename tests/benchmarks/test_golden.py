@@ -104,7 +104,12 @@ def masked(tokenizer):
 def both(benchmark, models):
     """What a benchmark gives for the second model, compared with the first."""
     first, second = models
-    return benchmark.measure(second, benchmark.measure(first).items)
+    before = benchmark.measure(first).items
+    for part in benchmark.texts():  # names, groups and values of every item that is kept
+        shown = benchmark.scores(before[part.key])
+        assert shown.shape == (len(part.ids), len(part.values))
+        assert len(part.texts) == len(part.ids) == len(part.groups or part.ids)
+    return benchmark.measure(second, before)
 
 
 class Cases:
@@ -275,7 +280,9 @@ def kept(name, version, found):
         }
         golden[name] = {"version": version, **digits}
         text = json.dumps(dict(sorted(golden.items())), indent=1)
-        text = re.sub(r"\[[^][]*\]", lambda numbers: " ".join(numbers[0].split()), text)  # a line for each key
+        text = re.sub(
+            r"\[[^][]*\]", lambda numbers: f"[{' '.join(numbers[0][1:-1].split())}]", text
+        )  # a line for each key
         FILE.write_text(text + "\n", encoding="utf-8")
     return golden.get(name, {})
 

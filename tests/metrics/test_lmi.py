@@ -63,6 +63,11 @@ def test_an_association_of_nothing_is_zero():
     assert presence_table([True, False], ["a", "b"]).tolist() == [[0, 1], [1, 0]]
 
 
+def test_every_document_has_a_label():
+    with pytest.raises(ValueError, match="shorter"):
+        presence_table([True, False], ["a"])
+
+
 def test_a_label_or_feature_without_documents_changes_no_association():
     table = np.array([[2, 0], [0, 2], [1, 1]])  # chi squared 4 of 6 documents
     for more in (table, np.c_[table, [0, 0, 0]], np.r_[table, [[0, 0]]], np.c_[table, [0, 0, 0]].T):
