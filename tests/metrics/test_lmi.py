@@ -26,6 +26,12 @@ def test_local_mutual_information_by_hand():
     assert found["yes"][0].value == pytest.approx(1e6 * 0.3 * math.log(1.5))
 
 
+def test_an_ngram_occurs_five_times_at_least():
+    for times, found in ((4, []), (5, ["a"])):
+        counted = local_mutual_information([(["a"] * times, "x"), (["b"] * 9, "y")])
+        assert [one.ngram for one in counted["x"]] == found
+
+
 def test_pairs_of_tokens_and_labels_without_any():
     found = local_mutual_information(DOCUMENTS, n=2, fewest=2)
     assert [(entry.ngram, entry.count) for entry in found["no"]] == [("not b", 2)]
