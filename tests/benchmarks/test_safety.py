@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from fairlab.benchmarks.safety import OfHarm, Safety
+from fairlab.benchmarks.readings import Quantity
+from fairlab.benchmarks.safety import OfHarm, Safety, no_skill
 from fairlab.data.safety import Judged, Predicted
 from fairlab.data.safety_texts import SafetyText
 from fairlab.types import FairlabError
@@ -184,6 +185,19 @@ def test_accuracy_and_auc_by_target_and_kind_of_text():
     assert (values["hate_target_men", "auc"], values["hate_target_women", "auc"]) == (1.0, 0.5)
     assert (values["hate_case_case_0", "accuracy"], values["hate_case_case_1", "accuracy"]) == (0.5, 1.0)
     assert values["hate", "base_rate"] == 0.5
+
+
+@pytest.mark.parametrize(("draws", "skilled"), [(0.5, False), (0.51, True), (np.nan, True)])
+def test_the_interval_of_a_skilled_models_auc_excludes_one_half(draws, skilled):
+    auc = Quantity("hate", "auc", 0.6, np.full(2000, draws), 9)
+    assert (no_skill([auc]) == "") == skilled
+    assert no_skill([replace(auc, name="acv")]) == ""
+
+
+@pytest.mark.parametrize("threshold", [0, 1])
+def test_a_threshold_is_a_probability(threshold):
+    with pytest.raises(FairlabError, match="above 0 and below 1"):
+        Safety(of="test", threshold=threshold)
 
 
 def test_numbers_of_validation_represent_nothing():
