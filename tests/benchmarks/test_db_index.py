@@ -103,7 +103,10 @@ def test_zero_vectors_are_said(tmp_path):
 
 def test_vectors_are_a_map_of_a_file(tmp_path):
     target = write(tmp_path / "t.jsonl", [f"{k} 1" for k in range(9000)])
-    vectors, read = embedded_texts(target, "text", embed, tmp_path / "v")
+    sizes = []
+    counted = lambda texts: sizes.append(len(texts)) or embed(texts)  # noqa: E731
+    vectors, read = embedded_texts(target, "text", counted, tmp_path / "v")
+    assert sizes == [4096, 4096, 808]
     assert isinstance(vectors, np.memmap)
     assert vectors[:, 0].tolist() == list(range(9000))
     assert read == Read(0, None)
