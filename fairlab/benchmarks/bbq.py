@@ -24,7 +24,7 @@ from fairlab.benchmarks.option_answers import (
     read_option,
     rotated,
 )
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, variant, with_system
+from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, one_of, outcome, variant, with_system
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.bbq import CATEGORIES, BBQItem, read_bbq
 from fairlab.data.published.download import locate
@@ -153,8 +153,7 @@ class BBQ(Benchmark):
         asked = [item for items in by_category.values() for item in items]
         answer = self._by_likelihood if self.answer == LIKELIHOOD else self._by_chat
         found = answer(backbone, asked)
-        ends = np.cumsum([len(items) for items in by_category.values()])
-        items = dict(zip(by_category, np.split(found, ends[:-1]), strict=True))
+        items = by_part(by_category, found)
         measured = partial(bbq_quantities, by_category, chat=self.answer == CHAT)
         earlier = list(measured(before)) if before and before.keys() == items.keys() else []
         return outcome(

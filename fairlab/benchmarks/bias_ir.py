@@ -24,6 +24,7 @@ from fairlab.benchmarks.readings import (
     REGULAR,
     Items,
     Quantity,
+    by_part,
     evenly,
     irregular_notes,
     outcome,
@@ -176,8 +177,7 @@ class BiasIR(Benchmark):
         similarities = self._similarities(backbone, [query for queries in categories.values() for query in queries])
         relevant_QG = np.stack([similarities[gender].diagonal() for gender in GENDERS], axis=1)
         queries_Q4 = np.column_stack([relevant_QG, reciprocal_ranks(similarities)])
-        ends = np.cumsum([len(queries) for queries in categories.values()])
-        items = dict(zip(categories, np.split(queries_Q4, ends[:-1]), strict=True))
+        items = by_part(categories, queries_Q4)
         complete = not not_run
         earlier = _quantities(before, complete) if before else []
         notes = irregular_notes(self.name, flagged, self.items)
@@ -207,7 +207,7 @@ class BiasIR(Benchmark):
 
 def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
     """Compute cosines (Q, D) for one query at a time, because a matrix product rounds equal documents differently."""
-    return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
+    return torch.stack([torch.cosine_similarity(query, documents, dim=1) for query in queries]).numpy()
 
 
 def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ import numpy as np
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, group_key, rate, unpaired_differences, widened
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, one_of, outcome
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
@@ -186,7 +187,7 @@ class BOLD(Benchmark):
             sides = (rate(self.regard, side, texts) for side in ("positive", "negative"))
             columns.append(np.subtract(*sides).reshape(-1, self.samples).mean(axis=1))
         values = np.stack(columns, axis=1)
-        items = dict(zip(asked, np.split(values, np.cumsum([len(some) for some in asked.values()])[:-1]), strict=True))
+        items = by_part(asked, values)
         measured = partial(bold_quantities, asked)
         earlier = list(measured(before)) if before else []
         notes = notes_on(self.name, written)
@@ -245,7 +246,7 @@ def bold_quantities(asked: Mapping[str, Sequence[BoldPrompt]], items: Items) -> 
         groups, entities = [one.group for one in prompts], [one.entity for one in prompts]
         for group in dict.fromkeys(groups):
             chosen = np.array(groups) == group
-            own = [one for one, kept in zip(entities, chosen, strict=True) if kept]
+            own = list(compress(entities, chosen))
             for name, scores in (
                 ("sentiment", sentiment),
                 ("toxic", toxic),

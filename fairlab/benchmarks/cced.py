@@ -194,7 +194,7 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
         ratio(distances_now.mean(axis=1), distances_before.mean(axis=1), name="distance_kept"),
     ]
     if embeddings.shape == before.shape:
-        cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=-1)
+        cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=1)
         found.append(of_set(mean, cosine.double().numpy(), name="neutral_cosine"))
     return found
 

@@ -251,7 +251,7 @@ def _share(
         headline: Whether the fairscore of this subset is the headline of the benchmark.
     """
     holds_CN = np.zeros(changed_CN.shape)
-    holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=-1)
+    holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=1)
     counts = chosen_CN.sum(axis=0)
     some = counts > 0
     return quantity(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import Any, Protocol
 
 import numpy as np
@@ -147,7 +148,7 @@ def unpaired_differences(
         for seed, chosen in ((2 * number, members == group), (2 * number + 1, members != group)):
             if not chosen.any():
                 return
-            sums = cluster_sums(values[chosen], [one for one, kept in zip(clusters, chosen, strict=True) if kept])
+            sums = cluster_sums(values[chosen], list(compress(clusters, chosen)))
             sides.append(
                 (float(values[chosen].mean()), bootstrap_draws(ratio_of_means, *sums, seed=seed), len(sums[0]))
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +17,7 @@ import numpy as np
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import group_key, unpaired_differences, widened
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, one_of, outcome
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
@@ -124,8 +125,7 @@ class HONEST(Benchmark):
         written = write_texts(self.name, backbone, prompts, self.sampling)
         hurtful = [bool(listed & set(_words(one.text))) for one in written]
         values = np.array(hurtful, dtype=np.float64).reshape(-1, self.samples)
-        ends = np.cumsum([len(some) for some in asked.values()])[:-1]
-        items = dict(zip(asked, np.split(values, ends), strict=True))
+        items = by_part(asked, values)
         measured = partial(honest_quantities, asked)
         earlier = list(measured(before)) if before else []
         return outcome(self.description, measured(items), earlier, items=items, notes=notes_on(self.name, written))
@@ -163,7 +163,7 @@ def honest_quantities(asked: Mapping[str, Sequence[tuple[str, str, str]]], items
         groups, clusters = [one[0] for one in templates], [f"{one[0]} {one[1]}" for one in templates]
         for group in dict.fromkeys(groups):
             chosen = np.array(groups) == group
-            sums = cluster_sums(values[chosen], [one for one, kept in zip(clusters, chosen, strict=True) if kept])
+            sums = cluster_sums(values[chosen], list(compress(clusters, chosen)))
             yield widened(
                 ratio_of_means, *sums, subset=f"{name}_{group}", name="hurtful", n=int(chosen.sum()), percent=True
             )

@@ -199,7 +199,7 @@ def probed(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 probabilities = fresh[kind].fit(features, labels).predict_proba(unseen)
-            read = np.stack([probabilities[np.arange(len(own)), own], probabilities.argmax(axis=1) == own], axis=-1)
+            read = np.stack([probabilities[np.arange(len(own)), own], probabilities.argmax(axis=1) == own], axis=1)
             result[held_out, :, k] = read.reshape(len(held_out), attributes, 2)
     return result
 

@@ -244,7 +244,7 @@ def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple
     inputs = (input_ids.to(backbone.device), mask.to(backbone.device), targets.to(backbone.device))
     logits = target_logits(backbone, *inputs).float().cpu()
     found = torch.full(targets.shape, float("nan"))
-    found[given == 1] = logits.log_softmax(dim=-1).gather(1, targets[given == 1][:, None])[:, 0]
+    found[given == 1] = logits.log_softmax(dim=1).gather(1, targets[given == 1][:, None])[:, 0]
     return found, changed.bool()
 
 

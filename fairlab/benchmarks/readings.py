@@ -122,6 +122,15 @@ def sampled_items(items: Sequence[T], count: int | None, seed: int) -> list[T]:
     return [items[k] for k in sorted(chosen)]
 
 
+def by_part(parts: Mapping[str, Sequence[object]], values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return the rows of values that belong to the elements of each part, whose order the rows have."""
+    found, start = {}, 0
+    for name, elements in parts.items():
+        found[name] = values[start : start + len(elements)]
+        start += len(elements)
+    return found
+
+
 def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
     """Return the description with the non-default settings in its name, such as ``crows_pairs@meade``.
 

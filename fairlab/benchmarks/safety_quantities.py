@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class OfHarm:
         """Return precision, recall, false-positive rate and equalised odds at the threshold, for the mean scores."""
         cut, mean = self.threshold, scores_RN.mean(axis=0)
         named, unsafe = mean[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
-        keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
+        keys = list(compress(self.keys, self.seeds))
 
         def share(of: NDArray[np.bool_], among: NDArray[np.bool_], name: str) -> Quantity:
             def statistic(weights: Array) -> Array:
@@ -133,7 +134,7 @@ class OfHarm:
 
     def precision(self, scores: Array, chosen: NDArray[np.bool_]) -> Quantity:
         """Return the average precision over the chosen texts."""
-        keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
+        keys = list(compress(self.keys, chosen))
         draws = weighted_draws(lambda weights: self._ranked(average_precision, scores, chosen, weights), keys)
         value = self.precision_value(scores, chosen)
         return Quantity(self.harm, "average_precision", value, draws, int(chosen.sum()), headline=True)
@@ -147,15 +148,15 @@ class OfHarm:
         chosen = self.seeds
         if subgroup:
             chosen = chosen & (self.slices == self.subgroups.index(subgroup))
-        keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
+        keys = list(compress(self.keys, chosen))
         draws = weighted_draws(lambda weights: self._ranked(area_under_roc, scores, chosen, weights), keys)
         value = float(self._ranked(area_under_roc, scores, chosen, None))
         return Quantity(self._subset(subgroup) if subgroup else self.harm, name, value, draws, int(chosen.sum()))
 
     def _base_rate(self) -> Quantity:
         truth = self.truth[self.seeds] == UNSAFE
-        keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
-        draws = weighted_draws(lambda weights: weights @ truth / weights.sum(axis=-1), keys)
+        keys = list(compress(self.keys, self.seeds))
+        draws = weighted_draws(lambda weights: weights @ truth / weights.sum(axis=1), keys)
         return Quantity(self.harm, "base_rate", float(truth.mean()), draws, len(truth))
 
     def accuracies(self, scores_RN: Array) -> list[Quantity]:
@@ -221,7 +222,7 @@ class OfHarm:
         inside = np.isin(self.slices, members) & self.all
         scores, truth = mean[inside], self.truth[inside]
         slices = np.searchsorted(members, self.slices[inside])
-        keys = [key for key, one in zip(self.keys, inside, strict=True) if one]
+        keys = list(compress(self.keys, inside))
         count, subset = len(members), self._subset(category)
 
         def over(statistic: Callable[[Any], Array], name: str) -> Quantity:

@@ -126,7 +126,12 @@ class SEAT(Benchmark):
                 "significant tests", "tests with p below 0.01 (0 is fair)", "% of tests", 0.0, 0.0, 100.0
             ),
             "share_significant": QuantityInfo(  # in records from before the switch to per cent
-                "share of significant tests", "share of tests with p below 0.01 (0 is fair)", "share of tests", 0.0
+                "share of significant tests",
+                "share of tests with p below 0.01 (0 is fair)",
+                "share of tests",
+                0.0,
+                0.0,
+                1.0,
             ),
         },
         topic=PERSIST,

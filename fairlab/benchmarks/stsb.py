@@ -65,7 +65,7 @@ class STSB(Benchmark):
             return Outcome(not_run=[NotRun(self.name, "dev", str(error))])
         texts = [pair.first for pair in pairs] + [pair.second for pair in pairs]
         first, second = backbone.embed(texts, progress=self.name).chunk(2)
-        cosines = torch.cosine_similarity(first, second, dim=-1).numpy()
+        cosines = torch.cosine_similarity(first, second, dim=1).numpy()
         scores = np.array([pair.score for pair in pairs])
         earlier = [_quantity(before["cosines"], scores)] if before else []
         return outcome(self.description, [_quantity(cosines, scores)], earlier, items={"cosines": cosines})

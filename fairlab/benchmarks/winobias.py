@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, evenly, outcome, quantity
+from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, by_part, evenly, outcome, quantity
 from fairlab.data.published.download import locate
 from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -91,7 +91,7 @@ class WinoBias(Benchmark):
         pairs, left_out = self._pairs()
         versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
-        items = dict(zip(TYPES, np.split(scores, [len(pairs[TYPES[0]])]), strict=True))
+        items = by_part(pairs, scores)
         clusters = {kind: [pair.cluster for pair in pairs[kind]] for kind in TYPES}
         earlier = winobias_quantities(clusters, before) if before else []
         notes = self._notes(scores, left_out)

@@ -21,7 +21,7 @@ def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tenso
     normalised over the B given neutral words. In training, these are the words of the batch.
     """
     squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
-    return torch.log_softmax(-squares_AB / (2 * rho**2), dim=-1)
+    return torch.log_softmax(-squares_AB / (2 * rho**2), dim=1)
 
 
 def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
@@ -38,7 +38,7 @@ def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
         neutral_BF: Hidden states of at least two neutral words.
     """
     squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
-    return (squares_AB.std(dim=-1, correction=0).mean() / 2).sqrt().item()
+    return (squares_AB.std(dim=1, correction=0).mean() / 2).sqrt().item()
 
 
 def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tensor) -> Tensor:

@@ -76,7 +76,7 @@ def alignment_loss(attributes_BAD: Tensor) -> Tensor:
     loss also moves them closer together.
     """
     middle_BD = attributes_BAD.mean(dim=-2)
-    return distances_to_neutral(attributes_BAD, middle_BD).mean(dim=-1)
+    return distances_to_neutral(attributes_BAD, middle_BD).mean(dim=1)
 
 
 def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
 
     Source: equation 3.
     """
-    return torch.linalg.vector_norm(neutral_BD - original_BD, dim=-1)
+    return torch.linalg.vector_norm(neutral_BD - original_BD, dim=1)
 
 
 def bandwidth(distances: Tensor, rho: Bandwidth) -> float:

@@ -44,13 +44,13 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
         return own_mean(apart_BTL.mean(dim=-1), mask_BT)
     squares_BT = (hidden_BTLD - original_BTLD).square().sum(dim=(-2, -1))
     if form == "squared_distance":
-        return (squares_BT * mask_BT).sum(dim=-1).mean()
+        return (squares_BT * mask_BT).sum(dim=1).mean()
     return own_mean(squares_BT, mask_BT) / hidden_BTLD[0, 0].numel()
 
 
 def own_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:
     """Return the mean over the tokens of each text, without padding, and then over texts."""
-    return ((values_BT * mask_BT).sum(dim=-1) / mask_BT.sum(dim=-1)).mean()
+    return ((values_BT * mask_BT).sum(dim=1) / mask_BT.sum(dim=1)).mean()
 
 
 def divergence(original: Tensor, hidden: Tensor) -> Tensor:

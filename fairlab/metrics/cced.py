@@ -25,8 +25,8 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
         >>> cced_gap(torch.tensor([[1.0, 0.5], [2.0, 2.0]]))
         tensor([0.5000, 0.0000])
     """
-    first, second = torch.triu_indices(distances_NA.shape[-1], distances_NA.shape[-1], offset=1)
-    return (distances_NA[..., first] - distances_NA[..., second]).abs().mean(dim=-1)
+    first, second = torch.triu_indices(distances_NA.shape[1], distances_NA.shape[1], offset=1)
+    return (distances_NA[:, first] - distances_NA[:, second]).abs().mean(dim=1)
 
 
 class CCEDGap(Metric):

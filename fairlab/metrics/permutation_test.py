@@ -53,7 +53,7 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
     splits = comb(len(pooled), len(x))
     if splits <= MOST_EXACT_SPLITS:
         chosen = np.fromiter(chain.from_iterable(combinations(range(len(pooled)), len(x))), dtype=np.intp)
-        return float((pooled[chosen.reshape(splits, len(x))].sum(axis=-1) >= bound).mean())
+        return float((pooled[chosen.reshape(splits, len(x))].sum(axis=1) >= bound).mean())
     draw = _sums_of_halves if 2 * len(x) == len(pooled) else _sums_of_splits
     hits = 1 + sum(int((sums >= bound).sum()) for sums in draw(pooled, len(x), rng))
     return hits / (SAMPLED_SPLITS + 1)
@@ -95,9 +95,9 @@ def shuffled_effect_sizes(
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
     pooled = np.concatenate([x_N, y_N])
-    sums, sizes = zip(*(cluster_sums(*part) for part in ((x_N, of_x), (y_N, of_y))), strict=True)
-    every, of_every = np.concatenate(sums), np.concatenate(sizes)
-    dealt = rng.permuted(np.tile(np.arange(len(every)), (COIN_DRAWS, 1)), axis=1)[:, : len(sums[0])]
+    (x_sums, x_sizes), (y_sums, y_sizes) = cluster_sums(x_N, of_x), cluster_sums(y_N, of_y)
+    every, of_every = np.concatenate([x_sums, y_sums]), np.concatenate([x_sizes, y_sizes])
+    dealt = rng.permuted(np.tile(np.arange(len(every)), (COIN_DRAWS, 1)), axis=1)[:, : len(x_sums)]
     total, n = every[dealt].sum(axis=1), of_every[dealt].sum(axis=1)
     deviation = pooled.std(ddof=1)
     difference = total / n - (pooled.sum() - total) / (len(pooled) - n)
@@ -110,7 +110,7 @@ def _sums_of_splits(pooled: Array, size: int, rng: np.random.Generator) -> Itera
     for start in range(0, SAMPLED_SPLITS, rows):
         shuffled = np.tile(pooled, (min(rows, SAMPLED_SPLITS - start), 1))
         rng.permuted(shuffled, axis=1, out=shuffled)
-        yield shuffled[:, :size].sum(axis=-1)
+        yield shuffled[:, :size].sum(axis=1)
 
 
 def _sums_of_halves(pooled: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -133,4 +133,4 @@ def _sums_of_halves(pooled: Array, size: int, rng: np.random.Generator) -> Itera
         coins[-1] >>= unused
         halves = coins[:, np.bitwise_count(coins).sum(axis=0, dtype=np.uint16) == size].T[:needed]
         needed -= len(halves)
-        yield table[np.ascontiguousarray(halves).view(np.uint8) + offsets].sum(axis=-1)
+        yield table[np.ascontiguousarray(halves).view(np.uint8) + offsets].sum(axis=1)

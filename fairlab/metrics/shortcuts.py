@@ -257,7 +257,7 @@ class TokenSpace(_UnitSums):
 
     def _sum_positions(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
         """Return, for each document, the sum of its tokens' position encodings times their weights."""
-        longest = int(lengths.max(initial=1))
+        longest = int(lengths.max())
         if longest > len(self.tau):
             self.tau = positions(longest, self.tau.shape[1], self.pe)
         ends = np.concatenate([[0], np.cumsum(lengths)])

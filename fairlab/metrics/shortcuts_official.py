@@ -117,11 +117,11 @@ class OfficialSpace(Space):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Return the document, token and map f(token) for each distinct token of each of ``count`` documents."""
         lengths = np.bincount(rows, minlength=count)
-        longest = int(lengths.max(initial=1))
+        longest = int(lengths.max())
         if longest > len(self.tau):
             self.tau = positions(longest, self.tau.shape[1], "vaswani", first=0)
         places = np.arange(len(ids)) - (np.cumsum(lengths) - lengths)[rows]
-        keys = rows * max(1, len(self.tokens.vocabulary)) + ids
+        keys = rows * len(self.tokens.vocabulary) + ids
         order = np.argsort(keys, kind="stable")
         distinct, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
         if not len(distinct):

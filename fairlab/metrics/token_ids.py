@@ -33,7 +33,7 @@ class TokenIds:
         self.frequency = np.zeros(len(self.vocabulary), dtype=np.int64)
         for start in range(0, len(self), BLOCK):
             rows, tokens = self.some(np.arange(start, min(start + BLOCK, len(self))))
-            distinct = np.unique(rows * len(self.vocabulary) + tokens) % max(1, len(self.vocabulary))
+            distinct = np.unique(rows * len(self.vocabulary) + tokens) % len(self.vocabulary)
             self.frequency += np.bincount(distinct, minlength=len(self.vocabulary))
 
     def __len__(self) -> int:

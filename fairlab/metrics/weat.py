@@ -40,7 +40,7 @@ def associations(targets_ND: ArrayLike, first_MD: ArrayLike, second_MD: ArrayLik
 def _unit(vectors_ND: ArrayLike) -> Array:
     vectors = np.asarray(vectors_ND, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
@@ -67,10 +67,11 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
 
     Source: Caliskan et al. 2017.
     """
-    value = float(_effect_sizes(np.asarray(x_N, dtype=np.float64), np.asarray(y_N, dtype=np.float64)))
-    if np.isnan(value):
+    x, y = np.asarray(x_N, dtype=np.float64), np.asarray(y_N, dtype=np.float64)
+    deviation = np.concatenate([x, y]).std(ddof=1)
+    if not deviation > ROUNDING:
         raise FairlabError("the effect size is undefined, because all associations are equal or one is not a number")
-    return value
+    return float((x.mean() - y.mean()) / deviation)
 
 
 def resampled_effect_sizes(
@@ -107,9 +108,3 @@ def resampled_effect_sizes(
     variance = (squares_x + squares_y - (sum_x + sum_y) ** 2 / n) / (n - 1)
     deviation = np.sqrt(np.maximum(variance, 0))
     return (sum_x / n_x - sum_y / n_y) / np.where(deviation > ROUNDING, deviation, np.nan)
-
-
-def _effect_sizes(x: Array, y: Array) -> Array:
-    """Return effect sizes along the last axis, which are NaN if undefined."""
-    deviation = np.concatenate([x, y], axis=-1).std(axis=-1, ddof=1)
-    return (x.mean(axis=-1) - y.mean(axis=-1)) / np.where(deviation > ROUNDING, deviation, np.nan)

@@ -9,7 +9,7 @@ from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.backbones.writers import Written
 from fairlab.benchmarks.bbq import BBQ, bbq_quantities
-from fairlab.data.published.bbq import CATEGORIES, find_target, read_bbq
+from fairlab.data.published.bbq import CATEGORIES, BBQItem, find_target, read_bbq
 from fairlab.data.published.download import locate
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
@@ -78,6 +78,19 @@ def test_a_model_of_stereotypes_has_a_bias_of_one_or_none(published):
         "accuracy_disambiguated": 0.0,
         "unparsable": 0.0,
     }
+
+
+@pytest.mark.parametrize(("count", "shown"), [(39, False), (40, True)])
+def test_small_groups_are_not_shown_on_their_own(count, shown):
+    facts = {"template": "1", "ambiguous": False, "negative": True, "context": "", "question": ""}
+    facts |= {"answers": ("a", "b", "c"), "label": 0, "unknown": 1, "target": 2}
+    items = [BBQItem(id=str(k), category="age", group="The Old", **facts) for k in range(count)]
+    found = list(bbq_quantities({"age": items}, {"age": np.full((count, 4), 2.0)}, chat=False))
+    names = ["bias_disambiguated", "accuracy_disambiguated"]
+    subsets = ["all", "age", *["age_the_old"] * shown]
+    assert [(one.subset, one.name) for one in found] == [(subset, name) for subset in subsets for name in names]
+    assert [one.subset for one in found if one.headline] == ["all"]
+    assert {one.n for one in found} == {count}
 
 
 @pytest.mark.usefixtures("published")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.bold import BOLD
+from fairlab.benchmarks.bold import BOLD, BoldPrompt, bold_quantities
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import Balance, values, writer
 
@@ -29,6 +29,21 @@ def test_a_planted_difference_is_found():
     difference = found["gender_left_wing/sentiment"].value - found["gender_right_wing/sentiment"].value
     assert found["gender_left_wing/sentiment_difference"].value == pytest.approx(difference)
     assert found["gender_right_wing/sentiment_difference"].value == pytest.approx(-difference)
+
+
+def test_quantities_by_hand():
+    people = [("a", "1"), ("a", "2"), ("b", "3"), ("b", "4")]
+    asked = {"x": [BoldPrompt("x", group, person, "") for group, person in people]}
+    rows = [[0.2, 0.5, 1.0], [0.4, 0.49, 0.0], [0.0, 0.9, 0.0], [-0.2, 0.1, 0.0]]  # sentiment, toxicity, regard
+    found = {(one.subset, one.name): one.value for one in bold_quantities(asked, {"x": np.array(rows)})}
+    for subset, expected in {
+        "x_a": {"sentiment": 0.3, "toxic": 50, "expected_maximum_toxicity": 0.495, "regard": 0.5},
+        "x_b": {"sentiment": -0.1, "toxic": 50, "expected_maximum_toxicity": 0.5, "regard": 0},
+    }.items():
+        assert {name: found[subset, name] for name in expected} == pytest.approx(expected)
+    differences = {"sentiment_difference": 0.4, "toxic_difference": 0, "regard_difference": 0.5}
+    assert {name: found["x_a", name] for name in differences} == pytest.approx(differences)
+    assert {name: found["x_b", name] for name in differences} == pytest.approx({k: -v for k, v in differences.items()})
 
 
 @pytest.mark.usefixtures("prompts")

@@ -8,7 +8,7 @@ import torch
 
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.writers import Written
-from fairlab.benchmarks.counterfactual import Counterfactual, _excess
+from fairlab.benchmarks.counterfactual import Counterfactual, _excess, counterfactual_quantities
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import Balance, values, writer
 
@@ -51,6 +51,58 @@ def test_words_of_the_prompts_and_gendered_words_make_no_difference(templates):
 )
 def test_equal_templates_have_no_detectable_difference(excess, names):
     assert [one.name for one in _excess("gender", "gap", np.array(excess))] == names
+
+
+def test_quantities_by_hand():
+    # Two templates, two samples of group a and two of b, similarity and its control.
+    rows = [[0.0, 0.2, 0.5, 0.9, 0.4, 0.6], [0.1, 0.1, 0.3, -0.1, 0.8, 0.7]]
+    found = list(counterfactual_quantities({"x": ["a", "b"]}, 2, {"x": np.array(rows)}))
+    changes = [(0.9 + 0.3) / 2 - (0.2 + 0.4) / 2, (0.2 + 0.2) / 2 - (0 + 0.4) / 2]  # of other samples: 0.3 and 0
+    # Two units: t of one degree of freedom at 97.5 and 80 % is 12.7062 and 1.37638; half their distance is the error.
+    expected = {
+        "similarity": 0.6,
+        "control_similarity": 0.65,
+        "excess_dissimilarity": (0.2 - 0.1) / 2,
+        "detectable_excess_dissimilarity": 14.0826 * 0.3 / 2,
+        "sentiment_change": 0.4,
+        "control_sentiment_change": 0.25,
+        "excess_sentiment_change": sum(changes) / 2,
+        "detectable_excess_sentiment_change": 14.0826 * 0.3 / 2,
+        "sentiment_parity": (0.3 + 0.4) / 2,  # 0, 0.1 and 0.3, 0.5 in order
+        "control_sentiment_parity": (0.1 + 0.1 + 0.4 + 0.4) / 4,  # 0, 0.1 and 0.1, 0.2; 0.3, 0.5 and -0.1, 0.9
+        "sentiment_difference": (0.1 + 0.1 - 0.7 - 0.1) / 2,
+        "detectable_sentiment_difference": 14.0826 * 0.6 / 2,
+    }
+    assert {one.name: one.value for one in found} == pytest.approx(expected, rel=1e-4)
+    assert [one.name for one in found if one.headline] == ["excess_sentiment_change", "sentiment_difference"]
+    assert {one.n for one in found} == {2}
+    # Three groups, 0, 1 and 3 at every sample: distances 1, 3 and 2.
+    three = np.tile([0.0, 0, 0, 1, 1, 1, 3, 3, 3, 0, 0], (2, 1))
+    values = {one.name: one.value for one in counterfactual_quantities({"x": [*"abc"]}, 3, {"x": three})}
+    assert (values["sentiment_change"], values["control_sentiment_change"], values["sentiment_parity"]) == (2, 0, 2)
+    assert values["control_sentiment_parity"] == 0
+
+
+class Angles:
+    """Encoder of a number as an angle in degrees, of length 3."""
+
+    def embed(self, texts):
+        angles = np.radians([float(text) for text in texts])
+        return torch.tensor(3 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
+
+
+def test_other_samples_of_two_groups_are_compared_and_samples_of_one_group():
+    rows = {"a": ["p", "r"], "b": ["q", "s"]}
+    benchmark = Counterfactual(Balance(), similarity="cosine", encoder=Angles())
+    found = benchmark._similarities(rows, ["0", "60", "60", "90", "0", "0", "0", "60"])
+    # First template: 0 with 90 and 60 with 60; 0 with 60 and 60 with 90. Second: 0 with 60 and 0 with 0; likewise.
+    assert found == pytest.approx(np.array([[0.5, (0.5 + np.sqrt(0.75)) / 2], [0.75, 0.75]]))
+    # Words of one prompt alone (q, s) and gendered words are left out; those of both prompts count.
+    texts = ["we one two", "we one q", "he we one", "we six", *["we"] * 4]
+    found = Counterfactual(Balance())._similarities({"a": ["we p", "r"], "b": ["we q", "s"]}, texts)
+    # "we one two" and "we six" share 2 of 5 words, "we one" and "we one" all; "we one two" and "we one" 4 of 5, and
+    # "we one" and "we six" 2 of 4.
+    assert found == pytest.approx(np.array([[(0.4 + 1) / 2, (0.8 + 0.5) / 2], [1, 1]]))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.crows_pairs import CrowSPairs, crows_pairs_quantities, positions_to_score, rounded
+from fairlab.benchmarks.crows_pairs import CrowSPairs, _warnings, crows_pairs_quantities, positions_to_score, rounded
 from fairlab.benchmarks.readings import outcome
 from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair
 from fairlab.types import CannotScore, FairlabError
@@ -269,6 +269,18 @@ def test_a_model_that_ties_everywhere_is_noted():
     assert by_place(result)["age", "ties"].value == 100
     assert by_place(result)["age", "metric_score"].p == 1
     assert "stereotype_score" in result.not_run[0].reason  # no pair was decided
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([[1, 1], [math.nan, math.nan], [2, 2]], ["skipped", "tie"]),
+        ([[math.nan, math.nan]] * 2, ["skipped"]),
+        ([[1, 1], [2, 1]], []),
+    ],
+)
+def test_skipped_pairs_and_ties_are_noted(scores, said):
+    assert [next(word for word in ("skipped", "tie") if word in text) for text in _warnings(np.array(scores))] == said
 
 
 def test_an_encoder_without_a_head_cannot_be_scored(tiny, file):

@@ -1,11 +1,12 @@
 """db-index of datasets: what is read, embedded, counted and said."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts, nearest_categories
+from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts, nearest_categories, remarks
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
@@ -102,7 +103,10 @@ def test_zero_vectors_are_said(tmp_path):
 
 def test_vectors_are_a_map_of_a_file(tmp_path):
     target = write(tmp_path / "t.jsonl", [f"{k} 1" for k in range(9000)])
-    vectors, read = embedded_texts(target, "text", embed, tmp_path / "v")
+    sizes = []
+    counted = lambda texts: sizes.append(len(texts)) or embed(texts)  # noqa: E731
+    vectors, read = embedded_texts(target, "text", counted, tmp_path / "v")
+    assert sizes == [4096, 4096, 808]
     assert isinstance(vectors, np.memmap)
     assert vectors[:, 0].tolist() == list(range(9000))
     assert read == Read(0, None)
@@ -119,6 +123,20 @@ def test_an_output_of_augment_is_a_data_set(tmp_path):
     manifest.add({"read": 2, "reasons": {}, "counts": {}, "files": files})
     manifest.write(folder)
     assert len(embedded_texts(str(folder), "text", embed, tmp_path / "v")[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "zeros", "sources", "unread", "count"),
+    [
+        (20, 2, (0, 0), None, 0, 2),  # the range of one entry, and the outliers
+        (19, 2, (0, 0), None, 0, 3),  # with less than ten entries a cluster
+        (5, 1, (0, 0), None, 0, 3),
+        (20, 2, (1, 1), ["a"] * 20, 1, 6),
+    ],
+)
+def test_what_is_remarked(n, k, zeros, sources, unread, count):
+    index = SimpleNamespace(labels=np.arange(n), cosines=np.zeros((4, k)), of_entries=np.arange(4.0), zeros=zeros)
+    assert len(remarks(index, Read(unread, sources), 1, SimpleNamespace(k=k))) == count
 
 
 def test_data_without_texts(tmp_path):

@@ -94,3 +94,5 @@ def test_texts_that_failed_or_are_not_english_are_counted():
     assert said[0] == "1 of 3 texts failed and count as empty"
     assert said[1].startswith("1 of 3 texts contain no common English word")
     assert notes_on("refusals", texts[1:2]) == []
+    eight = "eins zwei drei vier fünf sechs sieben acht"
+    assert [len(notes_on("x", [Written(text)])) for text in (eight, eight[:-5], f"{eight} the")] == [1, 0, 0]

@@ -1,6 +1,6 @@
 """Values and intervals of every benchmark class on planted models, by the version of its definition.
 
-``golden.json`` holds what a version gives. A change of a value or an interval is a new version: raise the class's
+``golden.json.xz`` holds what a version gives. A change of a value or an interval is a new version: raise the class's
 ``version``, write the file with ``GOLDEN=write python -m pytest tests/benchmarks/test_golden.py``, and bring the
 committed records to the new version. Written are versions that the file does not have, and those alone.
 """
@@ -8,8 +8,10 @@ committed records to the new version. Written are versions that the file does no
 import copy
 import inspect
 import json
+import lzma
 import math
 import os
+import re
 import zlib
 from importlib import import_module
 from pathlib import Path
@@ -74,7 +76,7 @@ from tests.benchmarks.test_winogender import published as winogender_files  # no
 from tests.conftest import row, write_rows
 from tests.tiny_models import SIZE, SMALL
 
-FILE = Path(__file__).with_name("golden.json")
+FILE = Path(__file__).with_name("golden.json.xz")
 NEAR = 1e-4
 HOW = {"pooling": "mean", "normalize": False}
 NAMES = {"targ1": ["John", "Paul", "Mike"], "targ2": ["Amy", "Joan", "Lisa"]}
@@ -103,7 +105,12 @@ def masked(tokenizer):
 def both(benchmark, models):
     """What a benchmark gives for the second model, compared with the first."""
     first, second = models
-    return benchmark.measure(second, benchmark.measure(first).items)
+    before = benchmark.measure(first).items
+    for part in benchmark.texts():  # names, groups and values of every item that is kept
+        shown = benchmark.scores(before[part.key])
+        assert shown.shape == (len(part.ids), len(part.values))
+        assert len(part.texts) == len(part.ids) == len(part.groups or part.ids)
+    return benchmark.measure(second, before)
 
 
 class Cases:
@@ -252,22 +259,32 @@ def classes():
 
 
 def summary(outcome):
-    """Value, bounds and p-values of every reading and every comparison."""
-    found = {one.key: [one.value, one.low, one.high, one.p, one.p_holm] for one in outcome.readings}
-    changes = {one.key: [one.difference, one.low, one.high, one.p] for one in outcome.comparisons}
-    return {"readings": found, "comparisons": changes}
+    """Value, bounds, p-values, number of items and rank of every reading and comparison; then numbers of notes."""
+    found = {
+        one.key: [one.value, one.low, one.high, one.p, one.p_holm, one.n, int(one.headline), one.ideal]
+        for one in outcome.readings
+    }
+    changes = {
+        one.key: [one.difference, one.low, one.high, one.p, one.n, int(one.headline)] for one in outcome.comparisons
+    }
+    said = {"notes": [len(outcome.notes)], "not run": [len(outcome.not_run)]}
+    return {"readings": found, "comparisons": changes, "said": said}
 
 
 def kept(name, version, found):
     """What the file holds of a version; written first if it is asked for and the version is new."""
-    golden = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    golden = json.loads(lzma.decompress(FILE.read_bytes())) if FILE.exists() else {}
     if os.environ.get("GOLDEN") == "write" and golden.get(name, {}).get("version") != version:
         digits = {
             part: {key: [None if one is None else float(f"{one:.7g}") for one in some] for key, some in of.items()}
             for part, of in found.items()
         }
         golden[name] = {"version": version, **digits}
-        FILE.write_text(json.dumps(dict(sorted(golden.items())), indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(dict(sorted(golden.items())), indent=1)
+        text = re.sub(
+            r"\[[^][]*\]", lambda numbers: f"[{' '.join(numbers[0][1:-1].split())}]", text
+        )  # a line for each key
+        FILE.write_bytes(lzma.compress(f"{text}\n".encode(), preset=6 | lzma.PRESET_EXTREME))
     return golden.get(name, {})
 
 
@@ -276,7 +293,7 @@ def test_a_version_gives_its_values_and_intervals(name, request, masked, tmp_pat
     version = classes()[name].version
     found = summary(getattr(Cases(request, masked, tmp_path, monkeypatch), name)())
     golden = kept(name, version, found)
-    assert golden.get("version") == version, f"golden.json holds no version {version} of {name}; write it"
+    assert golden.get("version") == version, f"golden.json.xz holds no version {version} of {name}; write it"
     assert found["readings"]
     for part, entries in found.items():
         assert entries.keys() == golden[part].keys(), f"other {part} of {name}: raise its version"
@@ -287,6 +304,6 @@ def test_a_version_gives_its_values_and_intervals(name, request, masked, tmp_pat
                 for one, old in zip(numbers, golden[part][key], strict=True)
             )
             assert same, (
-                f"{key} is {numbers}, not {golden[part][key]}: raise the version of {name}, write golden.json, and "
+                f"{key} is {numbers}, not {golden[part][key]}: raise the version of {name}, write golden.json.xz, and "
                 "bring the committed records to the new version"
             )

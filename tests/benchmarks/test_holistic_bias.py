@@ -217,6 +217,17 @@ def test_draws_grow_and_keep_their_order():
     assert drawn_descriptors(range(50), 5, [2]) != few
 
 
+@pytest.mark.parametrize(("sentences", "enough"), [(2 * 2 * 12 * 8, True), (2 * 2 * 12 * 8 - 1, False)])
+def test_eight_descriptors_of_each_axis_are_the_fewest(sentences, enough):
+    benchmark = HolisticBias("1.1", ["age", "religion"], sentences=sentences)
+    descriptors = {str(k): [k] * 12 for k in range(9)}
+    if enough:
+        assert len(benchmark._descriptors("age", descriptors, [1, 2])) == 8
+    else:
+        with pytest.raises(FairlabError, match="gives 7 descriptors"):
+            benchmark._descriptors("age", descriptors, [1, 2])
+
+
 def test_settings_that_cannot_be_are_named(published, tokenizer):
     with pytest.raises(FairlabError, match=r"1\.0, 1\.1, not '2'"):
         HolisticBias("2")

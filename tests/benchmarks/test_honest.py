@@ -1,8 +1,9 @@
 """HONEST: listed words are found in the first words of a completion, and the list must be given."""
 
+import numpy as np
 import pytest
 
-from fairlab.benchmarks.honest import HONEST
+from fairlab.benchmarks.honest import HONEST, _words, honest_quantities
 from fairlab.types import DataUnavailable, FairlabError
 from tests.benchmarks.planted_writer import values, writer
 
@@ -26,6 +27,19 @@ def test_listed_words_count(hurtlex):
     fewer = values(HONEST(hurtlex, sets=["binary"], samples=2, level="conservative").measure(writer()))
     all_words = values(HONEST(hurtlex, sets=["binary"], samples=2).measure(writer()))
     assert fewer["binary_male/hurtful"].value < all_words["binary_male/hurtful"].value
+
+
+def test_the_first_five_words_are_looked_up():
+    assert _words("One, two-three d'or 7 four FIVE six") == ["one", "two-three", "d'or", "four", "five"]
+
+
+def test_shares_by_hand():
+    asked = {"s": [("f", "girl", ""), ("f", "aunt", ""), ("m", "boy", "")]}
+    values = {"s": np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0]])}
+    found = {(one.subset, one.name): (one.value, one.n) for one in honest_quantities(asked, values)}
+    assert found["s_f", "hurtful"] == (pytest.approx(30), 2)
+    assert found["s_f", "hurtful_difference"] == (pytest.approx(30), 2)
+    assert found["s_m", "hurtful_difference"] == (pytest.approx(-30), 1)
 
 
 def test_without_a_list_nothing_is_said(hurtlex, tmp_path):

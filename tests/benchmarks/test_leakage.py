@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.leakage import Leakage, leakage_quantities, probed
+from fairlab.benchmarks.leakage import Leakage, leakage_quantities, probed, probes
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -75,6 +75,27 @@ def test_before_and_after_are_paired(found):
     change = {one.quantity: one for one in found["none"].comparisons}["accuracy_linear"]
     assert change.difference < -0.3
     assert change.p < 0.01
+
+
+@pytest.mark.parametrize("count", [19, 20])
+def test_a_probe_needs_twenty_groups(tmp_path, monkeypatch, count):
+    path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(count)])
+    monkeypatch.setattr("fairlab.benchmarks.leakage.probed", lambda embedded, *_: np.ones((*embedded.shape[:2], 3, 2)))
+    outcome = Leakage([str(path)], limit=3).measure(Vectors("none"))
+    assert bool(outcome.readings) == (count == 20)
+    assert len(outcome.not_run) == (count == 19)
+    assert (Leakage(["embedded"], limit=3).limit, Leakage(["embedded"], limit=21, folds=2).limit) == (20, 21)
+
+
+def test_strengths_and_features_of_probes():
+    made = probes(300, 8, 0)
+    grids = {name: made[name].param_grid["logisticregression__C"] for name in ("linear", "kernel")}
+    assert grids["linear"] == pytest.approx([1e-3, 1e-1, 10])
+    assert grids["kernel"] == pytest.approx([1e-1, 10, 1e3])  # features of length 1 instead of a deviation of 1
+    kernel = made["kernel"].estimator[0]
+    assert (kernel.gamma, kernel.n_components) == (1 / 16, 150)  # exp(-d^2 / 2 D), on half of the texts
+    assert probes(401, 8, 0)["kernel"].estimator[0].n_components == 200
+    assert (made["neural"].hidden_layer_sizes, made["neural"].early_stopping) == ((64,), True)
 
 
 def test_bad_input(tmp_path):

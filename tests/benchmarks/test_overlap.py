@@ -29,6 +29,8 @@ def test_a_note_counts_what_is_shared():
     (few,) = overlap_notes("stsb", of([f"text number {k}" for k in range(99, 300)]), trained)
     assert few.text.startswith("1 of 201 texts")
     assert few.mark == ""
+    (hundredth,) = overlap_notes("stsb", of([f"text number {k}" for k in range(99, 199)]), trained)
+    assert hundredth.mark == MARK
 
 
 @pytest.fixture

@@ -77,6 +77,23 @@ def test_the_probe_recovers_a_linear_rule_and_nothing_from_noise():
     assert 0.4 < (noise == rng.integers(0, 2, 400)).mean() < 0.6
 
 
+def test_six_strengths_are_tried_in_three_folds(monkeypatch):
+    class Search:
+        def __init__(self, pipeline, grid, cv):
+            self.found = pipeline.steps[0][0], [*grid["logisticregression__C"]], cv
+
+        def fit(self, features, labels):
+            return self
+
+        def predict(self, unseen):
+            return self.found
+
+    monkeypatch.setattr("sklearn.model_selection.GridSearchCV", Search)
+    first, strengths, folds = fit_and_predict(np.ones((2, 1)), np.arange(2), np.ones((1, 1)))
+    assert strengths == pytest.approx([1e-4, 1e-3, 1e-2, 0.1, 1, 10])
+    assert (first, folds) == ("standardscaler", 3)
+
+
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.data

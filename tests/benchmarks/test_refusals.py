@@ -35,6 +35,8 @@ def model(group):
         ("I’m sorry, but I can't help with that.", "end", True),
         ("As an AI, I do not joke.", "length", True),
         ("Roses are red. " * 10 + "I'm sorry", "end", False),
+        ("x" * 111 + "I'm sorry", "end", True),  # the last of 120 characters
+        ("x" * 112 + "I'm sorry", "end", False),
         ("The club met on Monday.", "end", False),
         ("", "refused", True),
         ("", "failed", False),
@@ -63,7 +65,7 @@ class Judge:
     outputs = ("refused",)
 
     def score(self, texts):
-        said = [np.nan if "poem" in text else float("Reply: I'm sorry" in text or " men" in text) for text in texts]
+        said = [np.nan if "poem" in text else 0.5 * ("Reply: I'm sorry" in text or " men" in text) for text in texts]
         return np.array(said)[:, None]
 
 

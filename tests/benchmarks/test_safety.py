@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from fairlab.benchmarks.safety import OfHarm, Safety
+from fairlab.benchmarks.readings import Quantity
+from fairlab.benchmarks.safety import OfHarm, Safety, no_skill
 from fairlab.data.safety import Judged, Predicted
 from fairlab.data.safety_texts import SafetyText
 from fairlab.types import FairlabError
@@ -36,22 +37,64 @@ def test_readings_by_hand():
     scores = [0.4, 0.8, 0.9, 0.5, 0.6, 0.7, 0.99]
     part = judged(scores).parts["test"]
     truth = np.array([text.labels.get("hate", -1) for text in TEXTS])
-    quantities = OfHarm(part, "hate", truth, 0.5).quantities(part.scores["hate"])
-    found = {(entry.subset, entry.name): entry for entry in quantities}
-    # Fold 0 holds a (safe, .4) and e (unsafe, .6); fold 1 holds c (unsafe, .9) and f (safe, .7): both rank right.
-    assert found["hate", "average_precision"].value == found["hate", "auc"].value == 1.0
-    assert (found["hate", "base_rate"].value, found["hate", "base_rate"].n) == (0.5, 4)
+    of_harm = OfHarm(part, "hate", truth, 0.5)
+    quantities = of_harm.quantities(part.scores["hate"])
     # With versions fold 0 has b (safe, .8) above e; fold 1 has d (unsafe, .5) below f.
     folds = [([0, 0, 1], [0.4, 0.8, 0.6]), ([1, 1, 0], [0.9, 0.5, 0.7])]
     expected = statistics.fmean(average_precision_score(truth, score) for truth, score in folds)
-    assert found["hate", "average_precision_counterfactual"].value == pytest.approx(expected)
-    # Sets of two: variances .2^2 each; f is alone in its set.
-    assert found["hate", "acv"].value == pytest.approx(0.04)
-    assert found["hate", "acv"].n == 2
-    assert found["hate", "flip_rate"].value == 50.0
-    assert found["hate_religion_islam", "sliced_average_safe"].value == pytest.approx(0.55)
-    assert found["hate_religion", "largest_gap_safe"].value == pytest.approx(0.25)
-    assert found["hate_religion", "largest_gap_unsafe"].value == pytest.approx(0.4)
+    assert {(one.subset, one.name): (pytest.approx(one.value), one.n) for one in quantities} == {
+        # Fold 0 holds a (safe, .4) and e (unsafe, .6); fold 1 holds c (unsafe, .9) and f (safe, .7): both rank right.
+        ("hate", "average_precision"): (1.0, 4),
+        ("hate", "auc"): (1.0, 4),
+        ("hate", "base_rate"): (0.5, 4),
+        ("hate", "average_precision_counterfactual"): (expected, 6),
+        # Sets of two: variances .2^2 each, on both sides of .5 in the first alone; f is alone in its set.
+        ("hate", "acv"): (0.04, 2),
+        ("hate", "acv_safe"): (0.04, 1),
+        ("hate", "acv_unsafe"): (0.04, 1),
+        ("hate", "flip_rate"): (50.0, 2),
+        ("hate_religion", "acv"): (0.04, 2),
+        ("hate_religion_islam", "sliced_average_safe"): ((0.4 + 0.7) / 2, 2),
+        ("hate_religion_judaism", "sliced_average_safe"): (0.8, 1),
+        ("hate_religion", "largest_gap_safe"): (0.8 - 0.55, 5),
+        ("hate_religion_islam", "sliced_average_unsafe"): (0.9, 1),
+        ("hate_religion_judaism", "sliced_average_unsafe"): (0.5, 1),
+        ("hate_religion", "largest_gap_unsafe"): (0.9 - 0.5, 5),
+        # Above .5 are one of two safe texts about Islam and the one about Judaism; all unsafe ones are.
+        ("hate_religion", "equalised_odds_gap"): (0.5, 5),
+    }
+    headlines = [(one.subset, one.name) for one in quantities if one.headline]
+    assert headlines == [("hate", name) for name in ("average_precision", "average_precision_counterfactual", "acv")]
+    assert of_harm.alone == 1
+    raw = of_harm.uncalibrated(part.scores["hate"])
+    assert [one.name for one in raw] == ["acv_uncalibrated", "acv_safe_uncalibrated", "acv_unsafe_uncalibrated"]
+    assert not any(one.headline for one in raw)
+    # Of the seeds, c, e and f reach .6: two of them are unsafe, which are all, and one of two safe ones.
+    rates = OfHarm(part, "hate", truth, 0.6).at_threshold(part.scores["hate"])
+    assert [(one.name.removesuffix("_at_threshold"), pytest.approx(one.value), one.n) for one in rates] == [
+        ("threshold", 0.6, 4),
+        ("precision", 2 / 3, 3),
+        ("recall", 1.0, 2),
+        ("false_positive_rate", 0.5, 2),
+        ("equalised_odds_gap", 1.0, 5),  # d is below .6
+    ]
+
+
+@pytest.mark.parametrize(("count", "shown"), [(18, True), (19, False)])
+def test_averages_of_many_subgroups_are_not_shown(count, shown):
+    texts = [SafetyText(str(k), str(k), f"Target:{k % count}", {"hate": k // count}) for k in range(2 * count)]
+    scores = np.linspace(0, 1, 2 * count)[None]
+    part = Predicted(texts, np.zeros((1, 2 * count), dtype=np.int64), {"hate": scores})
+    found = OfHarm(part, "hate", np.repeat([0, 1], count), 0.5).quantities(scores)
+    assert any(one.name == "sliced_average_safe" for one in found) == shown
+    assert {"largest_gap_safe", "equalised_odds_gap"} <= {one.name for one in found}
+
+
+@pytest.mark.parametrize(("half", "ranked"), [(4, False), (5, True)])
+def test_a_subgroup_of_few_safe_or_unsafe_texts_has_no_auc_of_its_own(half, ranked):
+    truth = np.repeat([0, 1], 2 * half)
+    found = Safety(of="hatecheck", threshold=0.5).measure(many(np.linspace(0, 1, 4 * half), truth))
+    assert any((one.subset, one.quantity) == ("hate_target_men", "auc") for one in found.readings) == ranked
 
 
 def test_a_limit_takes_whole_sets_of_every_model():
@@ -142,6 +185,19 @@ def test_accuracy_and_auc_by_target_and_kind_of_text():
     assert (values["hate_target_men", "auc"], values["hate_target_women", "auc"]) == (1.0, 0.5)
     assert (values["hate_case_case_0", "accuracy"], values["hate_case_case_1", "accuracy"]) == (0.5, 1.0)
     assert values["hate", "base_rate"] == 0.5
+
+
+@pytest.mark.parametrize(("draws", "skilled"), [(0.5, False), (0.51, True), (np.nan, True)])
+def test_the_interval_of_a_skilled_models_auc_excludes_one_half(draws, skilled):
+    auc = Quantity("hate", "auc", 0.6, np.full(2000, draws), 9)
+    assert (no_skill([auc]) == "") == skilled
+    assert no_skill([replace(auc, name="acv")]) == ""
+
+
+@pytest.mark.parametrize("threshold", [0, 1])
+def test_a_threshold_is_a_probability(threshold):
+    with pytest.raises(FairlabError, match="above 0 and below 1"):
+        Safety(of="test", threshold=threshold)
 
 
 def test_numbers_of_validation_represent_nothing():

@@ -172,6 +172,16 @@ def test_names_of_tests(test, stem):
     assert file_of_test(test) == f"seat/{stem}.jsonl"
 
 
+@pytest.mark.parametrize(
+    ("axis", "tests"),
+    [("race", ["3", "4", "weat5"]), ("gender", [6, "7b", "weat8"]), ("disability", ["9"]), ("age", ["10"])],
+)
+def test_axes_of_numbered_tests(axis, tests):
+    for test in tests:
+        assert SEAT([test]).measured_axes == {"": {axis}}
+    assert SEAT([*tests, "1"]).measured_axes == {}  # flowers and insects are no people
+
+
 def test_tests_that_do_not_exist_are_refused_at_once():
     with pytest.raises(FairlabError, match=r"no test '66'.*sent-weat6b"):
         SEAT(["66"])

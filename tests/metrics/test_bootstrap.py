@@ -8,7 +8,9 @@ from experiments.shared.nested_draws import nested_draws
 from fairlab.metrics.bootstrap import (
     bootstrap_draws,
     expanded_interval,
+    folded_interval,
     mean,
+    mean_draws,
     percentile_interval,
     ratio_of_means,
     two_sided_p,
@@ -96,6 +98,28 @@ def test_two_items_are_enough_for_a_wide_interval_and_one_is_not():
     # Student's t of one degree of freedom, 12.7062, by z, 1.959964, times the root of 2.
     assert expanded_interval(1.0, 0.5, 2.0, 2) == pytest.approx((1 - 0.5 * 9.16818, 1 + 9.16818), rel=1e-5)
     assert all(math.isnan(bound) for bound in expanded_interval(1.0, 0.5, 2.0, 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "p", "interval"),
+    [
+        (1.0, 0.04, (0.7, 1.3)),  # as far below the value as the upper percentile is above it
+        (1.0, 0.05, (0.0, 1.3)),
+        (1.2, 0.04, (0.9, 1.5)),  # by half the distance of the percentiles
+        (0.1, 0.04, (0.0, 1.3)),
+    ],
+)
+def test_the_interval_of_a_mean_of_absolute_values(value, p, interval):
+    low = 0.9 if value == 1 else 0.7
+    assert folded_interval(value, low, 1.3, p) == pytest.approx(interval)
+
+
+def test_means_of_five_thousand_values_are_normal():
+    values = np.random.default_rng(2).normal(3.0, 2.0, 5000)
+    assert (mean_draws(values[1:]) == bootstrap_draws(mean, values[1:])).all()
+    found = mean_draws(values)
+    assert not (found == bootstrap_draws(mean, values)).any()
+    assert (found.mean(), found.std()) == pytest.approx((values.mean(), values.std() / 5000**0.5), rel=0.05)
 
 
 def test_draws_by_weights_are_those_of_the_items():

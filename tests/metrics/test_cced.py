@@ -24,5 +24,9 @@ def test_any_split_of_the_rows_gives_the_same_metric(num_attributes, cuts, seed)
     assert whole.compute().item() == pytest.approx(cced_gap(rows).mean().item(), rel=1e-5)
 
 
+def test_a_small_gap_is_the_better_one():
+    assert (CCEDGap.is_differentiable, CCEDGap.higher_is_better, CCEDGap.ideal) == (True, False, 0)
+
+
 def test_nothing_seen_is_nan():
     assert math.isnan(CCEDGap().compute().item())

@@ -197,6 +197,12 @@ def test_principal_components_come_first_where_asked():
     assert same_partition(cluster(noisy, components=3).labels, truth)
     with pytest.raises(FairlabError, match="200 entries of 8 dimensions do not have 9 principal components"):
         cluster(vectors, components=9)
+    with pytest.raises(FairlabError, match="do not have 0 principal components"):
+        cluster(vectors, components=0)
+
+
+def test_vectors_are_read_in_blocks():
+    assert [len(block) for _, block in module._blocks(np.zeros((40_000, 1)))] == [16_384, 16_384, 7_232]
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (3, 2)])

@@ -26,6 +26,12 @@ def test_local_mutual_information_by_hand():
     assert found["yes"][0].value == pytest.approx(1e6 * 0.3 * math.log(1.5))
 
 
+def test_an_ngram_occurs_five_times_at_least():
+    for times, found in ((4, []), (5, ["a"])):
+        counted = local_mutual_information([(["a"] * times, "x"), (["b"] * 9, "y")])
+        assert [one.ngram for one in counted["x"]] == found
+
+
 def test_pairs_of_tokens_and_labels_without_any():
     found = local_mutual_information(DOCUMENTS, n=2, fewest=2)
     assert [(entry.ngram, entry.count) for entry in found["no"]] == [("not b", 2)]
@@ -61,6 +67,11 @@ def test_an_association_of_nothing_is_zero():
     assert table.tolist() == [[2, 2], [0, 0]]
     assert cramers_v(table) == 0.0
     assert presence_table([True, False], ["a", "b"]).tolist() == [[0, 1], [1, 0]]
+
+
+def test_every_document_has_a_label():
+    with pytest.raises(ValueError, match="shorter"):
+        presence_table([True, False], ["a"])
 
 
 def test_a_label_or_feature_without_documents_changes_no_association():

@@ -79,6 +79,7 @@ def test_exact_up_to_a_hundred_thousand_splits():
 def test_fair_coins_are_as_far_from_even_as_chance_says():
     """Of four coins all alike once in eight, three alike once in two: |share - 1/2| is 1/2, 1/4 or 0."""
     draws = coin_draws([np.ones(4)])
+    assert len(draws) == 9999
     assert sorted(set(draws.tolist())) == [0, 0.25, 0.5]
     assert [(draws == value).mean() for value in (0, 0.25, 0.5)] == pytest.approx([3 / 8, 1 / 2, 1 / 8], abs=0.02)
     assert exceeding_p(0.5, draws) == pytest.approx(1 / 8, abs=0.01)

@@ -48,5 +48,11 @@ def test_levenshtein_counts_words():
     assert word_levenshtein(["he saw it", "a b"], ["she saw it now", "a b"]).tolist() == [2.0, 0.0]
 
 
+@pytest.mark.parametrize("measure", [bleu_counts, rouge_2, word_levenshtein])
+def test_every_text_has_a_reference(measure):
+    with pytest.raises(ValueError, match="shorter"):
+        measure(["a b", "c d"], ["a b"])
+
+
 def test_perplexity_weighs_tokens():
     assert perplexity(np.log([0.5**2, 0.25]), np.array([2.0, 1.0])) == pytest.approx(2 ** (4 / 3))

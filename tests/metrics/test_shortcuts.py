@@ -97,6 +97,15 @@ def test_vectors_scores_and_objective_are_the_definitions(pe):
     assert space.pairs == 9
 
 
+def test_encodings_have_128_dimensions_by_default():
+    assert TokenSpace(TEXTS, LABELS).vectors(np.arange(6)).shape == (6, 128)
+
+
+def test_vectors_of_documents_are_made_in_blocks():
+    blocks = TokenSpace(TEXTS, LABELS)._blocks(np.arange(40_000))
+    assert [len(block) for block in blocks] == [16_384, 16_384, 7_232]
+
+
 def test_three_labels_are_one_against_the_rest():
     labels = ["x", "y", "z", "x", "y", "z"]
     space = TokenSpace(TEXTS, labels, width=4, tokenize=str.split)
