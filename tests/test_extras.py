@@ -23,7 +23,6 @@ from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
 from fairlab.rewriting.english.linkers import load_linker
-from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
 from fairlab.text.pipeline import MODELS, _load, load_pipeline, refuse_unknown_pipeline
 from fairlab.text.word_vectors import WordVectors
@@ -78,7 +77,6 @@ USES = {
     "agreement": ("sacrebleu", "metrics", lambda _: annotator_agreement([["a", "a"]])),
     "the perturber's benchmark": ("rouge_score", "metrics", perturber),
     "logger": ("wandb", "wandb", loggers),
-    "dashboard": ("wandb_workspaces", "dashboard", lambda _: workspace("team", "project")),
     "adapters": ("peft", "adapters", lambda _: add_adapters(None, LoRA(8))),
     "adapters of PEFT": ("peft", "adapters", lambda folder: merge_peft_folder(None, folder)),
     "a served model": ("httpx2", "llm", lambda _: Server("http://localhost:1/v1", "m")),
