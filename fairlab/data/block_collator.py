@@ -33,20 +33,13 @@ class PackedBatch(Batch):
     scored: Tensor
 
 
-def collated(
-    blocks: Sequence[Sequence[Sequence[int]]],
-    positions: Sequence[int],
-    padding_id: int,
-    scored: Sequence[Sequence[Sequence[bool]]] | None = None,
-) -> PackedBatch:
+def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int], padding_id: int) -> PackedBatch:
     """Collate blocks into one batch, padded to the longest block. Each padding token is a separate piece.
 
     Args:
         blocks: Token ids of each piece of each block.
         positions: Position of each block in its split.
         padding_id: Token id of the padding.
-        scored: Whether each token of each piece is a target. If None, all tokens except the first of a piece are
-            targets.
     """
     longest = max(sum(map(len, pieces)) for pieces in blocks)
     shape = (len(blocks), longest)
@@ -54,14 +47,11 @@ def collated(
     targets = torch.full(shape, NOT_SCORED)
     for row, pieces in enumerate(blocks):
         start = 0
-        for number, piece in enumerate(pieces):
+        for piece in pieces:
             end = start + len(piece)
             input_ids[row, start:end] = torch.tensor(piece)
             position_ids[row, start:end] = torch.arange(len(piece))
             targets[row, start : end - 1] = torch.tensor(piece[1:])
-            if scored is not None:
-                chosen = torch.tensor(scored[row][number][1:], dtype=torch.bool)
-                targets[row, start : end - 1].masked_fill_(~chosen, NOT_SCORED)
             start = end
     places = (targets != NOT_SCORED).flatten().nonzero().squeeze(1)
     return PackedBatch(input_ids, position_ids, targets, torch.tensor(positions), places)

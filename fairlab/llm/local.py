@@ -264,7 +264,7 @@ def _chat(tokenizer: Any, request: Request) -> str:
     """Format the prompt with the model's chat template, or as plain text if it has none."""
     messages = list(request.messages)
     if tokenizer.chat_template:
-        return chat_text(tokenizer, messages, answer=True)
+        return chat_text(tokenizer, messages)
     return "\n\n".join(message["content"] for message in messages) + "\n\n"
 
 

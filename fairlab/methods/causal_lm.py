@@ -33,7 +33,6 @@ from fairlab.backbones.quantization import dequantize, is_in_4_bits, quantize, r
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
-from fairlab.data.instructions import Instructions
 from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained
 from fairlab.methods.optimizing import linear
@@ -47,9 +46,8 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Several entries share a block, but attention and positions are limited to one entry, and the first token of
-    an entry is not predicted from the preceding entry. The model is not trained to predict the end of an entry. For
-    instructions (:class:`fairlab.data.instructions.Instructions`), only the answers and their end tokens are predicted.
-    Dropout is off, except in the adapters.
+    an entry is not predicted from the preceding entry. The model is not trained to predict the end of an entry. Dropout
+    is off, except in the adapters.
 
     A checkpoint holds only the trained weights; all other weights are the initial weights of the run.
 
@@ -219,7 +217,7 @@ class CausalLMTuning(Trained):
 
         ``folder/adapters`` holds the adapters in PEFT's format, for the original base model.
         """
-        data: Entries | Instructions = self.trainer.datamodule  # type: ignore[attr-defined]
+        data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
         model = self.encoder.model
         if self.checkpointing:
