@@ -61,8 +61,6 @@ class Local:
     ) -> None:
         if dtype not in DTYPES:
             raise FairlabError(f"llm.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
-        if batch_size < 1:
-            raise FairlabError(f"llm.batch_size must be at least 1, not {batch_size}")
         files = (
             [find_gguf(name, gguf, package)]
             if gguf

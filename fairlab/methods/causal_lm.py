@@ -36,7 +36,7 @@ from fairlab.data.entries import Entries
 from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained
 from fairlab.methods.optimizing import linear
-from fairlab.types import CannotScore, Count, FairlabError, NotNegative, Positive, Texts
+from fairlab.types import CannotScore, Count, FairlabError, NotAll, NotNegative, Positive, Texts
 
 APART = 0.05  # largest change of a hidden state due to rounding (bfloat16), relative to the largest state
 
@@ -72,7 +72,7 @@ class CausalLMTuning(Trained):
         seed: Seed of the adapters' initial weights; the rest of the method is deterministic.
 
     Raises:
-        FairlabError: A share is out of range, this machine cannot quantize or, in training, the loss is not finite.
+        FairlabError: This machine cannot quantize or, in training, the loss is not finite.
         CannotScore: The backbone is not a causal LM or, in ``setup``, entries of a block attend to each other.
     """
 
@@ -98,21 +98,17 @@ class CausalLMTuning(Trained):
         quantize: bool,
         checkpointing: bool,
         lr: Positive,
-        warmup: float,
+        warmup: NotAll,
         weight_decay: NotNegative,
         epochs: Count,
         validate_every: Count,
         seed: int,
         alpha: Positive | None = None,
-        adapter_dropout: float = 0.0,
+        adapter_dropout: NotAll = 0.0,
         targets: str | Texts = ALL_LINEAR,
         bias: Literal["none", "all", "lora_only"] = "none",
     ) -> None:
         super().__init__()
-        if not 0 <= adapter_dropout < 1:
-            raise FairlabError(f"method.adapter_dropout must be in 0..1, below 1, not {adapter_dropout}")
-        if not 0 <= warmup < 1:
-            raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
         if quantize:
             if rank is None:
                 raise FairlabError("method.quantize=true trains only adapters; give method.rank, for example 64")
