@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.api.arguments import checked
-from fairlab.api.evaluating import compare
-from fairlab.api.results import Changes
-from fairlab.judge.verdicts import Judgement
 from fairlab.record import Record
 from fairlab.reporting.paper_table import PaperTable, Spread, paper_table
-from fairlab.reporting.tables.all_pairs import RunsCompared
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
 from fairlab.reporting.tables.naming import distinct_names
@@ -40,7 +36,7 @@ class Runs:
         try:
             return self.records[number]
         except (TypeError, IndexError) as error:
-            raise self._no_run(number) from error
+            raise FairlabError(f"there is no run {number!r}; they are numbered 0..{len(self) - 1}") from error
 
     def __str__(self) -> str:
         folders = [str(record.folder) for record in self.records]
@@ -76,24 +72,6 @@ class Runs:
             spread: Statistic printed next to each mean: ``interval``, ``deviation`` or ``none``.
         """
         return paper_table(self.records, readings, baseline=baseline, spread=spread)
-
-    @checked
-    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | RunsCompared | Judgement:
-        """Compare two of the runs, paired item by item.
-
-        Args:
-            before: Number or folder of the baseline run. For a training run, the trained model is compared.
-            after: Number or folder of the other run.
-        """
-        return compare(self._selected_run(before), self._selected_run(after))
-
-    def _selected_run(self, run: int | str | Path) -> Any:
-        if isinstance(run, int) and not -len(self) <= run < len(self):
-            raise self._no_run(run)
-        return self.records[run] if isinstance(run, int) else run
-
-    def _no_run(self, number: object) -> FairlabError:
-        return FairlabError(f"there is no run {number!r}; they are numbered 0..{len(self) - 1}")
 
 
 @checked

@@ -210,13 +210,13 @@ def test_what_no_table_can_be_made_of(sweep, tmp_path):
     with pytest.raises(FairlabError, match="none of the 1 runs has finished"):
         fairlab.runs(tmp_path / "other").table()
     with pytest.raises(FairlabError, match=r"there is no run 99; they are numbered 0..12"):
-        fairlab.runs(sweep).compare(0, 99)
+        fairlab.compare(*(fairlab.runs(sweep)[k] for k in (0, 99)))
 
 
 def test_two_runs_are_compared_by_their_numbers(sweep):
     runs = fairlab.runs(sweep)
     numbers = {record.folder.name: k for k, record in enumerate(runs)}
-    changes = runs.compare(numbers["ccd_0.5_1"], numbers["ccd_1.0_1"])
+    changes = fairlab.compare(*(runs[numbers[name]] for name in ("ccd_0.5_1", "ccd_1.0_1")))
     gap = next(c for c in changes.comparisons if c.quantity == "gap")
     assert gap.difference == pytest.approx(0.10 - 0.30)
     assert gap.p == two_sided_p(draws_of(GAP, 0.10).astype(float) - draws_of(GAP, 0.30))
