@@ -30,7 +30,7 @@ from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, place_of, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
-from fairlab.reporting.tables.method_tests import best_method, of_method, pairwise, wanted
+from fairlab.reporting.tables.method_tests import best_method, reading_of_method, pairwise, wanted
 from fairlab.reporting.tables.naming import distinct_names, model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.reporting.tables.tool_records import results_file
@@ -383,7 +383,7 @@ def _compare(
     """Test the differences between rows, and find the best row of each reading. Rows with warnings are never best."""
     pairs, best = {}, {}
     for place in places:
-        column = {row.name: found for row in rows if (found := of_method(row.sides, place)) is not None}
+        column = {row.name: found for row in rows if (found := reading_of_method(row.sides, place)) is not None}
         pairs[place] = pairwise(column)
         sound = {row.name: column[row.name] for row in rows if row.name in column and not row.marks}
         if name := best_method(sound, pairs[place]):

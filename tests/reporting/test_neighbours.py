@@ -21,7 +21,7 @@ from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.tables.all_pairs import RunPair
 from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import best, choices_of
-from fairlab.reporting.tables.method_tests import of_method
+from fairlab.reporting.tables.method_tests import reading_of_method
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import chosen_by_validation
 from fairlab.reporting.verdicts import SIZE, reading_verdicts, summed_up, verdict_lines
@@ -255,7 +255,7 @@ def test_exports_carry_warnings_and_no_interval_over_few_items(tmp_path):
 
 def test_deviations_of_distances_are_compared_above_the_ideal(sweep):
     records = read_runs(sweep)[:1]
-    cell = of_method(sides_of(records[0]), ("cced", "mine", "gap"))
+    cell = reading_of_method(sides_of(records[0]), ("cced", "mine", "gap"))
     below = replace(cell, reading=replace(cell.reading, ideal=10.0))
     assert (below.above().mean, cell.above().mean) == (11.0, 9.0)
     assert math.isclose(below.distance, below.above().distance)

@@ -103,7 +103,7 @@ def _all_texts(values: object) -> bool:
     return isinstance(values, Sequence) and all(isinstance(one, str) for one in values)
 
 
-def of_method(sides: Sequence[Side], place: Place) -> Measured | None:
+def reading_of_method(sides: Sequence[Side], place: Place) -> Measured | None:
     """Return the reading of one method, or None if no run has it.
 
     Args:
