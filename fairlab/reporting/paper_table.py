@@ -30,7 +30,7 @@ from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, place_of, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
-from fairlab.reporting.tables.method_tests import best_method, reading_of_method, pairwise, wanted
+from fairlab.reporting.tables.method_tests import best_method, pairwise, reading_of_method, wanted
 from fairlab.reporting.tables.naming import distinct_names, model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.reporting.tables.tool_records import results_file
