@@ -16,8 +16,10 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from fairlab.data.counterfactual import CounterfactualData
+from fairlab.run import dashboard
 from fairlab.run.command_line.cli import choices, conf_dir
 from fairlab.run.config.schema import refuse_misfits
+from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
 ROOT = Path(__file__).parents[1]
@@ -169,6 +171,18 @@ def test_the_site_builds_without_a_warning(tmp_path):
         shown = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=15000", "--dump-dom"]
         dom = subprocess.run([*shown, address], capture_output=True, text=True, check=True, timeout=120).stdout
         assert re.search(r"\d+ matching documents", dom)
+
+
+def test_the_dashboard_prints_its_layout_and_names_what_it_lacks(capsys, monkeypatch):
+    dashboard.main(["team/fairlab", "--dry-run"])
+    assert "coordinates: c::method.beta" in capsys.readouterr().out
+    with pytest.raises(FairlabError, match="not TEAM/PROJECT"):
+        dashboard.main(["team"])
+    monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
+    monkeypatch.setitem(sys.modules, "wandb_workspaces.reports", None)
+    monkeypatch.setitem(sys.modules, "wandb_workspaces.reports.v2", None)
+    with pytest.raises(FairlabError, match=r"pip install 'fairlab\[dashboard\]'"):
+        dashboard.main(["team/fairlab"])
 
 
 def test_every_threat_names_tests_that_are_there():

@@ -23,6 +23,7 @@ from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
 from fairlab.rewriting.english.linkers import load_linker
+from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
 from fairlab.serve import answer_requests
 from fairlab.text.pipeline import MODELS, _load, load_pipeline, refuse_unknown_pipeline
@@ -79,6 +80,7 @@ USES = {
     "the perturber's benchmark": ("rouge_score", "metrics", perturber),
     "logger": ("wandb", "wandb", loggers),
     "the moderation server": ("uvicorn", "serve", lambda _: answer_requests(None)),
+    "dashboard": ("wandb_workspaces", "dashboard", lambda _: workspace("team", "project")),
     "adapters": ("peft", "adapters", lambda _: add_adapters(None, LoRA(8))),
     "adapters of PEFT": ("peft", "adapters", lambda folder: merge_peft_folder(None, folder)),
     "a served model": ("httpx2", "llm", lambda _: Server("http://localhost:1/v1", "m")),
