@@ -6,8 +6,10 @@ No texts are shown, because the dataset may be confidential and the comparison s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.db_index import NEAREST, DBIndexBenchmark
@@ -18,16 +20,30 @@ from fairlab.reporting.page import Block, PageCell, PageTable, Section, Text, me
 
 Items = Mapping[str, NDArray[np.floating]]
 NAME = DBIndexBenchmark.description.name
+PUBLISHED = Path(__file__).parent / "papers" / "biasers.yaml"
 
 
 def data_bias(record: Record) -> list[Section]:
-    """Return one section per dataset with a db-index."""
+    """Return one section per dataset with a db-index, followed by the published numbers."""
     shown = []
     for phase in record.phases:
         file = record.folder / "items" / phase / f"{NAME}.safetensors"
         if file.exists() and any(reading.phase == phase and reading.benchmark == NAME for reading in record.readings):
             shown.append(_dataset_section(record, phase, read_tensors(file)))
-    return shown
+    if not shown:
+        return []
+    table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
+    rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in table_1["rows"].items()]
+    published: list[Block] = [
+        Text(f"Published (Mondal and Lipizzi 2024, table 1): {table_1['setting']}."),
+        PageTable(["dataset", "db-index"], rows),
+        Text(
+            "Values depend on the embedding and on the comparison set; compare datasets within one run, and compare "
+            "only directions with the paper.",
+            "note",
+        ),
+    ]
+    return [*shown, Section("Published numbers", published)]
 
 
 def _dataset_section(record: Record, phase: str, items: Items) -> Section:

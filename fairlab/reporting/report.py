@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from fairlab.benchmarks.kept_items import kept_arrays
 from fairlab.benchmarks.stages import Stage, stages_of
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import DATA, TRAINING, Reading, Record
-from fairlab.reporting.changes import hover, what_changed
+from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
@@ -43,6 +45,7 @@ from fairlab.reporting.summary import by_phase
 from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_beside, said_of_training, training_notes
 from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
+PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # maximum number of rows in a table that is not collapsed
 
 
@@ -60,6 +63,7 @@ def write_report(record: Record) -> Path:
         Section("Training", drawn) if trained and not ensemble else None,
         *of_arrays,
         *(safety_sections(record) if ensemble else ()),
+        Section("Published numbers", _published(record)) if trained and not ensemble else None,
         _notes(record),
         Section("Not run", [_not_run(record)]),
         stage_section(record),
@@ -218,6 +222,56 @@ def _notes(record: Record) -> Section | None:
         return None
     table = PageTable(["benchmark", "model", PageCell("item"), "note"], rows)
     return Section("Notes on items", [table if len(rows) <= MANY else Fold(f"{len(rows)} notes", [table])])
+
+
+def _published(record: Record) -> list[Block]:
+    """Return the table from the method's paper and the corresponding table of this run, each with its setting."""
+    if any(reading.benchmark == "mb_index" for reading in record.readings):
+        return _published_language_models(record)
+    module = record.config["method"]["_target_"].rpartition(".")[0].rpartition(".")[2]
+    file = PUBLISHED / f"{module}.yaml"
+    if not module.isidentifier() or not file.is_file():
+        return [Text("No published numbers are available for this method.")]
+    table_6 = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
+    published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]
+    gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
+    ours: list[Row] = [
+        [f"{title(row['after'])}, n {row['after'].n}", _value(row["before"], record), _value(row["after"], record)]
+        for row in gaps
+    ]
+    backbone = record.config["backbone"]["name"]
+    return [
+        Heading("Published"),
+        Text(f"{table_6['where']}: {table_6['title']} {table_6['setting']}.", "note"),
+        PageTable(["method", *table_6["columns"]], published),
+        Heading("Ours"),
+        Text(
+            f"{backbone}, {record.config['scale']['name']} scale, held-out groups. Distances depend on the model's "
+            "embedding scale, so compare relative decreases, not values.",
+            "note",
+        ),
+        PageTable(["what was measured", "before", "after"], ours),
+    ]
+
+
+def _published_language_models(record: Record) -> list[Block]:
+    """Return table 2 of the biasers paper (Mondal and Lipizzi 2024), with a row for the readings of this run."""
+    table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
+    published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
+    found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
+    columns = table_2["columns"]
+    ours = ["ours", *(_value(found[column], record) if column in found else "" for column in columns)]
+    named = [PageCell(title(found[c]), hover=hover(found[c])) if c in found else in_words(c) for c in columns]
+    said = (
+        f"Published ({table_2['where']}): {table_2['setting']}. According to the authors, a stereotype score is "
+        "better the nearer it is to 0. The mb-index falls as the number of entries rises; normalised values compare "
+        "several models."
+    )
+    return [Text(said), PageTable(["model", *named], [*published, ours])]
+
+
+def _is_cced_gap(reading: Reading) -> bool:
+    return reading.benchmark == "cced" and reading.quantity in ("gap", "gap_all_pairs")
 
 
 def _not_run(record: Record) -> Block:

@@ -6,10 +6,14 @@ figures 3 to 5.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
-from fairlab.record import Record
+from fairlab.record import Reading, Record
+from fairlab.reporting.changes import in_words
 from fairlab.reporting.many_runs.reweighting import pareto_plot
 from fairlab.reporting.page import (
     Block,
@@ -19,17 +23,22 @@ from fairlab.reporting.page import (
     PageTable,
     Section,
     Text,
+    measured,
 )
 from fairlab.reporting.safety_files import read_largest_gaps, read_overview
 
+PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"
 OF = "acv_change_of_"  # prefix of another model's name
 LEAST = 0.05  # source scores with a smaller share are left out of figure 4, as in the paper
 
 
 def safety_sections(record: Record) -> list[Section]:
-    """Return sections with the controls and rivals, figures 3 to 5, and the largest gaps."""
+    """Return sections with tables 3 and 6 next to the published ones, figures 3 to 5, and the largest gaps."""
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
-    sections = _rivals(record, list(overview) or record.config["method"]["harms"])
+    sections = [
+        Section("Published numbers", _published_tables(record)),
+        *_rivals(record, list(overview) or record.config["method"]["harms"]),
+    ]
     for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"] and of_harm["contributions"]["after"]:
@@ -74,6 +83,27 @@ def _rivals(record: Record, harms: list[str]) -> list[Section]:
             note = Text("Changes from the baseline on the test folds; no model beats a model on the front.", "note")
             sections.append(Section(f"Controls and rivals, {harm}", [note, pareto_plot(drawn)]))
     return sections
+
+
+def _published_tables(record: Record) -> list[Block]:
+    published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
+    ours = {f"{r.benchmark}/{r.subset}/{r.quantity}": r for r in record.readings if r.phase == "after"}
+    blocks: list[Block] = []
+    for name in ("table_3", "table_6"):
+        printed = published[name]
+        values = printed["rows"]["remediated"]
+        rows = [
+            [in_words(column), f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
+            for column, value in zip(printed["columns"], values, strict=True)
+        ]
+        blocks.append(Text(f"{printed['where']}: {printed['title']}. Printed: {printed['setting']}."))
+        blocks.append(PageTable(["what was measured", "printed", "ours"], rows))
+    note = "Sources and texts differ, so compare directions, not values. Brackets are 95 % intervals."
+    return [*blocks, Text(note, "note")]
+
+
+def _percent(reading: Reading) -> PageCell:
+    return measured(reading.value, reading.low, reading.high, "+.3g")
 
 
 def _heat_maps(of_harm: dict[str, Any]) -> list[Block]:

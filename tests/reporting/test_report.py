@@ -62,6 +62,7 @@ def test_the_report_is_one_offline_file_with_every_part(record):
     assert "cced/mine/gap</" not in page
     assert page.index("What changed") < page.index("Before and after") < page.index("Training")
     assert len(page) < 3_000_000
+    assert "0.339" in page  # BERT in table 6 of the paper
     assert "not the published setting" in page
     assert "no &lt;data&gt;" in page
     assert "<x>" not in page
