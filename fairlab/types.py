@@ -36,6 +36,7 @@ Positive = Annotated[float, Bounds(above=0)]
 NotNegative = Annotated[float, Bounds(0)]
 Share = Annotated[float, Bounds(0, 1)]
 Fraction = Annotated[float, Bounds(above=0, below=1)]  # neither nothing nor everything
+NotAll = Annotated[float, Bounds(0, below=1)]  # nothing or a part
 Texts = Annotated[Sequence[str], Bounds(1)]  # at least one
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 

@@ -118,9 +118,6 @@ def write_inputs(folder: Path) -> None:
     texts = [f"She saw her father {k} times." for k in range(12)]
     write_rows(folder / "labelled.jsonl", [{"text": text, "label": str(k % 2)} for k, text in enumerate(texts)])
     claims = [(f"It was in {year}.", f"In {year} it was.") for year in range(1901, 1905)]
-    write_rows(folder / "chats.jsonl", [{"prompt": f"he saw {k}", "completion": " a river"} for k in range(9)])
-    turns = [{"role": role, "content": "he saw"} for role in ("user", "assistant")]
-    write_rows(folder / "messages.jsonl", [{"messages": turns}] * 9)
     named = [{"evidence": evidence, "claim": claim, "label": "SUPPORTS"} for evidence, claim in claims]
     write_rows(folder / "claims.jsonl", named)
     (folder / "texts.txt").write_text("\n".join(texts) + "\n")

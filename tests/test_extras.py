@@ -25,6 +25,7 @@ from fairlab.record import Record
 from fairlab.rewriting.english.linkers import load_linker
 from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
+from fairlab.serve import answer_requests
 from fairlab.text.pipeline import MODELS, _load, load_pipeline, refuse_unknown_pipeline
 from fairlab.text.word_vectors import WordVectors
 from fairlab.types import FairlabError
@@ -78,6 +79,7 @@ USES = {
     "agreement": ("sacrebleu", "metrics", lambda _: annotator_agreement([["a", "a"]])),
     "the perturber's benchmark": ("rouge_score", "metrics", perturber),
     "logger": ("wandb", "wandb", loggers),
+    "the moderation server": ("uvicorn", "serve", lambda _: answer_requests(None)),
     "dashboard": ("wandb_workspaces", "dashboard", lambda _: workspace("team", "project")),
     "adapters": ("peft", "adapters", lambda _: add_adapters(None, LoRA(8))),
     "adapters of PEFT": ("peft", "adapters", lambda folder: merge_peft_folder(None, folder)),

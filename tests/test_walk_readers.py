@@ -55,7 +55,7 @@ from fairlab.rewriting.by_llm.prompt import FOLDER as PROMPTS
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError
 from tests.conftest import write_rows
-from tests.reporting.tables.test_method_table import write_run
+from tests.reporting.tables.test_method_tests import write_run
 from tests.walking import SECRET, VARIABLE, Spoil, ways
 
 TEXTS = ["She left.", "He left."]

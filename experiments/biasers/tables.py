@@ -15,7 +15,6 @@ from experiments.over_seeds import p_over_seeds
 from experiments.rendering import markdown, matrix_table, trials
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
-from fairlab.reporting.many_runs import mb_index
 from fairlab.reporting.tables.comparing import place_of
 
 Values = NDArray[np.float64]
@@ -57,8 +56,27 @@ def kept_perplexity(record: Record) -> float:
 
 
 def mb_index_changes() -> str:
-    """Return the comparison of the language models' mb-index, with paired changes, as a sweep writes it."""
-    return mb_index.rendered_models(json.loads((RECORDS / "mb_index.json").read_text(encoding="utf-8"))).strip()
+    """Return the comparison of the language models' mb-index, with paired changes."""
+    found = json.loads((RECORDS / "mb_index.json").read_text(encoding="utf-8"))
+    columns = list(found["models"][0])
+    rows = [
+        [with_interval(one) if isinstance(one, list) else str(one) for one in of.values()] for of in found["models"]
+    ]
+    changes = [
+        f"mb-index from {change['from']} to {change['to']}: {with_interval(change['mb-index'])}, p {change['p']:.2g}"
+        for change in found["changes"]
+    ]
+    note = (
+        "95 % intervals in brackets. The mb-index falls as the number of entries rises, so compare only models tuned "
+        "on the same number of entries."
+    )
+    return "\n\n".join([markdown(columns, rows), *changes, note])
+
+
+def with_interval(values: Sequence[float]) -> str:
+    """Format a value with the bounds of its interval."""
+    middle, low, high = values
+    return f"{middle:.4g} [{low:.4g}, {high:.4g}]"
 
 
 def clusters() -> str:

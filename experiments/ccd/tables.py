@@ -15,8 +15,8 @@ from experiments.ccd.composed import GAP, MARGIN, SEAT, STS, called, change, men
 from experiments.rendering import ideal, interval, markdown, matrix_table, measured, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title, titled
+from fairlab.reporting.many_runs.matrix_form import PUBLISHED
 from fairlab.reporting.many_runs.reproduction import shown_cell
-from fairlab.reporting.report import PUBLISHED
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"

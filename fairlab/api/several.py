@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.api.arguments import checked
-from fairlab.api.evaluating import compare
-from fairlab.api.results import Changes
-from fairlab.judge.verdicts import Judgement
 from fairlab.record import Record
-from fairlab.reporting.headlines import title
-from fairlab.reporting.tables.all_pairs import RunsCompared
-from fairlab.reporting.tables.comparing import sides_of
+from fairlab.reporting.paper_table import PaperTable, Spread, paper_table
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
-from fairlab.reporting.tables.method_table import MethodTable, method_table
 from fairlab.reporting.tables.naming import distinct_names
 from fairlab.types import FairlabError
 
@@ -42,7 +36,7 @@ class Runs:
         try:
             return self.records[number]
         except (TypeError, IndexError) as error:
-            raise self._no_run(number) from error
+            raise FairlabError(f"there is no run {number!r}; they are numbered 0..{len(self) - 1}") from error
 
     def __str__(self) -> str:
         folders = [str(record.folder) for record in self.records]
@@ -64,37 +58,20 @@ class Runs:
         write_long_form(self.records, Path(path))
 
     @checked
-    def table(self, readings: Sequence[str] | None = None) -> MethodTable:
-        """Return a table of methods by readings, with standard deviations over seeds.
+    def table(
+        self, readings: Sequence[str] | None = None, baseline: bool = True, spread: Spread = "interval"
+    ) -> PaperTable:
+        """Return a table of methods by readings, as ``fairlab table`` prints it.
 
         Runs that differ only in their seed count as one method. A run with several models gives one row per model. The
         best value of a reading is marked if it is significantly better.
 
         Args:
             readings: Keys of readings such as ``seat/average/absolute_effect_size``, or None for all headline readings.
+            baseline: Whether to add the model before training as the first row, and to mark significant changes.
+            spread: Statistic printed next to each mean: ``interval``, ``deviation`` or ``none``.
         """
-        table = method_table(self.records, readings)
-        sides = [side for record in self.records for side in sides_of(record)]
-        titles = {place: title(reading) for side in sides for place, reading in side.readings.items()}
-        return replace(table, titles={place: titles[place] for place in table.titles})
-
-    @checked
-    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | RunsCompared | Judgement:
-        """Compare two of the runs, paired item by item.
-
-        Args:
-            before: Number or folder of the baseline run. For a training run, the trained model is compared.
-            after: Number or folder of the other run.
-        """
-        return compare(self._selected_run(before), self._selected_run(after))
-
-    def _selected_run(self, run: int | str | Path) -> Any:
-        if isinstance(run, int) and not -len(self) <= run < len(self):
-            raise self._no_run(run)
-        return self.records[run] if isinstance(run, int) else run
-
-    def _no_run(self, number: object) -> FairlabError:
-        return FairlabError(f"there is no run {number!r}; they are numbered 0..{len(self) - 1}")
+        return paper_table(self.records, readings, baseline=baseline, spread=spread)
 
 
 @checked

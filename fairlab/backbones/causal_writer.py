@@ -80,7 +80,7 @@ class CausalWriter:
         tokenizer = self.backbone.tokenizer
         text, start = prompt.text, [self.scorer.start_id]
         if prompt.chat and tokenizer.chat_template:
-            text, start = chat_text(tokenizer, prompt.messages(), answer=True), []
+            text, start = chat_text(tokenizer, prompt.messages()), []
         elif prompt.chat:
             text = "".join(f"{one['content']}\n\n" for one in prompt.messages())
         ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]

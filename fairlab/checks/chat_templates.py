@@ -11,20 +11,19 @@ from fairlab.types import FairlabError
 SECONDS = 5.0  # maximum time for formatting a conversation
 
 
-def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer: bool) -> str:
-    """Format messages with the chat template of a tokenizer.
+def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+    """Format messages with the chat template of a tokenizer, up to the beginning of the assistant's answer.
 
     Args:
         tokenizer: Transformers tokenizer that has a chat template.
         messages: Messages, each with ``role`` and ``content``.
-        answer: Whether to append the beginning of the assistant's answer.
 
     Raises:
         FairlabError: The template fails or takes too long.
     """
     try:
         with time_limit(SECONDS):
-            return str(tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=answer))
+            return str(tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True))
     except TooSlow:
         said = f"takes longer than {SECONDS:g} seconds"
     except Exception as error:  # any error of the template or of jinja

@@ -267,10 +267,11 @@ def described(hint: Any) -> str:
 
 
 def _range(bounds: Bounds) -> str:
+    below = f" and below {bounds.below:g}" if math.isfinite(bounds.below) else ""
     if math.isfinite(bounds.above):
-        return f"above {bounds.above:g}" + (f" and below {bounds.below:g}" if math.isfinite(bounds.below) else "")
+        return f"above {bounds.above:g}{below}"
     if math.isinf(bounds.high):
-        return f"of at least {bounds.low:g}"
+        return f"of at least {bounds.low:g}{below}"
     return f"from {bounds.low:g} to {bounds.high:.10g}"
 
 

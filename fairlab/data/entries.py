@@ -20,8 +20,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.block_collator import PackedBatch, collated
-from fairlab.data.entry_blocks import packed, refuse_block
+from fairlab.data.block_collator import PackedBatch, collated, packed, refuse_block
 from fairlab.data.reads import facts_of_files
 from fairlab.data.stream.formats import TABLES
 from fairlab.data.stream.rows import read_rows

@@ -19,9 +19,9 @@ from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.batch_stream import Loading, batches_done
+from fairlab.data.block_collator import refuse_block
 from fairlab.data.block_order import BlockBatches
 from fairlab.data.corpus import SPLITS, TextBatch
-from fairlab.data.entry_blocks import refuse_block
 from fairlab.data.prepared import FORMAT, NAME
 from fairlab.data.preparing import PartMaker, prepare
 from fairlab.data.reads import facts_of_files

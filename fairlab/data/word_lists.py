@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import yaml
+
 from fairlab.data.published.download import locate
-from fairlab.lexicons import load_lexicon
-from fairlab.lexicons.stereotypes import stereotyped_words
+from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.text.reading import text_lines
 from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
@@ -53,6 +54,20 @@ def lexicon_words(axis: str) -> WordLists:
         for k, name in enumerate(lexicon.attributes, start=1)
     }
     return WordLists(columns, stereotyped_words(axis))
+
+
+def stereotyped_words(axis: str) -> set[str]:
+    """Return the words, in lower case, that should be independent of the attributes of an axis.
+
+    Raises:
+        FairlabError: There is no list for this axis.
+    """
+    path = FOLDER / "stereotyped" / f"{axis}.yaml"
+    if not path.is_file():
+        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
+        raise FairlabError(f"there are no stereotyped words for the axis '{axis}', only for: {there}")
+    sections: dict[str, list[str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {word for words in sections.values() for word in words}
 
 
 def listed_words(lists: Mapping[str, str]) -> WordLists:

@@ -138,21 +138,14 @@ class Judgement:
     def ranks(self) -> list[tuple[str, str, str, int, int]]:
         """Return the task, the metric, the model, and the model's best and worst possible rank.
 
-        The best rank follows from the number of significantly better models, and the worst rank from the number of
-        models that are not significantly worse. Models with overlapping ranks cannot be distinguished. Metrics for
-        which it is unknown whether higher is better have no ranks.
+        Metrics for which it is unknown whether higher is better have no ranks.
         """
         found = []
         for task, metric in dict.fromkeys((verdict.task, verdict.metric) for verdict in self.verdicts):
             some = [one for one in self.verdicts if (one.task, one.metric) == (task, metric)]
-            if any(one.higher_is_better is None for one in some):
-                continue
-            names = list(dict.fromkeys(name for one in some for name in (one.first, one.second)))
-            for name in names:
-                mine = [one for one in some if name in (one.first, one.second)]
-                beaten = sum(one.better not in ("", name) for one in mine)
-                beats = sum(one.better == name for one in mine)
-                found.append((task, metric, name, 1 + beaten, len(names) - beats))
+            if all(one.higher_is_better is not None for one in some):
+                ranks = possible_ranks([(one.first, one.second, one.better) for one in some])
+                found += [(task, metric, name, *ends) for name, ends in ranks.items()]
         return found
 
     def __str__(self) -> str:
@@ -339,6 +332,27 @@ def _lines(judgement: Judgement) -> list[str]:
             for task, metric, name, best, worst in ranks
         ]
     return lines
+
+
+def possible_ranks(pairs: Sequence[tuple[str, str, str]]) -> dict[str, tuple[int, int]]:
+    """Return the best and worst possible rank of each run.
+
+    The best rank follows from the number of significantly better runs, and the worst rank from the number of runs that
+    are not significantly worse. Runs with overlapping ranks cannot be distinguished.
+
+    Args:
+        pairs: Names of two compared runs, and of the significantly better one or an empty string.
+
+    Example:
+        >>> possible_ranks([("a", "b", "a"), ("a", "c", ""), ("b", "c", "")])
+        {'a': (1, 2), 'b': (2, 3), 'c': (1, 3)}
+    """
+    names = dict.fromkeys(name for first, second, _ in pairs for name in (first, second))
+    found = {}
+    for name in names:
+        better = [one for first, second, one in pairs if name in (first, second)]
+        found[name] = 1 + sum(one not in ("", name) for one in better), len(names) - better.count(name)
+    return found
 
 
 def letters(place: int) -> str:

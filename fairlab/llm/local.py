@@ -63,8 +63,6 @@ class Local:
     ) -> None:
         if dtype not in DTYPES:
             raise FairlabError(f"llm.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
-        if batch_size < 1:
-            raise FairlabError(f"llm.batch_size must be at least 1, not {batch_size}")
         files = held_weights(find_weights(name, revision=revision, package=package, gguf=gguf), gguf)
         self.weights = files[0]
         digest = sha256(*files)
@@ -306,7 +304,7 @@ def _chat(tokenizer: Any, request: Request) -> str:
     """Format the prompt with the model's chat template, or as plain text if it has none."""
     messages = list(request.messages)
     if tokenizer.chat_template:
-        return chat_text(tokenizer, messages, answer=True)
+        return chat_text(tokenizer, messages)
     return "\n\n".join(message["content"] for message in messages) + "\n\n"
 
 

@@ -33,11 +33,10 @@ from fairlab.backbones.quantization import dequantize, is_in_4_bits, quantize, r
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
-from fairlab.data.instructions import Instructions
 from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained
 from fairlab.methods.optimizing import linear
-from fairlab.types import CannotScore, Count, FairlabError, NotNegative, Positive, Texts
+from fairlab.types import CannotScore, Count, FairlabError, NotAll, NotNegative, Positive, Texts
 
 APART = 0.05  # largest change of a hidden state due to rounding (bfloat16), relative to the largest state
 
@@ -47,9 +46,8 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Several entries share a block, but attention and positions are limited to one entry, and the first token of
-    an entry is not predicted from the preceding entry. The model is not trained to predict the end of an entry. For
-    instructions (:class:`fairlab.data.instructions.Instructions`), only the answers and their end tokens are predicted.
-    Dropout is off, except in the adapters.
+    an entry is not predicted from the preceding entry. The model is not trained to predict the end of an entry. Dropout
+    is off, except in the adapters.
 
     A checkpoint holds only the trained weights; all other weights are the initial weights of the run.
 
@@ -74,7 +72,7 @@ class CausalLMTuning(Trained):
         seed: Seed of the adapters' initial weights; the rest of the method is deterministic.
 
     Raises:
-        FairlabError: A share is out of range, this machine cannot quantize or, in training, the loss is not finite.
+        FairlabError: This machine cannot quantize or, in training, the loss is not finite.
         CannotScore: The backbone is not a causal LM or, in ``setup``, entries of a block attend to each other.
     """
 
@@ -100,21 +98,17 @@ class CausalLMTuning(Trained):
         quantize: bool,
         checkpointing: bool,
         lr: Positive,
-        warmup: float,
+        warmup: NotAll,
         weight_decay: NotNegative,
         epochs: Count,
         validate_every: Count,
         seed: int,
         alpha: Positive | None = None,
-        adapter_dropout: float = 0.0,
+        adapter_dropout: NotAll = 0.0,
         targets: str | Texts = ALL_LINEAR,
         bias: Literal["none", "all", "lora_only"] = "none",
     ) -> None:
         super().__init__()
-        if not 0 <= adapter_dropout < 1:
-            raise FairlabError(f"method.adapter_dropout must be in 0..1, below 1, not {adapter_dropout}")
-        if not 0 <= warmup < 1:
-            raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
         if quantize:
             if rank is None:
                 raise FairlabError("method.quantize=true trains only adapters; give method.rank, for example 64")
@@ -219,7 +213,7 @@ class CausalLMTuning(Trained):
 
         ``folder/adapters`` holds the adapters in PEFT's format, for the original base model.
         """
-        data: Entries | Instructions = self.trainer.datamodule  # type: ignore[attr-defined]
+        data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
         model = self.encoder.model
         if self.checkpointing:

@@ -28,7 +28,7 @@ from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, rank, ranks
 from fairlab.methods.base import Trained
 from fairlab.text.papers import DEVLIN_2019
-from fairlab.types import Bounds, Count, FairlabError, NotNegative, Positive
+from fairlab.types import Bounds, Count, FairlabError, Fraction, NotNegative, Positive
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest remains unchanged
 WORD_STARTS = ("Ġ", "▁")  # prefixes of word-initial tokens in byte-level and sentencepiece vocabularies
@@ -89,7 +89,7 @@ class MLM(Trained):
             step.
 
     Raises:
-        FairlabError: The model cannot be a masked LM, a share is out of range or, in training, the loss is not finite.
+        FairlabError: The model cannot be a masked LM or, in training, the loss is not finite.
     """
 
     title = "masked-language-model training"
@@ -110,7 +110,7 @@ class MLM(Trained):
         weight_decay: NotNegative,
         betas: tuple[Decay, Decay],
         clip: NotNegative,
-        mask_share: float,
+        mask_share: Fraction,
         whole_words: bool,
         preserve: NotNegative,
         dropout: Mapping[str, float] | None,
@@ -122,8 +122,6 @@ class MLM(Trained):
         super().__init__()
         refuse_other_architecture(encoder.model)
         refuse_without_mask(encoder)
-        if not 0 < mask_share < 1:
-            raise FairlabError(f"method.mask_share must be in 0..1, not {mask_share}")
         if dropout is not None:
             if set(dropout) != {"hidden", "attention"}:
                 raise FairlabError(f"method.dropout needs hidden and attention, or null, not: {', '.join(dropout)}")

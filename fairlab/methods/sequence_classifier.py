@@ -26,7 +26,7 @@ from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.optimizing import linear
 from fairlab.metrics.classification import METRICS
 from fairlab.text.papers import DEVLIN_2019
-from fairlab.types import Count, FairlabError, NotNegative, Positive
+from fairlab.types import Count, NotAll, NotNegative, Positive
 
 
 class SequenceClassifier(Trained):
@@ -52,8 +52,8 @@ class SequenceClassifier(Trained):
         debiasing: Debiasing strategy against shortcuts; None for plain cross-entropy.
 
     Raises:
-        FairlabError: ``warmup`` is out of range, the backbone multiplies its embeddings by a matrix, which would be
-            lost, or, in training, the loss is not finite.
+        FairlabError: The backbone multiplies its embeddings by a matrix, which would be lost, or, in training, the loss
+            is not finite.
     """
 
     title = "fine-tuning on a labelled task"
@@ -74,7 +74,7 @@ class SequenceClassifier(Trained):
         *,
         rank: Count | None,
         lr: Positive,
-        warmup: float,
+        warmup: NotAll,
         weight_decay: NotNegative,
         dropout: bool,
         epochs: Count,
@@ -85,8 +85,6 @@ class SequenceClassifier(Trained):
         steps: Count | None = None,
     ) -> None:
         super().__init__()
-        if not 0 <= warmup < 1:
-            raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
         refuse_projection(encoder)
         self.encoder = encoder
         self.rank = rank

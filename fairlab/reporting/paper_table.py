@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fairlab.checks.escapes import frame_of
 from fairlab.checks.progress import with_progress
 from fairlab.metrics.bootstrap import Z
 from fairlab.metrics.significance import ALPHA, adjust_tested
@@ -29,11 +30,14 @@ from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, place_of, sides_of
 from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import COLLAPSED, marks_beside
-from fairlab.reporting.tables.method_table import best_method, measured_row, pairwise, wanted
-from fairlab.reporting.tables.naming import model_called
+from fairlab.reporting.tables.method_tests import best_method, pairwise, reading_of_method, wanted
+from fairlab.reporting.tables.naming import distinct_names, model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # pandas takes a second to import
+    import pandas
 
 Spread = Literal["interval", "deviation", "none"]
 SPREADS = {
@@ -99,6 +103,8 @@ class PaperTable:
         places: Reading of each column.
         best: Name of the row that is significantly better than all others, by reading. Readings without such a row are
             left out.
+        pairs: Adjusted p-values of the differences between rows, by reading and names of two rows. Pairs that cannot
+            be tested are left out.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
         spread: Statistic printed next to each mean.
         decimals: Number of decimals. None for two decimals if values reach 10, three if they reach 0.1, and three
@@ -108,6 +114,7 @@ class PaperTable:
     rows: Sequence[PaperRow]
     places: Sequence[Place]
     best: Mapping[Place, str]
+    pairs: Mapping[Place, Mapping[tuple[str, str], float]]
     p_values: Mapping[tuple[str, Place], float]
     spread: Spread
     decimals: int | None
@@ -152,6 +159,35 @@ class PaperTable:
         """Return the table in GitHub Markdown, with its caption."""
         header = ["", *(title(self._first(place)) for place in self.places)]
         return f"{markdown(header, self._cells(self.places))}\n\n{self.caption}"
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row per method and reading: the mean with its interval, its spread and its tests."""
+        found = [(row, place, row.point(place)) for row in self.rows for place in self.places]
+        columns = [
+            {
+                "method": row.name,
+                **dict(zip(("benchmark", "subset", "quantity"), place, strict=True)),
+                "mean": point.value,
+                "low": point.low,
+                "high": point.high,
+                "deviation": float(np.std([one.value for one in readings], ddof=1)) if len(readings) > 1 else math.nan,
+                "seeds": len(readings),
+                "n": readings[0].n,
+                "unit": readings[0].unit,
+                "ideal": point.ideal,
+                "best": self.best.get(place) == row.name,
+                "p_change": self.p_values.get((row.name, place), math.nan),
+            }
+            for row, place, point in found
+            if point is not None and (readings := row.readings[place])
+        ]
+        return frame_of(columns)
 
     def _first(self, place: Place) -> Reading:
         return next(row.readings[place][0] for row in self.rows if place in row.readings)
@@ -226,8 +262,8 @@ def paper_table(
                 row.readings[place] = [side.readings[place] for side in having]
                 row.changes[place] = [one for side in having if (one := _change(side, place)) is not None]
     rows = [row for row in rows if row.readings]
-    best = _best(rows, with_progress(places, progress))
-    return PaperTable(rows, places, best, _daggers(rows) if baseline else {}, spread, decimals)
+    pairs, best = _compare(rows, with_progress(places, progress))
+    return PaperTable(rows, places, best, pairs, _daggers(rows) if baseline else {}, spread, decimals)
 
 
 def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
@@ -245,22 +281,20 @@ def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
                 grouped[key].sides.append(side)
     for row in grouped.values():
         row.name = row.name or short_name(row.sides)
-    _tell_apart([(row, own[key]) for key, row in grouped.items()])
-    return _make_distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
+    _make_distinct([(row, own[key]) for key, row in grouped.items()])
+    return sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before")
 
 
-def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
+def _make_distinct(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
     """Add distinguishing settings to the names of rows that have the same name. Default settings are left out."""
-    names = [row.name for row, _ in rows]
-    for name in {name for name in names if names.count(name) > 1}:
-        alike = [(row, settings) for row, settings in rows if row.name == name]
-        keys = dict.fromkeys(key for _, settings in alike for key in settings if key != "experiment")
-        differing = [key for key in keys if len({settings.get(key) for _, settings in alike}) > 1]
-        for row, settings in alike:
-            told = [_setting(key, settings[key]) for key in differing if settings.get(key) not in (None, *UNSAID)]
-            said = ", ".join(told)
-            said = said if len(said) <= LONGEST else _place_of(row.sides[0].record)
-            row.name = f"{name} ({said})" if said else name
+    more = []
+    for row, settings in rows:
+        alike = [other for one, other in rows if one.name == row.name]
+        keys = [key for key in settings if key != "experiment" and len({other.get(key) for other in alike}) > 1]
+        said = ", ".join(_setting(key, settings[key]) for key in keys if settings[key] not in UNSAID)
+        more.append(said if len(said) <= LONGEST else _place_of(row.sides[0].record))
+    for (row, _), name in zip(rows, distinct_names([row.name for row, _ in rows], more), strict=True):
+        row.name = name
 
 
 def _setting(key: str, value: str) -> str:
@@ -278,14 +312,6 @@ def _place_of(record: Record) -> str:
     """Return the name of a run's folder. For results of another tool, return the names of the folder and the file."""
     file = results_file(record)
     return "/".join(file.parts[-2:]) if file else record.folder.name
-
-
-def _make_distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
-    seen: dict[str, int] = {}
-    for row in rows:
-        seen[row.name] = seen.get(row.name, 0) + 1
-        row.name += f" #{seen[row.name]}" if seen[row.name] > 1 else ""
-    return list(rows)
 
 
 def short_name(sides: Sequence[Side]) -> str:
@@ -351,17 +377,18 @@ def change_p(changes: Sequence[Comparison]) -> float:
     return float(2 * t.sf(abs(float(differences.mean())) / math.sqrt(variance), len(changes) - 1))
 
 
-def _best(rows: Sequence[PaperRow], places: Iterable[Place]) -> dict[Place, str]:
-    found = {}
+def _compare(
+    rows: Sequence[PaperRow], places: Iterable[Place]
+) -> tuple[dict[Place, dict[tuple[str, str], float]], dict[Place, str]]:
+    """Test the differences between rows, and find the best row of each reading. Rows with warnings are never best."""
+    pairs, best = {}, {}
     for place in places:
-        column = {
-            row.name: measured_row({side.record.config.get("seed"): side for side in row.sides}, [place])[place]
-            for row in rows
-            if place in row.readings and not row.marks
-        }
-        if best := best_method(column, pairwise(column)):
-            found[place] = best
-    return found
+        column = {row.name: found for row in rows if (found := reading_of_method(row.sides, place)) is not None}
+        pairs[place] = pairwise(column)
+        sound = {row.name: column[row.name] for row in rows if row.name in column and not row.marks}
+        if name := best_method(sound, pairs[place]):
+            best[place] = name
+    return pairs, best
 
 
 def _direction(reading: Reading) -> str:

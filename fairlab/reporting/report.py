@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from fairlab.benchmarks.kept_items import kept_arrays
+from fairlab.benchmarks.stages import Stage, stages_of
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import DATA, TRAINING, Reading, Record
@@ -40,7 +41,6 @@ from fairlab.reporting.projections import embedding_sections
 from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
-from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import by_phase
 from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_beside, said_of_training, training_notes
 from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
@@ -279,6 +279,25 @@ def _not_run(record: Record) -> Block:
         return Text("All requested benchmarks were run.")
     rows = [[entry.phase, f"{entry.benchmark} {entry.subset}", entry.reason] for entry in record.not_run]
     return PageTable(["model", "benchmark", "reason"], rows)
+
+
+def stage_section(record: Record) -> Section | None:
+    """Return the section on the duration of a run's stages, or None for older records, which have no stages."""
+    stages = stages_of(record)
+    if not stages:
+        return None
+    on_gpu = any(taken.gpu_peak_bytes is not None for taken in stages.values())
+    rows = [[name, *_stage_row(taken, on_gpu)] for name, taken in stages.items()]
+    table = PageTable(["stage", "seconds", "most memory, MB", *(["of the GPU, MB"] if on_gpu else [])], rows)
+    total = sum(taken.seconds for taken in stages.values())
+    peak = max(taken.peak_bytes for taken in stages.values())
+    note = f"{total:,.1f} s until this page was written; peak memory of the process: {peak / 1e6:,.0f} MB."
+    return Section("Time and memory", [Text(note), Fold("stages", [table])])
+
+
+def _stage_row(taken: Stage, on_gpu: bool) -> list[str]:
+    gpu = "" if taken.gpu_peak_bytes is None else f"{taken.gpu_peak_bytes / 1e6:.0f}"
+    return [f"{taken.seconds:.1f}", f"{taken.peak_bytes / 1e6:.0f}", *([gpu] if on_gpu else [])]
 
 
 def provenance(record: Record) -> list[Block]:

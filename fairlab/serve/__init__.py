@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 from pathlib import Path
 
 import hydra
@@ -21,7 +20,7 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.exported_ensemble import load_columns, model_folder
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 QUESTION = "How do I use a debiased model?"
 
@@ -39,6 +38,7 @@ def answer_requests(config: DictConfig) -> None:
     Raises:
         FairlabError: The ensemble does not exist, or the port is not available.
     """
+    need_extra("serve", "fairlab serve", "starlette", "uvicorn")
     from fairlab.methods.safety_ensemble.sources.combined import SECONDS
     from fairlab.serve.memory import memory_returner, returning_memory
     from fairlab.serve.moderation_server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
@@ -57,11 +57,10 @@ def answer_requests(config: DictConfig) -> None:
     except (OSError, OverflowError) as error:
         raise FairlabError(f"port={config.port} is not available ({error}); give another, or 0 for any") from error
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+        signal.signal(number, lambda *_: None)  # uvicorn ends on a signal, and then raises it again
     said = ", ".join(f"{harm} from {cut:.3g}" for harm, cut in thresholds.items())
-    print_escaped(f"serving http://{LOCAL}:{server.server_port}{MODERATIONS} ({said}); Ctrl-C ends it")
-    server.serve_forever(poll_interval=0.1)
-    server.end()
+    print_escaped(f"serving http://{LOCAL}:{server.port}{MODERATIONS} ({said}); Ctrl-C ends it")
+    server.run()
 
 
 @quiet_when_unread()

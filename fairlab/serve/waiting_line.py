@@ -6,12 +6,11 @@ texts therefore does not wait until a large request is finished, and a large req
 
 from __future__ import annotations
 
+import asyncio
 import heapq
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
@@ -36,7 +35,7 @@ class Waiting:
 
     found: list[Scores | None]
     left: int
-    answer: Future[list[Scores]] = field(default_factory=Future)
+    answer: asyncio.Future[list[Scores]]
 
 
 @dataclass(order=True)
@@ -76,12 +75,10 @@ class WaitingLine:
         self.scorer, self.most = scorer, most
         self.pieces: list[Piece] = []
         self.unanswered = self.count = 0
-        self.ended = False
-        self.change = threading.Condition()
-        self.thread = threading.Thread(target=self._work, daemon=True)
-        self.thread.start()
+        self.thread = ThreadPoolExecutor(1)
+        self.work: asyncio.Task[None] | None = None
 
-    def scores(self, texts: Sequence[str], seconds: float) -> list[Scores]:
+    async def scores(self, texts: Sequence[str], seconds: float) -> list[Scores]:
         """Return the scores of a request's texts.
 
         Raises:
@@ -89,26 +86,17 @@ class WaitingLine:
             TimeoutError: scoring took longer than ``seconds``; the request is removed from the queue.
             Exception: any error of the scorer.
         """
-        request = Waiting([None] * len(texts), len(texts))
-        with self.change:
-            if self.ended or self.unanswered > self.most:
-                raise LineFull
-            self.unanswered += 1
-            self._add(request, texts)
-            self.change.notify()
+        if self.unanswered > self.most:
+            raise LineFull
+        request = Waiting([None] * len(texts), len(texts), asyncio.get_running_loop().create_future())
+        self.unanswered += 1
+        self._add(request, texts)
+        if self.work is None or self.work.done():
+            self.work = asyncio.create_task(self._work())
         try:
-            return request.answer.result(seconds)
+            return await asyncio.wait_for(request.answer, seconds)
         finally:
-            request.answer.cancel()
-            with self.change:
-                self.unanswered -= 1
-
-    def end(self, seconds: float) -> None:
-        """Score the waiting requests and stop, waiting at most ``seconds``."""
-        with self.change:
-            self.ended = True
-            self.change.notify()
-        self.thread.join(seconds)
+            self.unanswered -= 1
 
     def _add(self, request: Waiting, texts: Sequence[str]) -> None:
         """Add the pieces of a request to the queue."""
@@ -120,50 +108,40 @@ class WaitingLine:
             self.count += 1
             first += len(piece)
 
-    def _work(self) -> None:
+    async def _work(self) -> None:
         while together := self._next():
-            self._score(together)
+            await self._score(together)
 
     def _next(self) -> list[Piece]:
-        """Wait for pieces, and return the pieces to score together.
+        """Return the pieces to score together, or an empty list if no request waits."""
+        self.pieces = [piece for piece in self.pieces if not piece.request.answer.done()]  # other clients have gone
+        heapq.heapify(self.pieces)
+        together, cost = list[Piece](), 0.0
+        while self.pieces and (not together or cost + self.pieces[0].cost <= MOST_COST):
+            together.append(heapq.heappop(self.pieces))
+            cost += together[-1].cost
+        return together
 
-        The result is empty if the queue has ended.
-        """
-        with self.change:
-            while True:
-                while self.pieces and self.pieces[0].request.answer.done():  # the client has gone
-                    heapq.heappop(self.pieces)
-                if self.pieces or self.ended:
-                    break
-                self.change.wait()
-            together, cost = list[Piece](), 0.0
-            while self.pieces and (not together or cost + self.pieces[0].cost <= MOST_COST):
-                together.append(heapq.heappop(self.pieces))
-                cost += together[-1].cost
-            return together
-
-    def _score(self, pieces: list[Piece]) -> None:
-        pieces = [piece for piece in pieces if not piece.request.answer.done()]
+    async def _score(self, pieces: list[Piece]) -> None:
+        texts = [text for piece in pieces for text in piece.texts]
         try:
-            found = iter(self.scorer([text for piece in pieces for text in piece.texts]))
+            found = iter(await asyncio.get_running_loop().run_in_executor(self.thread, self.scorer, texts))
             for piece in pieces:
                 self._take(piece, [next(found) for _ in piece.texts])
         except Exception as error:  # any error, so that the next request is still answered
             if len(pieces) > 1:
                 for piece in pieces:
-                    self._score([piece])
-            elif pieces:
-                with suppress(InvalidStateError):
-                    pieces[0].request.answer.set_exception(error)
+                    await self._score([piece])
+            elif not pieces[0].request.answer.done():
+                pieces[0].request.answer.set_exception(error)
 
     def _take(self, piece: Piece, scores: list[Scores]) -> None:
         """Store the scores of a piece, and complete the request's answer if no text is left."""
         request = piece.request
         request.found[piece.first : piece.first + len(scores)] = scores
         request.left -= len(scores)
-        if not request.left:
-            with suppress(InvalidStateError):  # the client has gone
-                request.answer.set_result([one for one in request.found if one is not None])
+        if not request.left and not request.answer.done():  # its client may have gone
+            request.answer.set_result([one for one in request.found if one is not None])
 
 
 def cost_of(text: str) -> float:

@@ -10,7 +10,7 @@ import pytest
 from fairlab.benchmarks.runner import measure
 from fairlab.benchmarks.stages import Stage, keep_stage, stage, stages_of
 from fairlab.record import Outcome, Record
-from fairlab.reporting.stages import stage_section
+from fairlab.reporting.report import stage_section
 from fairlab.types import Description
 
 MB = 2**20

@@ -13,8 +13,8 @@ from fairlab.benchmarks.versions import other_definition, outdated, present_vers
 from fairlab.metrics.bootstrap import RESAMPLES
 from fairlab.record import Outcome, Reading, Record
 from fairlab.reporting.many_runs.sweep import report_sweep
+from fairlab.reporting.paper_table import paper_table
 from fairlab.reporting.tables.marks import marks_beside, version_notes
-from fairlab.reporting.tables.method_table import method_table
 from fairlab.reporting.view.browsing import browse, view_page
 from fairlab.types import Description, FairlabError
 from tests.benchmarks.test_golden import classes
@@ -121,10 +121,10 @@ def test_pages_and_tables_mark_them(tmp_path, capsys):
     past, future = "version 1 of its definition, now 2", "version 9 of its definition, newer than the 2 of this fairlab"
     assert marks == {"old": [past], "present": [], "future": [future]}
     assert version_notes(records["present"]) == []
-    table = method_table(list(records.values()))
-    assert f"0.1 ({past})" in str(table)
-    assert f"0.9 ({future})" in str(table)
-    assert not any(table.p_values.values())
+    table = paper_table(list(records.values()))
+    assert f": {past}." in table.caption
+    assert f": {future}." in table.caption
+    assert not any(table.pairs.values())
     report_sweep(tmp_path / "runs")
     page = " ".join((tmp_path / "runs" / "report.html").read_text(encoding="utf-8").split())
     assert f"({past})" in page
@@ -136,7 +136,7 @@ def test_pages_and_tables_mark_them(tmp_path, capsys):
 
 def test_methods_of_one_version_are_tested_though_it_is_gone(tmp_path):
     runs = [run(tmp_path / name, reading(1, value=value), kind=name) for name, value in (("a", 0.2), ("bb", 0.9))]
-    (p_values,) = method_table(runs).p_values.values()
+    (p_values,) = paper_table(runs).pairs.values()
     assert len(p_values) == 1
     runs[0].readings = [replace(runs[0].readings[0], version=2)]
-    assert method_table(runs).p_values[PLACE] == {}
+    assert paper_table(runs).pairs[PLACE] == {}

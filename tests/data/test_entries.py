@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.block_collator import NOT_SCORED, collated
+from fairlab.data.block_collator import NOT_SCORED, collated, packed
 from fairlab.data.entries import Entries, read_entries
-from fairlab.data.entry_blocks import packed
 from fairlab.protocols import RowAugmentation
 from fairlab.types import DataUnavailable, FairlabError, Made
 from tests.conftest import WORDS

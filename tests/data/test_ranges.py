@@ -9,7 +9,7 @@ ONE, ONE_OR_NULL = "a whole number of at least 1", "a whole number of at least 1
 CORPUS, PACKED, ENTRIES = "corpus.Corpus", "packed.PackedText", "entries.Entries"
 SENTENCES, GROUPS = "attribute_sentences.AttributeSentences", "counterfactual.CounterfactualData"
 LABELLED, OWN = "labelled_tasks.LabelledTexts", "own_texts.OwnTexts"
-PAIRS, DIALOGUES = "perturbation_pairs.PerturbationPairs", "instructions.Instructions"
+PAIRS = "perturbation_pairs.PerturbationPairs"
 
 
 @pytest.mark.parametrize(
@@ -18,17 +18,11 @@ PAIRS, DIALOGUES = "perturbation_pairs.PerturbationPairs", "instructions.Instruc
         *((kind, "paths", "x", TEXTS) for kind in (CORPUS, PACKED, SENTENCES)),
         (CORPUS, "windows", [], "a list of whole numbers that is not empty"),
         *((kind, "validation", wrong, SHARE) for kind in (CORPUS, PACKED, LABELLED, OWN, PAIRS) for wrong in (0, 1)),
-        *((kind, "validation", 0, ONE) for kind in (ENTRIES, DIALOGUES)),
+        (ENTRIES, "validation", 0, ONE),
         (SENTENCES, "validation", 0, "a number above 0"),
         (PAIRS, "test", -0.1, "a number from 0 to 1"),
-        *(
-            (kind, "batch_size", 0, ONE)
-            for kind in (CORPUS, PACKED, ENTRIES, SENTENCES, GROUPS, LABELLED, OWN, PAIRS, DIALOGUES)
-        ),
-        *(
-            (kind, "limit", 0, ONE_OR_NULL)
-            for kind in (CORPUS, ENTRIES, SENTENCES, GROUPS, LABELLED, OWN, PAIRS, DIALOGUES)
-        ),
+        *((kind, "batch_size", 0, ONE) for kind in (CORPUS, PACKED, ENTRIES, SENTENCES, GROUPS, LABELLED, OWN, PAIRS)),
+        *((kind, "limit", 0, ONE_OR_NULL) for kind in (CORPUS, ENTRIES, SENTENCES, GROUPS, LABELLED, OWN, PAIRS)),
         *((PACKED, setting, 0, ONE) for setting in ("passage", "num_proc")),
         *((PACKED, setting, 0, ONE_OR_NULL) for setting in ("limit_characters", "validation_tokens")),
         (PACKED, "twin", "both", "perturbed or original"),

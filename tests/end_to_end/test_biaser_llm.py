@@ -8,8 +8,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
+import fairlab
 from fairlab.data.published.stereoset import LABELS
 from fairlab.record import Record
+from fairlab.reporting.many_runs.mb_index import NORMALISED, add_normalised
 from tests.conftest import WORDS
 from tests.end_to_end.conftest import kill, tiny_backbone, wait_for
 
@@ -68,21 +70,20 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
     entries = [record.provenance["data"]["train_entries"] for record in records]
     assert entries == [20, 55, 20, 100]  # each entry and its counterpart; only 55 originals are not held out
 
-    found = json.loads((tmp_path / "sweep" / "mb_index.json").read_text())
-    assert [row["entries"] for row in found["models"]] == entries
     values = [{reading.key: reading.value for reading in record.readings} for record in records]
-    for row, of_run, n in zip(found["models"], values, entries, strict=True):
+    for of_run, n in zip(values, entries, strict=True):
         expected = of_run["after/mb_index/reference/perplexity"]
         expected *= of_run["after/mb_index/continuations/stereotype_score"] / n
-        assert row["mb-index"][0] == pytest.approx(expected)
-    scaled = [row["normalised"][0] for row in found["models"]]
-    assert min(scaled) == 0
-    assert max(scaled) == 1
-    assert [(c["from"], c["to"]) for c in found["changes"]] == [
-        ("sample of 10, original", "sample of 10, augmented"),
-        ("sample of 50, original", "sample of 50, augmented"),
-    ]
-    assert "sample of 50, augmented" in (tmp_path / "sweep" / "mb_index.md").read_text()
+        assert of_run["after/mb_index/all/mb_index"] == pytest.approx(expected)
+    changes = fairlab.compare(tmp_path / "sweep" / "0", tmp_path / "sweep" / "2")
+    (change,) = (one for one in changes.comparisons if one.quantity == "mb_index")
+    assert change.difference == pytest.approx(
+        values[2]["after/mb_index/all/mb_index"] - values[0]["after/mb_index/all/mb_index"]
+    )
+    assert change.low < change.high
+    add_normalised(records)
+    scaled = [record.reading(f"after/{NORMALISED}").value for record in records]
+    assert (min(scaled), max(scaled)) == (0, 1)
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "sweep" / "3" / "model")
     kept = [(tmp_path / "sweep" / "1" / f"{name}.jsonl").read_text().splitlines() for name in ("sample", "expansion")]
     assert list(map(len, kept)) == [50, 100]

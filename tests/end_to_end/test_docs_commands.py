@@ -77,8 +77,6 @@ def _place(tmp_path, tiny_folders):
     for task, rows in (("fever_two_way", claims(60)), ("snli_validation", inferences(60))):
         (tmp_path / "data" / task).mkdir()
         write_rows(tmp_path / "data" / task / "train.jsonl", rows)
-    chats = [{"prompt": f"Who saw the {WORDS[k % 11]} {k}?", "completion": " The king."} for k in range(60)]
-    write_rows(tmp_path / "chats.jsonl", chats)
     write_rows(tmp_path / "data" / "measured" / "test.jsonl", claims(20, 100))
 
 
@@ -135,9 +133,7 @@ def reduced(experiment, folders, bart):
     unmeasured = [f"~benchmark.{name}" for name in ("fever", "fever_symmetric_v01", "vitaminc", "mnli")]
     facts = ["benchmark=quickstart/fact_checking", *unmeasured, "benchmark.fever_symmetric.path=data/measured"]
     claims = [*tiny_backbone(folders["bert"]), *facts, "data.unseen=[]", *few]
-    unpacked = [f"backbone.{key}=null" for key in ("package", "gguf", "weights_sha256")]
     return {
-        "instructions": [*tiny_backbone(folders["llama"]), *unpacked, "backbone.max_length=64", *causal[1:]],
         "ccd_bert": groups,
         "fairberta": [*bert, "data.paths=[texts.txt]", *lines, *perplexity],
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
@@ -194,7 +190,6 @@ def test_a_command_of_the_pages(entry, arguments, run, tiny_folders, tiny_bart):
     for module, words in [*before, (entry, arguments)]:
         given = [one.replace("FILE", "FILE.jsonl") for one in shlex.split(words)]
         named = next((one.partition("=")[2] for one in given if one.startswith("+experiment=")), None)
-        named = "instructions" if "data=instructions" in given else named
         smaller = reduced(named, tiny_folders, tiny_bart) if named else ["limit=8"] * (module == "evaluate")
         chosen = {one.partition("=")[0] for one in given}
         done = run(*given, *(one for one in smaller if one.partition("=")[0] not in chosen), entry=module)

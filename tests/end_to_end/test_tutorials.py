@@ -20,7 +20,7 @@ REACHED = {
         names["found"]["audit/gender/flips"] > 50 and names["fixed"]["audit/gender/flips"] == 0
     ),
     "compare_two_models": lambda names: len(names["judgement"].to_pandas()) == 1,
-    "debias_an_encoder": lambda names: len(names["runs"]) == 4 and len(names["runs"].table().cells) == 2,
+    "debias_an_encoder": lambda names: len(names["runs"]) == 4 and len(names["runs"].table().rows) == 3,
     "measure_an_encoder": lambda names: [one.benchmark for one in names["results"].not_run] == ["crows_pairs"],
     "moderation_model": lambda names: names["scores"][0]["toxicity"] < names["scores"][1]["toxicity"],
     "own_axis": lambda names: names["run"].results.comparisons,

@@ -15,6 +15,7 @@ from fairlab import train
 from fairlab.backbones.adapters import FILE
 from fairlab.backbones.classification import Classifier
 from fairlab.backbones.loading import load_backbone
+from fairlab.checks.values import faults, hints_of
 from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Record
@@ -242,6 +243,6 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
         fit(method, make_data(tiny, tmp_path), tmp_path)
 
 
-def test_a_warmup_over_the_whole_training(tiny):
-    with pytest.raises(FairlabError, match=r"method\.warmup must be in"):
-        SequenceClassifier(tiny, **VALUES | {"warmup": 1})
+def test_a_warmup_over_the_whole_training():
+    (fault,) = faults("method.warmup", 1, hints_of(SequenceClassifier)[0]["warmup"])
+    assert fault == "method.warmup must be a number of at least 0 and below 1, not 1"

@@ -16,7 +16,6 @@ from fairlab.reporting.paper_table import paper_table
 from fairlab.reporting.report import name_of
 from fairlab.reporting.tables.comparing import compare_sides, names_of, only_side
 from fairlab.reporting.tables.grouping import choices_of, headlines
-from fairlab.reporting.tables.method_table import method_table
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.view.browsing import browse, view_page
 from fairlab.types import FairlabError
@@ -44,7 +43,6 @@ def test_pages_and_tables_show_the_names_of_runs(folder):
     assert [record.name for record in records] == list(NAMES)
     assert [name_of(record) for record in records] == list(NAMES)
     assert [only_side(record).name for record in records] == [f"{name} (after)" for name in NAMES]
-    assert list(method_table(records).cells) == list(NAMES)
     assert [row.name for row in paper_table(records, baseline=False).rows] == list(NAMES)
     page = write_sweep(folder, records, headlines(records)).read_text(encoding="utf-8")
     assert "method.beta=" not in page
@@ -61,7 +59,6 @@ def test_a_name_is_no_setting(folder):
     _named(folder / "2", "Ours, second seed")
     found = choices_of(read_runs(folder), [GAP])
     assert [(choice.name, choice.seeds) for choice in found] == [("Ours, small", [1]), ("method.beta=1", [1, 2])]
-    assert list(method_table(read_runs(folder)).cells) == ["Ours, small", "method.beta=1"]
     _named(folder / "2", NAMES[1])
     assert [choice.name for choice in choices_of(read_runs(folder), [GAP])] == list(NAMES)
     assert browse([folder]).names == [NAMES[0], f"{NAMES[1]} (1)", f"{NAMES[1]} (2)"]
@@ -72,7 +69,7 @@ def test_runs_without_a_name_go_by_their_settings(folder):
         content = json.loads((folder / str(number) / "record.json").read_text())
         assert content["config"].pop("name")
         (folder / str(number) / "record.json").write_text(json.dumps(content))
-    assert list(method_table(read_runs(folder)).cells) == ["method.beta=0", "method.beta=1"]
+    assert [choice.name for choice in choices_of(read_runs(folder), [GAP])] == ["method.beta=0", "method.beta=1"]
 
 
 def test_two_settings_of_one_name_are_told_apart(folder, tmp_path):
@@ -81,7 +78,6 @@ def test_two_settings_of_one_name_are_told_apart(folder, tmp_path):
     records = read_runs(folder)
     distinct = [f"{NAMES[0]} (method.beta={beta})" for beta in (0, 1)]
     assert [choice.name for choice in choices_of(records, [GAP])] == distinct
-    assert list(method_table(records).cells) == distinct
     assert [row.name for row in paper_table(records, baseline=False).rows] == [f"{NAMES[0]} (beta {k})" for k in (0, 1)]
     sides = [only_side(record) for record in records]
     assert names_of(sides) == [f"{NAMES[0]} (after) ({record.folder})" for record in records]
@@ -97,7 +93,6 @@ def test_a_run_of_several_models_names_each(folder):
     record.readings = [replace(one, phase="plain") if one.phase == "after" else one for one in record.readings]
     expected = [f"{NAMES[0]} ({label})" for label in ("plain", "mended")]
     assert [row.name for row in paper_table([record], baseline=False).rows] == expected
-    assert list(method_table([record]).cells) == expected
 
 
 def test_citations_name_the_runs(folder):

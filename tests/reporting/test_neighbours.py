@@ -19,8 +19,9 @@ from fairlab.reporting.questions import shifts, verdict
 from fairlab.reporting.report import _verdict, write_report
 from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.tables.all_pairs import RunPair
+from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import best, choices_of
-from fairlab.reporting.tables.method_table import method_table
+from fairlab.reporting.tables.method_tests import reading_of_method
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import chosen_by_validation
 from fairlab.reporting.verdicts import SIZE, reading_verdicts, summed_up, verdict_lines
@@ -142,7 +143,7 @@ def test_no_spoiled_run_is_on_the_front_or_nearest(sweep, mark):
     front = page.partition("<h2>Trade-offs</h2>")[2]
     assert "<td>method.beta=2</td>" in front
     assert "<td>method.beta=1</td>" not in front
-    assert method_table(records).best(("stsb", "dev", "spearman")) is None
+    assert ("stsb", "dev", "spearman") not in paper_table(records).best
 
 
 def test_a_run_that_did_not_train_is_not_chosen_by_validation(sweep):
@@ -177,16 +178,16 @@ def test_two_seeds_or_few_items_have_no_best(tmp_path):
     for number, (beta, gap, seed) in enumerate([(0, 5.0, 1), (0, 5.2, 2), (1, 9.0, 1), (1, 9.2, 2)]):
         run(tmp_path, number, f"method.beta={beta}", gap, 80, seed=seed)
     place = ("cced", "mine", "gap")
-    table = method_table(read_runs(tmp_path))
-    assert table.p(place, *table.cells) < 0.05
-    assert table.best(place) is None
+    table = paper_table(read_runs(tmp_path))
+    assert max(table.pairs[place].values()) < 0.05
+    assert place not in table.best
     run(tmp_path, 4, "method.beta=0", 5.1, 80, seed=3)
     run(tmp_path, 5, "method.beta=1", 9.15, 80, seed=3)
     records = read_runs(tmp_path)
-    assert method_table(records).best(place) == "method.beta=0"
+    assert paper_table(records).best[place] == "0"
     for record in records:
         record.readings = [replace(one, n=8) for one in record.readings]
-    assert method_table(records).best(place) is None
+    assert place not in paper_table(records).best
 
 
 def test_a_mark_of_one_of_two_models_is_counted(tmp_path):
@@ -254,7 +255,7 @@ def test_exports_carry_warnings_and_no_interval_over_few_items(tmp_path):
 
 def test_deviations_of_distances_are_compared_above_the_ideal(sweep):
     records = read_runs(sweep)[:1]
-    (cell,) = (row["cced", "mine", "gap"] for row in method_table(records).cells.values())
+    cell = reading_of_method(sides_of(records[0]), ("cced", "mine", "gap"))
     below = replace(cell, reading=replace(cell.reading, ideal=10.0))
     assert (below.above().mean, cell.above().mean) == (11.0, 9.0)
     assert math.isclose(below.distance, below.above().distance)

@@ -11,20 +11,10 @@ from typing import Any
 from fairlab.methods.safety_ensemble.strengths import MOST_LOST, Candidate, choose, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.charts import Marks, Panel, figure
-from fairlab.reporting.headlines import meaning
-from fairlab.reporting.page import Block, Figure, PageCell, PageTable, Section, Text, Verdict, measured, page
+from fairlab.reporting.page import Block, Figure, Section, Text, Verdict, page
 
 PRECISION, VARIANCE = "average_precision_change", "acv_change"
-COLUMNS = {
-    "AU-PRC, %": PRECISION,
-    "ACV, %": VARIANCE,
-    "ACV of safe sets, %": "acv_safe_change",
-    "ACV of unsafe sets, %": "acv_unsafe_change",
-}
-GAP = "largest_gap_unsafe"  # quantity of table 8, for this category
 VALIDATION = "safety_validation"
-CATEGORY = "sexualorien"
-GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
 
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
@@ -59,34 +49,17 @@ def setting(record: Record, harm: str) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 
-def strength_table(records: Sequence[Record], harm: str) -> PageTable:
-    """Return the table of a harm, with one row per run, 95 % intervals, and explanations of the columns as tooltips."""
-    rows = [[setting(record, harm), *(_shown(*one) for one in _row_readings(record, harm))] for record in records]
-    some = [reading for record in records for reading in _validation_readings(record, harm).values()]
-    said = {reading.quantity: meaning(reading) for reading in some}
-    columns = [PageCell(name, hover=said.get(quantity, "")) for name, quantity in COLUMNS.items()]
-    return PageTable(["strength", *columns, GAP_COLUMN], rows)
-
-
-def _row_readings(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
-    """Return the readings in a run's table row, each with the number of decimals to print."""
-    readings = _validation_readings(record, harm)
-    gap = next((one for one in record.readings if _is_gap(one, harm)), None)
-    return [*((readings.get(name), 1) for name in COLUMNS.values()), (gap, 3)]
-
-
 def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
     """Render the page on reweighting strengths.
 
-    The page states the selected strength of each harm, and has a section per harm with a plot of AU-PRC against ACV and
-    the table of readings.
+    The page states the selected strength of each harm, and plots AU-PRC against ACV for each harm.
     """
     rule = (
         "Changes from the baseline on the validation folds. The choice is the point of the Pareto front with the "
         f"lowest ACV that costs no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
     )
     chosen = [f"{harm}. Chosen: {strength_verdict(of_harm)}." for harm, of_harm in found.items()]
-    sections = [Section(harm, [pareto_plot(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
+    sections = [Section(harm, [pareto_plot(of_harm)]) for harm, of_harm in found.items()]
     lead: list[Block] = [Verdict(f"{len(records)} strengths were measured.", chosen), Text(rule, "note")]
     return page("fairlab: strengths of reweighting", "Strengths of reweighting", lead, sections)
 
@@ -129,12 +102,3 @@ def _validation_readings(record: Record, harm: str) -> dict[str, Reading]:
         for one in record.readings
         if (one.phase, one.benchmark, one.subset) == ("after", VALIDATION, harm)
     }
-
-
-def _is_gap(reading: Reading, harm: str) -> bool:
-    place = ("after", VALIDATION, f"{harm}_{CATEGORY}", GAP)
-    return (reading.phase, reading.benchmark, reading.subset, reading.quantity) == place
-
-
-def _shown(reading: Reading | None, digits: int) -> PageCell | str:
-    return "" if reading is None else measured(reading.value, reading.low, reading.high, f".{digits}f")

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fairlab.checks.escapes import frame_of
-from fairlab.judge.verdicts import ADJUSTMENTS, letters
+from fairlab.judge.verdicts import ADJUSTMENTS, letters, possible_ranks
 from fairlab.metrics.significance import ALPHA, adjust_tested
 from fairlab.record import Comparison, Reading
 from fairlab.reporting.collapse import collapsed_readings
@@ -95,20 +95,12 @@ class RunsCompared:
     left_out: Sequence[str] = ()
 
     def ranks(self) -> list[tuple[Place, str, int, int]]:
-        """Return a tuple of reading, run, best possible rank and worst possible rank for each reading and run.
-
-        The best rank follows from the number of runs that are significantly better, and the worst rank from the number
-        of runs that are not significantly worse. Runs with overlapping ranks cannot be distinguished.
-        """
+        """Return a tuple of reading, run, best possible rank and worst possible rank for each reading and run."""
         found = []
         for place in dict.fromkeys(place_of(one.before) for one in self.pairs if one.before.ideal is not None):
             some = [one for one in self.pairs if place_of(one.before) == place]
-            names = list(dict.fromkeys(name for one in some for name in (one.first, one.second)))
-            for name in names:
-                mine = [one for one in some if name in (one.first, one.second)]
-                beaten = sum(one.better not in ("", name) for one in mine)
-                beats = sum(one.better == name for one in mine)
-                found.append((place, name, 1 + beaten, len(names) - beats))
+            ranks = possible_ranks([(one.first, one.second, one.better) for one in some])
+            found += [(place, name, *ends) for name, ends in ranks.items()]
         return found
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fairlab.files import write_whole
 from fairlab.record import Record
+from fairlab.reporting.paper_table import paper_table
 from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.long_form import write_long_form
-from fairlab.reporting.tables.method_table import method_table
 
 
 def write_tables(records: Sequence[Record], folder: Path) -> None:
@@ -20,13 +20,8 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
         folder: Folder to write the tables to.
     """
     write_long_form(records, folder / "readings.csv")
-    if has_headlines(records):
-        table = method_table(records)
+    sides = [side for record in records if record.status == "finished" for side in sides_of(record)]
+    if any(reading.headline for side in sides for reading in side.readings.values()):
+        table = paper_table(records)
         write_whole(folder / "methods.md", table.to_markdown() + "\n")
         write_whole(folder / "methods.tex", table.to_latex() + "\n")
-
-
-def has_headlines(records: Sequence[Record]) -> bool:
-    """Return whether any finished run has a headline reading of a model."""
-    sides = [side for record in records if record.status == "finished" for side in sides_of(record)]
-    return any(reading.headline for side in sides for reading in side.readings.values())

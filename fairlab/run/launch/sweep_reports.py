@@ -1,4 +1,4 @@
-"""Reports that are written after the last job of a sweep."""
+"""Report that is written after the last job of a sweep over strengths of reweighting."""
 
 from __future__ import annotations
 
@@ -11,36 +11,7 @@ from omegaconf import DictConfig
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
-from fairlab.record import Record
 from fairlab.reporting.tables.runs import read_runs
-
-
-def finished_in(folder: Path) -> list[Record]:
-    """Return the records of a sweep's finished runs, ordered by folder name.
-
-    Unreadable records are skipped.
-    """
-    records = read_runs(folder, unread=[])  # unreadable records are named in the sweep's own report
-    return [record for record in records if record.status == "finished"]
-
-
-class CompareLanguageModels(Callback):
-    """Callback that compares the finished runs of a sweep in ``mb_index.md`` and ``mb_index.json`` in its folder."""
-
-    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Compare the finished runs, write ``mb_index.md`` and ``mb_index.json``, and print the table."""
-        folder = Path(config.hydra.sweep.dir)
-        finished = finished_in(folder)
-        if not finished:
-            return
-
-        from fairlab.reporting.many_runs.mb_index import compare_models, rendered_models
-
-        found = compare_models(finished)
-        write_whole(folder / "mb_index.json", json.dumps(found, indent=1) + "\n")
-        write_whole(folder / "mb_index.md", rendered_models(found))
-        print_escaped(rendered_models(found))
-        print_escaped(f"{folder / 'mb_index.md'}, .json")
 
 
 class ChooseReweighting(Callback):
@@ -49,7 +20,8 @@ class ChooseReweighting(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Select a strength per harm by validation, write ``reweighting.html`` and ``.json``, and print the result."""
         folder = Path(config.hydra.sweep.dir)
-        finished = finished_in(folder)
+        records = read_runs(folder, unread=[])  # unreadable records are named in the sweep's own report
+        finished = [record for record in records if record.status == "finished"]
         if not finished:
             return
 

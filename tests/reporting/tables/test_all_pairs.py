@@ -7,7 +7,7 @@ from fairlab.metrics.bootstrap import two_sided_p
 from fairlab.metrics.significance import benjamini_hochberg, holm
 from fairlab.record import Note, Record
 from fairlab.types import FairlabError
-from tests.reporting.tables.test_method_table import GAP, STSB, draws_of, write_run
+from tests.reporting.tables.test_method_tests import GAP, STSB, draws_of, write_run
 
 VALUES = {"a": (0.30, 80.0), "b": (0.10, 80.3), "c": (0.301, 79.9)}
 

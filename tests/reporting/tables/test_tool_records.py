@@ -33,7 +33,7 @@ def test_results_of_every_tool_are_runs(tool, runs, keys):
     table = found.to_pandas()
     assert len(table) == runs * len(keys)
     assert set(table.status) == {"finished"}
-    assert isinstance(found.compare(0, 1), Judgement)
+    assert isinstance(fairlab.compare(found[0], found[1]), Judgement)
 
 
 def test_the_interval_is_that_of_student():

@@ -1,4 +1,4 @@
-"""Tables of a sweep, against values computed by hand from the readings and the draws."""
+"""Tables of a sweep, and the tests between its methods, against values computed by hand from readings and draws."""
 
 import math
 import re
@@ -14,10 +14,10 @@ from fairlab.benchmarks.kept_items import draws_file
 from fairlab.metrics.bootstrap import RESAMPLES, two_sided_p
 from fairlab.metrics.significance import holm
 from fairlab.record import Note, Reading, Record
+from fairlab.reporting.paper_table import paper_table
 from fairlab.reporting.tables.folder_tables import write_tables
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.long_form import long_form, write_long_form
-from fairlab.reporting.tables.method_table import method_table
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.types import FairlabError
 
@@ -80,60 +80,44 @@ def p_by_hand(place, first, second):
 
 
 def test_means_deviations_and_tests_are_those_by_hand(sweep):
-    table = fairlab.runs(sweep).table()
-    names = {f"method={method} method.beta={beta:g}": key for key in SWEEP for method, beta in [key]}
-    assert sorted(table.cells) == sorted(names)
+    table = fairlab.runs(sweep).table(spread="deviation")
+    names = {f"{method} (beta {beta:g})": (method, beta) for method, beta in SWEEP}
+    assert sorted(row.name for row in table.rows) == sorted(names)
+    frame = table.to_pandas().set_index(["method", "quantity"])
     for name, key in names.items():
-        for column, place in enumerate((GAP, STSB)):
-            values = SWEEP[key][column]
-            cell = table.cells[name][place]
-            assert cell.mean == pytest.approx(np.mean(values))
+        for values, quantity in zip(SWEEP[key], ("gap", "spearman"), strict=True):
+            cell = frame.loc[name, quantity]
+            assert cell["mean"] == pytest.approx(np.mean(values))
             assert cell.deviation == pytest.approx(np.std(values, ddof=1))
-            assert cell.text == f"{np.mean(values):.4g} ± {np.std(values, ddof=1):.2g} (3)"
+            assert cell.seeds == 3
     for column, place in enumerate((GAP, STSB)):
-        pairs = list(table.p_values[place])
+        pairs = list(table.pairs[place])
         assert len(pairs) == 6
         by_hand = [p_by_hand(place, SWEEP[names[a]][column], SWEEP[names[b]][column]) for a, b in pairs]
-        assert [table.p_values[place][pair] for pair in pairs] == pytest.approx(list(holm(by_hand)), rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    "wrong", [5, None, "x", b"x", [], {}, ("a",), ("a", "b", "c"), ([], {}, 5), object, float("nan")]
-)
-def test_what_is_not_in_the_table_is_named_in_one_sentence(sweep, wrong):
-    table = fairlab.runs(sweep).table()
-    name = next(iter(table.cells))
-    for ask in (lambda: table.best(wrong), lambda: table.p(wrong, name, name)):
-        with pytest.raises(FairlabError, match=r"the table has no reading .* quantity"):
-            ask()
-    for methods in ((wrong, name), (name, wrong)):
-        with pytest.raises(FairlabError, match=r"the table has no method .* there are: "):
-            table.p(GAP, *methods)
+        assert [table.pairs[place][pair] for pair in pairs] == pytest.approx(list(holm(by_hand)), rel=1e-4)
 
 
 @pytest.mark.parametrize("readings", [5, "cced/mine/gap", [5], {"cced/mine/gap"}])
 def test_readings_are_a_list_of_texts(sweep, readings):
     with pytest.raises(FairlabError, match="readings must be a list of texts"):
-        method_table(list(fairlab.runs(sweep)), readings)
+        paper_table(list(fairlab.runs(sweep)), readings)
 
 
 def test_the_best_is_bold_only_beyond_chance(sweep):
-    table = fairlab.runs(sweep).table()
-    best = "method=ccd method.beta=1"
-    others = [table.p(GAP, best, name) for name in table.cells if name != best]
-    assert max(others) < 0.05
-    assert table.best(GAP) == best
-    assert table.best(STSB) is None  # whose means lie within a point of one another
+    table = fairlab.runs(sweep).table(spread="deviation")
+    best = "ccd (beta 1)"
+    assert max(p for pair, p in table.pairs[GAP].items() if best in pair) < 0.05
+    assert table.best == {GAP: best}  # the means of STS-B are within a point of one another
     frame = table.to_pandas()
     assert frame[frame.best].method.tolist() == [best]
-    assert f"| {best} | **0.11 ± 0.01 (3)** | 80.5 ± 0.36 (3) |" in table.to_markdown()
+    assert f"| {best} | **0.110 ± 0.010** | 80.50 ± 0.36 |" in str(table)
 
 
 def test_the_table_is_sound_latex(sweep):
-    text = fairlab.runs(sweep).table().to_latex("CCD & DPCE, 100 % of runs")
+    text = fairlab.runs(sweep).table(spread="deviation").to_latex("CCD & DPCE, 100 % of runs")
     assert r"\caption{CCD \& DPCE, 100 \% of runs}" in text
     assert_sound(text)
-    assert r"\textbf{0.11 $\pm$ 0.01 (3)}" in text
+    assert r"\textbf{0.110 $\pm$ 0.010}" in text
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0]
     assert len(re.findall(r"\\\\$", body, flags=re.MULTILINE)) == 4
 
@@ -161,10 +145,8 @@ def test_one_seed_each_is_the_paired_bootstrap(tmp_path):
         write_run(tmp_path / name, "ccd", beta, 1, (gap, 80.0))
     table = fairlab.runs(tmp_path).table(["cced/mine/gap"])
     by_hand = two_sided_p(draws_of(GAP, 0.30).astype(float) - draws_of(GAP, 0.30004))
-    ((pair, p),) = table.p_values[GAP].items()
-    assert p == by_hand
-    assert table.cells[pair[0]][GAP].text == "0.3"
-    assert list(table.titles) == [GAP]
+    assert list(table.pairs[GAP].values()) == [by_hand]
+    assert table.places == [GAP]
 
 
 def test_runs_without_draws_are_compared_over_seeds_alone(tmp_path):
@@ -173,7 +155,7 @@ def test_runs_without_draws_are_compared_over_seeds_alone(tmp_path):
         for seed, gap in zip(SEEDS, gaps, strict=True):
             write_run(tmp_path / f"{beta}_{seed}", "ccd", beta, seed, (gap, 80.0), draws=False)
     table = fairlab.runs(tmp_path).table(["cced/mine/gap"])
-    ((_, p),) = table.p_values[GAP].items()
+    ((_, p),) = table.pairs[GAP].items()
     assert p == pytest.approx(stats.ttest_rel(values[0.5], values[1.0]).pvalue)
 
 
@@ -183,7 +165,7 @@ def test_other_seeds_are_compared_by_their_pooled_variance(tmp_path):
         for seed, gap in by_seed.items():
             write_run(tmp_path / f"{beta}_{seed}", "ccd", beta, seed, (gap, 80.0), draws=False)
     table = fairlab.runs(tmp_path).table(["cced/mine/gap"])
-    ((_, p),) = table.p_values[GAP].items()
+    ((_, p),) = table.pairs[GAP].items()
     assert p == pytest.approx(stats.ttest_ind(*(list(one.values()) for one in values.values())).pvalue)
 
 
@@ -191,8 +173,7 @@ def test_a_model_measured_once_without_draws_is_never_bold(tmp_path):
     for beta, gap in ((0.5, 0.3), (1.0, 0.1)):
         write_run(tmp_path / str(beta), "ccd", beta, 1, (gap, 80.0), draws=False)
     table = fairlab.runs(tmp_path).table()
-    assert table.p_values[GAP] == {}
-    assert table.best(GAP) is None
+    assert (table.pairs[GAP], table.best) == ({}, {})
 
 
 def test_the_long_form_is_keyed_by_what_a_run_does(sweep, tmp_path):
@@ -229,14 +210,13 @@ def test_what_no_table_can_be_made_of(sweep, tmp_path):
     with pytest.raises(FairlabError, match="none of the 1 runs has finished"):
         fairlab.runs(tmp_path / "other").table()
     with pytest.raises(FairlabError, match=r"there is no run 99; they are numbered 0..12"):
-        fairlab.runs(sweep).compare(0, 99)
-    assert method_table(list(fairlab.runs(sweep))).cells
+        fairlab.compare(*(fairlab.runs(sweep)[k] for k in (0, 99)))
 
 
 def test_two_runs_are_compared_by_their_numbers(sweep):
     runs = fairlab.runs(sweep)
     numbers = {record.folder.name: k for k, record in enumerate(runs)}
-    changes = runs.compare(numbers["ccd_0.5_1"], numbers["ccd_1.0_1"])
+    changes = fairlab.compare(*(runs[numbers[name]] for name in ("ccd_0.5_1", "ccd_1.0_1")))
     gap = next(c for c in changes.comparisons if c.quantity == "gap")
     assert gap.difference == pytest.approx(0.10 - 0.30)
     assert gap.p == two_sided_p(draws_of(GAP, 0.10).astype(float) - draws_of(GAP, 0.30))
@@ -256,7 +236,7 @@ def test_data_and_weights_count_by_what_they_are_not_where_they_lie(tmp_path):
 def test_a_folder_of_runs_gets_its_tables(sweep, tmp_path):
     write_tables(read_runs(sweep), sweep)
     assert len(pandas.read_csv(sweep / "readings.csv")) == 13 * 2
-    assert (sweep / "methods.md").read_text() == method_table(list(fairlab.runs(sweep))).to_markdown() + "\n"
+    assert (sweep / "methods.md").read_text() == fairlab.runs(sweep).table().to_markdown() + "\n"
     assert_sound((sweep / "methods.tex").read_text())
     write_run(tmp_path / "other" / "1", "ccd", 1.0, 1, (0.1, 80.0), status="failed")
     write_tables(read_runs(tmp_path / "other"), tmp_path / "other")
@@ -267,12 +247,11 @@ def test_a_method_that_did_not_train_is_never_the_best(tmp_path):
     for seed in SEEDS:
         for method, gap in (("a", 0.30), ("b", 0.10), ("c", 0.20)):
             write_run(tmp_path / f"{method}{seed}", method, 1.0, seed, (gap + seed / 1000, 80.0))
-    table = method_table(read_runs(tmp_path))
-    assert table.best(GAP) == "method=b"
+    assert paper_table(read_runs(tmp_path)).best[GAP] == "b"
     for seed in SEEDS:
         record = Record.load(tmp_path / f"b{seed}")
         record.notes = [Note("training", "the loss did not fall", phase="after", mark="did not train")]
         record.save()
-    table = method_table(read_runs(tmp_path))
-    assert table.best(GAP) == "method=c"
-    assert "(did not train)" in table.to_markdown()
+    table = paper_table(read_runs(tmp_path))
+    assert table.best[GAP] == "c"
+    assert "b: did not train." in table.caption
