@@ -174,7 +174,7 @@ class Local:
         ]
 
 
-def shared_prefix(prompts: Sequence[Sequence[int]]) -> int:
+def shared_prefix(prompts: Sequence[list[int]]) -> int:
     """Return the number of first tokens that all prompts share and that are read only once.
 
     It is 0 for a single prompt and for a short prefix. At least one token of each prompt is left.
