@@ -86,14 +86,16 @@ def test_of_many_groups_some_are_drawn_and_the_page_says_how_many(record, monkey
     assert "groups are drawn" not in write_report(record).read_text(encoding="utf-8")
 
 
-def test_the_index_of_a_language_model_has_an_interval_if_it_is_over_many_texts(record):
+def test_a_language_model_stands_beside_the_four_of_the_paper(record):
     record.readings = [Reading("mb_index", "all", "mb_index", 0.25, "", 0.0, 9, 0.125, 0.5, phase="after")]
     few = write_report(record).read_text()
-    assert few.count("0.25<small>too few for an interval</small>") == 1
+    assert few.count("0.25<small>too few for an interval</small>") == 2
     record.readings = [Reading("mb_index", "all", "mb_index", 0.25, "", 0.0, 10**6, 0.125, 0.5, phase="after")]
     page = write_report(record).read_text()
     assert "<h2>Readings" in page  # nothing was measured before
-    assert page.count("0.25<small>[0.125, 0.5]</small>") == 1
+    assert "biasers paper, table 2" in page
+    assert "0.000524" in page
+    assert page.count("0.25<small>[0.125, 0.5]</small>") == 2
 
 
 def test_summary_lines(record):
