@@ -102,7 +102,7 @@ def test_labels_in_an_object(tmp_path):
 
 
 def test_versions_that_cannot_be_made_are_counted(tmp_path):
-    """Of the five other religions, two are there; the seed without a label counts as neither safe nor unsafe."""
+    """Of the six other religions, two are there; the seed without a label counts as neither safe nor unsafe."""
 
     class Two(Identity):
         def versions(self, *given):
@@ -111,7 +111,7 @@ def test_versions_that_cannot_be_made_are_counted(tmp_path):
     rows = [one | {"group": "Religion:Islam" if "Muslim" in one["comment"] else "--"} for one in ROWS]
     pd.DataFrame(rows).to_csv(tmp_path / "own.csv", index=False)
     facts = own_data(str(tmp_path / "own.csv"), Two()).facts()
-    assert (facts["versions_left_out"], facts["seeds_with_versions"], facts["seeds_with_a_subgroup"]) == (3, 1, 1)
+    assert (facts["versions_left_out"], facts["seeds_with_versions"], facts["seeds_with_a_subgroup"]) == (4, 1, 1)
     assert facts["unsafe_seeds"] == {"self_harm": 1, "spam": 1}
 
 

@@ -387,7 +387,7 @@ def test_the_official_code_shifts_and_attends_to_padding(tiny, make, padded_loss
     found = {compat: tuple(make(tiny, compat).facts()[name] for name in names) for compat in COMPAT}
     nothing = (False, False, False)
     assert found == {"paper": nothing, "official": (True, True, padded_losses), "fixed": nothing}
-    assert clipped_norm(make(tiny)) == pytest.approx(1, rel=1e-4)
+    assert clipped_norm(make(tiny)) == pytest.approx(1, rel=1e-2)
 
 
 def test_rho_is_that_of_the_mode_unless_given(tiny):

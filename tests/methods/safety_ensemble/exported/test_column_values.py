@@ -49,7 +49,7 @@ def test_scores_labels_and_what_is_missing():
 
 
 def test_the_variance_over_versions_has_six_digits():
-    """Of the text and its versions for five other religions, one scores 1/3 and five score 0."""
+    """The text scores 1/3, and its versions for other religions score 0."""
     made = columns(versions=True)
     made.sources.sources[0].values |= {"Muslim": [1 / 3, 0]} | {
         name: [0, 0] for name in ("Jewish", "Christian", "Hindu", "Buddhist", "Atheist", "Sikh")
