@@ -69,7 +69,7 @@ def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uin
         >>> sorted(permuted(np.arange(5, dtype=np.uint64), 5, "0").tolist())
         [0, 1, 2, 3, 4]
     """
-    half = max(1, ((count - 1).bit_length() + 1) // 2)
+    half = ((count - 1).bit_length() + 1) // 2
     digests = (hashlib.sha256(f"{key} {number}".encode()).digest()[:8] for number in range(ROUNDS))
     keys = [np.uint64(int.from_bytes(digest)) for digest in digests]
     found = _round_trip(places, half, keys)

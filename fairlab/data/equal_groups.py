@@ -24,7 +24,7 @@ def equal_groups(groups: Sequence[Group]) -> str:
             f"in {alike} of {len(groups)} training groups all attributes have the same text, so no learning is possible"
         )
     distinct = len({tuple(versions.values()) for versions in words})
-    if len(groups) > 1 and distinct <= (1 - MOST) * len(groups):
+    if groups and distinct <= (1 - MOST) * len(groups):
         return f"the {len(groups)} training groups are only {distinct} distinct groups, repeated"
     return ""
 

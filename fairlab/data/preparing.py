@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -77,7 +77,7 @@ class TextPart:
     paragraphs: list[str]
     rows: list[Pair]
     room: int | None
-    ends: bool = False
+    ends: bool
 
 
 class PreparedPart(TypedDict):
@@ -289,7 +289,7 @@ def _make(
         seen.take(some)
     seen.save(folder)
     shutil.rmtree(folder / PARTS, ignore_errors=True)  # these record only the progress of a preparation
-    (folder / BEGUN).unlink(missing_ok=True)
+    (folder / BEGUN).unlink()
     manifest.write(folder)
 
 
@@ -326,13 +326,13 @@ def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | 
         items: Iterator[Any] = _rows(file, field, original) if rows else stream_paragraphs(file)
         lot: list[Any] = []
         length = 0
-        for item in chain(items, [None]):  # None ends the last part of a file
-            if item is not None:
-                lot.append(item)
-                length += len(item[0] if rows else item)
-            if lot and (item is None or length >= PART or (limit is not None and before + length >= limit)):
+        for item, following in pairwise(chain(items, [None])):
+            lot.append(item)
+            length += len(item[0] if rows else item)
+            if following is None or length >= PART or (limit is not None and before + length >= limit):
                 room = None if limit is None else limit - before
-                yield TextPart(number, [] if rows else lot, lot if rows else [], room, ends=item is None and not rows)
+                ends = following is None and not rows
+                yield TextPart(number, [] if rows else lot, lot if rows else [], room, ends)
                 number, before, lot, length = number + 1, before + length, [], 0
                 if limit is not None and before >= limit:
                     return
@@ -366,5 +366,3 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
                 yield text
         else:
             block.append(line)
-    if block:
-        yield " ".join(" ".join(block).replace("_", "").split())

@@ -91,9 +91,9 @@ def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int
 def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[list[str]]:
     """Return the sentences of each text that :func:`join_sentences` would form."""
     cuts: list[list[str]] = []
-    room = 0
+    room = -1  # below every length, so that the first sentence begins a text
     for sentence, length in zip(sentences, lengths, strict=True):
-        if not cuts or length > room:
+        if length > room:
             cuts.append([])
             room = window
         cuts[-1].append(sentence)

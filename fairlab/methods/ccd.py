@@ -99,7 +99,7 @@ class CCD(Trained):
         self.validate_every = validate_every
         self.seed = seed
         self.register_buffer("rho", torch.tensor(float("nan")))
-        self.rho_others = 0.0  # recomputed in setup
+        self.rho_others: float  # set in setup
         self.original: dict[str, Tensor] = {}
         self.validation_gap = CCEDGap()
         train_only_the_encoder(encoder, last_layers)

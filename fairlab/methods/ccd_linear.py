@@ -159,7 +159,6 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
     content = rows - lean @ U_KD
     eye = torch.eye(U_KD.shape[1], dtype=torch.float64)
     B_DK = torch.linalg.solve(content.T @ content + RIDGE * eye, content.T @ lean)
-    B_DK = B_DK - U_KD.T @ (U_KD @ B_DK)
     return (eye - share * U_KD.T @ B_DK.T).float()
 
 

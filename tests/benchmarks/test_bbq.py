@@ -150,6 +150,33 @@ def test_items_without_a_target_are_left_out_and_bad_lines_named(published):
     published.write_text(published.read_text() + '\n{"example_id": 3}')
     with pytest.raises(FairlabError, match=r"Religion\.jsonl.* is not an item of BBQ"):
         read_bbq(published, "religion")
+    published.write_text(json.dumps(both))
+    assert read_bbq(published, "religion") == ([], 1)
+    published.write_text("")
+    with pytest.raises(FairlabError, match="contains no item"):
+        read_bbq(published, "religion")
+
+
+@pytest.mark.parametrize("more", [{"condition": "x"}, {"polarity": "x"}, {"label": -1}, {"label": 3}])
+def test_an_item_of_other_values_is_refused(published, more):
+    published.write_text(json.dumps(row(1, **more)))
+    with pytest.raises(FairlabError, match="is not an item of BBQ"):
+        read_bbq(published, "religion")
+
+
+def test_an_item_is_read_whole(published):
+    """Words of an answer come before its group; "woman" stands for the stereotyped group F."""
+    info = {"ans0": ["lady", "x", "woman"], "ans1": ["he", "x", "man"], "ans2": ["Not known", "x", "unknown"]}
+    groups = {"stereotyped_groups": ["F"]}
+    published.write_text(
+        json.dumps(row(5, "disambig", "nonneg", 0, answer_info=info, additional_metadata=groups, ans0="The lady"))
+    )
+    (item,), _ = read_bbq(published, "gender_identity")
+    assert item == BBQItem(
+        *("gender_identity 5", "gender_identity", "gender_identity 1", False, False, "Context 5.", "Who?"),
+        *(("The lady", *PEOPLE[1:]), 0, 2, 0, "woman"),
+    )
+    assert item.biased == 1
 
 
 @pytest.mark.parametrize(
@@ -158,6 +185,7 @@ def test_items_without_a_target_are_left_out_and_bad_lines_named(published):
         (["the 24-year-old", "nonOld"], ["the 70-year-old", "old"], ["old"], 1),
         (["Donna", "F-Black"], ["Jim", "M-White"], ["Black", "African American"], 0),
         (["Donna", "F-Black"], ["Ann", "F-White"], ["F-Black"], 0),
+        (["Donna", "x", "F-Black"], ["Jim", "x", "M-White"], ["White"], 1),
         (["the lawyer", "highSES"], ["the janitor", "lowSES"], ["low SES"], 1),
         (["woman", "woman"], ["man", "man"], ["F"], 0),
         (["gay", "gay"], ["lesbian", "lesbian"], ["lesbian", "gay"], None),

@@ -30,7 +30,7 @@ def make(encoder, paths, **changes):
 def corpus(tmp_path):
     lines = [f"He crossed river {k}." for k in range(16)]
     lines += [f"My stepsister saw boat {k}." for k in range(12)]
-    lines += [f"One engineer and a nurse left by bridge {k}." for k in range(8)]
+    lines += [f"One engineer, not a nurse, left by bridge {k}." for k in range(8)]
     lines += [f"A clock stood in garden {k}." for k in range(8)]
     (tmp_path / "corpus.txt").write_text("\n\n".join(lines), encoding="utf-8")
     return tmp_path / "corpus.txt"
@@ -50,6 +50,7 @@ def test_the_rules_of_dpce_and_of_adept_by_hand():
         "he " * 129,  # too long
         "The river rose.",
     ]
+    assert found(["He ran", "he " * 128], "drop") == [("He", 1), ("he", 1)]
     assert found(lines, "drop") == [("king", 1), ("Mother", 2), ("nurse", 0), ("brick layer", 0)]
     both = [("queen", 2), ("father", 1)]
     assert found(lines, "keep") == [("king", 1), ("Mother", 2), ("she", 2), ("nurse", 0), ("brick layer", 0), *both]
@@ -88,7 +89,7 @@ def test_the_lexicon_gives_words_that_mark_an_attribute():
 
 def test_lists_from_files(tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRLAB_DATA", str(tmp_path))
-    for name, words in (("m", "he\nKing\n"), ("w", "she\nqueen\n"), ("n", "nurse\n"), ("short", "she\n")):
+    for name, words in (("m", "he\nKing\n"), ("w", "she\nqueen\n"), ("n", "nurse\n\n"), ("short", "she\n")):
         (tmp_path / f"{name}.txt").write_text(words)
     words = listed_words({"man": "m.txt", "woman": "w.txt", "neutral": "n.txt"})
     assert words == WordLists({"man": ["he", "king"], "woman": ["she", "queen"]}, {"nurse"})
@@ -135,7 +136,8 @@ def test_a_split_takes_a_share_of_each_kind_whatever_the_order_of_the_text(corpu
         assert {tuple(s.token_ids) for s in again.sentences[split]} == {
             tuple(s.token_ids) for s in data.sentences[split]
         }
-    assert [len(kind) for kind in make(tiny, [corpus], validation=2).by_kind["validation"]] == [2, 2, 2]
+    for count in (1, 2):
+        assert [len(kind) for kind in make(tiny, [corpus], validation=count).by_kind["validation"]] == [count] * 3
     assert [len(kind) for kind in make(tiny, [corpus], limit=5).by_kind["train"]] == [5, 5, 5]
 
 
@@ -143,6 +145,8 @@ def test_a_batch_is_of_one_kind_and_all_kinds_come_equally_often(corpus, tiny):
     data = make(tiny, [corpus], epochs=2)
     batches = list(data.train_dataloader())
     assert len(batches) == data.total_batches == 2 * 3 * 3
+    tokens = sum(len(sentence.token_ids) for sentence in data.sentences["train"])
+    assert data.sizes() == {"sentences": 27, "tokens": 27 * tokens // 33}  # 27 of 33 sentences in an epoch
     kinds = [batch.kinds.unique().tolist() for batch in batches]
     assert sorted(kinds[:9]) == sorted(kinds[9:]) == [[0]] * 3 + [[1]] * 3 + [[2]] * 3
     assert kinds[:9] != kinds[9:]

@@ -47,11 +47,24 @@ def test_a_batch_holds_its_texts_and_an_epoch_all_of_them(folder, tiny):
 
 
 def test_long_sentences_are_cut_and_counted_and_short_ones_left_out(tmp_path, tiny):
-    (tmp_path / "c.txt").write_text("Oh. " + "\n\n".join(" ".join(["boat"] * (40 + k)) + "." for k in range(30)))
+    (tmp_path / "c.txt").write_text(
+        "Oh. He ran.\n\n" + "\n\n".join(" ".join(["boat"] * (40 + k)) + "." for k in range(30))
+    )
     data = make(tiny, [tmp_path])
     assert max(map(len, data.token_ids["train"])) == tiny.max_length
     assert data.num_truncated == 30
-    assert "Oh." not in data.texts["train"]
+    texts = data.texts["train"] + data.texts["validation"]
+    assert "Oh." not in texts
+    assert "He ran." in texts  # five tokens with the special ones
+
+
+def test_a_window_counts_tokens_without_the_special_ones(folder, tiny):
+    sentences = ["The boat number 7 left the river.", "A letter lay in the garden beside it."]
+    both = sum(len(ids) for ids in tiny.tokenizer(sentences, add_special_tokens=False)["input_ids"])
+    for window, apart in ((both, False), (both - 1, True)):
+        texts = make(tiny, [folder], windows=[window]).texts
+        found = [text for part in texts.values() for text in part if text.startswith(sentences[0])]
+        assert found == [sentences[0] if apart else " ".join(sentences)]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 
 from fairlab.augmentation.cda import CDA
 from fairlab.augmentation.cda_text import CDAText
-from fairlab.data.counterfactual import CounterfactualData
+from fairlab.data.counterfactual import CounterfactualData, groups_of, hold_out
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
@@ -60,6 +60,13 @@ def test_workers_make_the_same_batches(path, tiny):
     assert all(one.ids == other.ids and one.input_ids.equal(other.input_ids) for one, other in pairs)
 
 
+def test_other_data_has_no_groups(path, tiny):
+    data = make(path, tiny)
+    assert groups_of(data) is data.groups
+    with pytest.raises(FairlabError, match="needs counterfactual groups"):
+        groups_of(object())
+
+
 def test_a_batch_holds_whole_groups_neutral_first(path, tiny):
     data = make(path, tiny)
     for batch in data.train_dataloader():
@@ -77,8 +84,11 @@ def test_limit_and_truncation_are_counted(path, tiny):
     data = make(path, tiny, limit=5)
     assert len(data.groups["train"]) == 5
     assert data.total_batches == 2
-    tiny.max_length = 6
-    assert make(path, tiny).num_truncated() > 0
+    mask = [batch.attention_mask.sum().item() for batch in data.train_dataloader()]
+    assert data.sizes() == {"groups": 5, "tokens": sum(mask)}
+    lengths = [len(ids) for ids in tiny.tokenize([text for group in make_groups(16) for text in group.texts])]
+    tiny.max_length = 10
+    assert 0 < make(path, tiny).num_truncated() == sum(length >= 10 for length in lengths) < len(lengths)
 
 
 def test_further_groups_are_trained_on_alone(path, tiny, tmp_path):
@@ -153,6 +163,18 @@ def test_groups_that_share_any_version_are_held_out_together(tmp_path, tiny):
         out = {group.id for group in make(file, tiny, test=test, validation=1).held_out}
         assert len(out & {"g0", "g5", "g9"}) in (0, 3)
         assert test <= len(out) <= test + 2
+
+
+@pytest.mark.parametrize(("test", "out"), [(1, 1), (2, 2), (19, 19), (0.05, 1), (0.95, 19)])
+def test_so_many_groups_are_held_out(test, out):
+    assert [len(side) for side in hold_out(make_groups(20), test, 0, "x")] == [20 - out, out]
+    assert [len(side) for side in hold_out(make_groups(20), None, test, "x")] == [20 - out, out]
+
+
+def test_groups_that_all_share_a_version_cannot_be_divided():
+    groups = [replace(group, versions=group.versions | {"neutral": "they left"}) for group in make_groups(3)]
+    with pytest.raises(FairlabError, match="takes 1 of the 3 groups in x, which leaves none to train on"):
+        hold_out(groups, 1, 0, "x")
 
 
 def test_what_is_held_out_by_itself(path, tiny):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.block_collator import NOT_SCORED, collated, packed
-from fairlab.data.entries import Entries, read_entries
+from fairlab.data.entries import Entries, expandable_first, read_entries
 from fairlab.protocols import RowAugmentation
 from fairlab.types import DataUnavailable, FairlabError, Made
 from tests.conftest import WORDS
@@ -105,6 +105,7 @@ class OfKinds(RowAugmentation):
 def test_kinds_of_what_was_made_are_chosen(llama, reports):
     data = make(llama, reports, augmented=True, kinds=["entry", "upshift"], augmentation=OfKinds())
     assert [text.rsplit(" ", 1)[1] for text in data.texts["train"]] == ["entry", "upshift"] * 4
+    assert [origin.entry for origin in data.before_limit["expansion"].values()] == [k for k in "1234" for _ in range(3)]
     assert data.facts()["made_of_the_sample"] == 12
     with pytest.raises(
         FairlabError,
@@ -123,6 +124,8 @@ def test_so_many_tokens_are_trained_on_whatever_there_is(llama, reports, augment
     assert count(texts) == pytest.approx(900, abs=1)  # a token in a text that was cut may come out as another
     assert len(set(texts[:-1])) == (4 if augmented else 35)  # all there are, over and over
     assert texts[0] == texts[4 if augmented else 35]
+    first = make(llama, reports, augmented=augmented, kinds=["entry"], tokens=count(texts[:1]), augmentation=OfKinds())
+    assert first.texts["train"] == texts[:1]  # filled exactly
     with pytest.raises(FairlabError, match=r"data\.tokens replaces data\.limit: 5, 3"):
         make(llama, reports, tokens=5, limit=3)
 
@@ -147,6 +150,16 @@ def test_an_expandable_sample_comes_first_and_the_others_keep_their_order(llama,
         make(llama, reports, sample=9, expandable=True, augmentation=OfRiver())
     with pytest.raises(FairlabError, match="needs an augmentation that finds expandable entries"):
         make(llama, reports, expandable=True)
+
+
+def test_expandable_entries_are_found_beyond_the_first_that_are_asked_for():
+    class OfSome(Twice):
+        def expands(self, texts):
+            return [text in ("0", "66", "69") for text in texts]
+
+    entries = [str(k) for k in range(70)]
+    found = expandable_first(entries, 2, OfSome())
+    assert found == ["0", "66", *[text for text in entries if text not in ("0", "66")]]
 
 
 def test_what_was_made_before_is_read(llama, reports, tmp_path):
@@ -206,14 +219,18 @@ def test_padding_is_scored_nowhere():
     assert batch.targets.tolist() == [[8, 9, NOT_SCORED, 5, NOT_SCORED], [6] + [NOT_SCORED] * 4]
 
 
+def test_a_block_of_two_holds_a_token(llama, reports):
+    assert {len(piece) for block in make(llama, reports, block=2).blocks["train"] for piece in block} == {2}
+
+
 def test_paragraphs_sentences_and_rows(tmp_path):
-    text = "He saw the river that day. She saw the bridge that night.\n\nHe saw the river that day. Too short."
+    text = "He saw the river that day. She saw the old bridge.\n\nHe saw the river that day. She saw it too."
     (tmp_path / "a.txt").write_text(text)
     paragraphs, hashes = read_entries(str(tmp_path / "a.txt"), "paragraph")
     assert len(paragraphs) == 2
     assert set(hashes) == {"a.txt"}
     sentences, _ = read_entries(str(tmp_path), "sentence")
-    assert sentences == ["He saw the river that day.", "She saw the bridge that night."]
+    assert sentences == ["He saw the river that day.", "She saw the old bridge."]  # five words are enough
     (tmp_path / "b.csv").write_text("id,text\n1,short\n2,longer text\n")
     assert read_entries(str(tmp_path / "b.csv"), "paragraph")[0] == ["short", "longer text"]
 
@@ -222,6 +239,7 @@ def test_paragraphs_sentences_and_rows(tmp_path):
     ("changes", "message"),
     [
         ({"sample": 36}, "holds 40 entries, fewer than data.validation=5 and data.sample=36 take"),
+        ({"block": 1}, r"at least 2 and at most"),
         ({"block": 65}, r"at least 2 and at most the 64 tokens .*, not 65; set data.block=64"),
         ({"augmentation": None}, "the sample has no augmentation"),
         ({"unit": "line"}, "the unit of entries must be paragraph or sentence, not line"),

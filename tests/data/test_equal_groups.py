@@ -31,6 +31,14 @@ def test_repeats_that_differ_in_punctuation_are_said():
     assert found == "the 8 training groups are only 1 distinct groups, repeated"
 
 
+def test_half_of_the_groups_may_be_equal_but_not_repeated():
+    apart = [("They ran.", "He ran."), ("They sat.", "He sat.")]
+    assert equal_groups(_groups(("A boat.", "A boat."), apart[0])) == ""
+    assert equal_groups(_groups(*apart, *apart)) == "the 4 training groups are only 2 distinct groups, repeated"
+    assert equal_groups(_groups(*apart, apart[0])) == ""
+
+
 def test_different_groups_and_a_single_one_are_not():
+    assert equal_groups([]) == ""
     assert not equal_groups(_groups(("They ran.", "He ran."), ("They sat.", "He sat.")))
     assert not equal_groups(_groups(("They ran.", "He ran.")))

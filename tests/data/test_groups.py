@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from fairlab.data.groups import read_groups
+from fairlab.data.groups import groups_files, read_groups, texts_of_groups
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -26,6 +26,10 @@ def versions(**changes):
         (versions(woman=None), "the version 'woman' is NoneType, not text"),
         ({key: value for key, value in GOOD.items() if key != "id"}, "has no 'id'"),
         (GOOD | {"axis": ""}, "has no 'axis'"),
+        (GOOD | {"id": "a\0b"}, "contains a NUL character"),
+        (versions(man="a\ud83d"), "contains half a surrogate pair"),
+        (GOOD | {"axis": "a\x1bb"}, "contains a control character"),
+        (versions(**{"a\x1bb": "x"}), "contains a control character"),
         (GOOD, "the id 'g0' was already used in line 1"),
         (GOOD | {"id": "2", "versions": GOOD["versions"] | {"nonbinary": "x"}}, "every group needs the same versions"),
     ],
@@ -61,6 +65,37 @@ def test_an_empty_data_set(tmp_path, content):
     path.write_text(content)
     with pytest.raises(FairlabError, match="holds no counterfactual group"):
         read_groups(str(path))
+
+
+def test_groups_of_tables(tmp_path):
+    """Versions in one column or in one column each, in a file or in splits."""
+    flat = {f"versions.{name}": text for name, text in GOOD["versions"].items()}
+    (tmp_path / "a.csv").write_text(f"id,axis,{','.join(flat)}\ng0,gender,{','.join(flat.values())}\n")
+    (tmp_path / "b.json").write_text(json.dumps([GOOD]))
+    for name, place in (("a.csv", "line 3"), ("b.json", "row 2")):
+        path = tmp_path / name
+        assert read_groups(str(path)) == make_groups(1)
+        assert [json.loads(text)["id"] for text in texts_of_groups(str(path))] == ["g0"]
+        again = path.read_text()
+        path.write_text(again + again.splitlines()[-1] + "\n" if name == "a.csv" else json.dumps([GOOD, GOOD]))
+        with pytest.raises(FairlabError, match=f"{name} {place}: the id 'g0' was already used in"):
+            read_groups(str(path))
+    (tmp_path / "c.csv").write_text("id,axis\n1\n")
+    with pytest.raises(FairlabError, match=r"c\.csv, line 2: 1 column"):
+        read_groups(str(tmp_path / "c.csv"))
+
+
+def test_groups_of_a_saved_dataset_keep_their_splits(tmp_path):
+    from datasets import Dataset, DatasetDict
+
+    held, taught = make_groups(2)
+    splits = {"train": Dataset.from_list([row(taught)]), "test": Dataset.from_list([row(held)])}
+    DatasetDict(splits).save_to_disk(tmp_path / "saved")
+    assert {group.id: group.extra["split"] for group in read_groups(str(tmp_path / "saved"))} == {
+        "g1": "train",
+        "g0": "test",
+    }
+    assert groups_files(str(tmp_path / "saved")) == []
 
 
 def test_more_than_two_attributes_and_further_keys_are_kept(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairlab.augmentation.perturbation import Perturbation
-from fairlab.data.labelled_tasks import LabelledTexts
+from fairlab.data.labelled_tasks import LabelledTexts, with_more
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS, TASKS, Example
 from fairlab.data.stream.manifest import Manifest
@@ -147,6 +147,13 @@ def test_scores_have_no_labels_to_add(tiny, tmp_path):
     write_rows(tmp_path / "train.jsonl", [{"sentence1": f"a {k}", "sentence2": "b", "score": k % 6} for k in range(20)])
     with pytest.raises(FairlabError, match="adds labelled texts, but stsb has no labels"):
         make(tiny, str(tmp_path), task="stsb", augmentation=Doubles())
+    with pytest.raises(FairlabError, match="adds labelled texts, but race has no labels"):
+        with_more([], TASKS["race"], Doubles())
+
+
+def test_published_examples_alone_can_be_augmented():
+    assert LabelledTexts.rows_to_augment({"task": "rte", "path": None}) == "task:rte:train"
+    assert LabelledTexts.rows_to_augment({"task": "rte", "path": "here"}) is None
 
 
 def test_what_is_measured_on_is_never_trained_or_chosen_on(tiny, rte, monkeypatch):

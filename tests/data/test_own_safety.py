@@ -12,12 +12,14 @@ from fairlab.data.own_safety import TableColumns, harm_name
 from fairlab.data.safety import SafetyData
 from fairlab.data.safety_readers import read_safety
 from fairlab.types import FairlabError
+from tests.conftest import write_rows
 
 ROWS = [
     {"comment": "Blind people are useless.", "group": "disability:blind", "Spam": 0, "Self-Harm": 1, "score": 0.5},
     {"comment": "Buy now!", "group": "--", "Spam": 1, "Self-Harm": 0, "score": 0.25},
     {"comment": "A Muslim baker.", "group": "Religion:Islam", "Spam": 0, "Self-Harm": None, "score": 1.0},
 ]
+ROWS = [one | {"void": None} for one in ROWS]
 COLUMNS = TableColumns(text="comment", subgroup="group")
 
 
@@ -38,7 +40,7 @@ def test_every_format_gives_the_same_texts(tmp_path, ending):
     texts = read_safety("own", written(tmp_path, ending), COLUMNS)
     assert [text.labels for text in texts] == [{"spam": 0, "self_harm": 1}, {"spam": 1, "self_harm": 0}, {"spam": 0}]
     assert [text.subgroup for text in texts] == ["disability:blind", "", "Religion:Islam"]
-    assert len({text.key for text in texts}) == 3
+    assert [text.key for text in texts] == ["1", "2", "3"]
     assert all(text.seed for text in texts)
     named = read_safety("own", written(tmp_path, ending), TableColumns(text="comment", labels=["Spam"]))
     assert [text.labels for text in named] == [{"spam": 0}, {"spam": 1}, {"spam": 0}]
@@ -48,7 +50,8 @@ def test_every_format_gives_the_same_texts(tmp_path, ending):
 def test_names_of_harms():
     assert harm_name("hate/threatening", "x") == "hate_threatening"
     assert harm_name("Grob unhöflich, größer", "x") == "grob_unhoflich_grosser"
-    for name in ("12", "насилие"):
+    assert harm_name("V2", "x") == "v2"
+    for name in ("12", "1a", "насилие"):
         with pytest.raises(FairlabError, match=rf"row 3: '{name}' is not a valid name of a harm.* a Latin letter"):
             harm_name(name, "row 3")
 
@@ -87,6 +90,29 @@ def own_data(path, augmentation, columns=COLUMNS):
     return SafetyData(
         name="own", path=path, held_out=[], folds=3, repeats=1, seed=0, columns=vars(columns), augmentation=augmentation
     )
+
+
+def test_labels_in_an_object(tmp_path):
+    rows = [{"text": "a", "key": "x", "labels": {"Hate": 1, "spam": None}}, {"text": "b", "labels": {}}]
+    path = write_rows(tmp_path / "own.jsonl", rows)
+    assert [(text.labels, text.key) for text in read_safety("own", path)] == [({"hate": 1}, "x"), ({}, "2")]
+    for wrong, message in ((["hate"], "labels must be an object"), ({"hate": 2}, "a label must be 0 or 1, not '2'")):
+        with pytest.raises(FairlabError, match=f"line 2: {message}"):
+            read_safety("own", write_rows(tmp_path / "own.jsonl", [rows[0], {"text": "b", "labels": wrong}]))
+
+
+def test_versions_that_cannot_be_made_are_counted(tmp_path):
+    """Of the six other religions, two are there; the seed without a label counts as neither safe nor unsafe."""
+
+    class Two(Identity):
+        def versions(self, *given):
+            return dict(list(super().versions(*given).items())[:2])
+
+    rows = [one | {"group": "Religion:Islam" if "Muslim" in one["comment"] else "--"} for one in ROWS]
+    pd.DataFrame(rows).to_csv(tmp_path / "own.csv", index=False)
+    facts = own_data(str(tmp_path / "own.csv"), Two()).facts()
+    assert (facts["versions_left_out"], facts["seeds_with_versions"], facts["seeds_with_a_subgroup"]) == (4, 1, 1)
+    assert facts["unsafe_seeds"] == {"self_harm": 1, "spam": 1}
 
 
 def test_identities_come_from_lexicons(tmp_path):

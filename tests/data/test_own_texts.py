@@ -47,6 +47,11 @@ def test_classes_of_a_saved_dataset_keep_their_names_and_order(tmp_path):
         own_task(str(tmp_path / "unlabelled"), "text", "label")
 
 
+def test_a_hundred_labels_are_not_too_many(csv):
+    task, _ = own_task(csv([one | {"Stars": k % 100} for k, one in enumerate(ROWS * 3)]), "Review text", "Stars")
+    assert len(task.labels) == 100
+
+
 def test_pairs_and_scores(csv):
     task, examples = own_task(csv(), ["Review text", "why"], "Stars", [])
     assert task.labels == ()

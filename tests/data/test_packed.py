@@ -10,12 +10,14 @@ import torch
 
 from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.backbones.masked_lm import with_masked_lm_head
-from fairlab.data.packed import PackedText, rules_revision
+from fairlab.data.block_order import BlockBatches
+from fairlab.data.packed import PackedText, documents_of, prepared_folder, rules_revision
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.files import sha256
 from fairlab.methods.mlm import MLM, MaskedBatch, attention_of
 from fairlab.run.checkpoints import Checkpoints
 from fairlab.run.history import History
+from fairlab.text.fingerprints import fingerprint
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import WORDS, write_rows
 from tests.data.test_text import NOVEL
@@ -88,6 +90,10 @@ def test_twins_hold_the_same_passages_out_and_go_through_the_others_in_the_same_
     assert numbers[0] == numbers[1]
     assert texts[0] != texts[1]
     assert perturbed.facts()["passages_changed"] > 10
+    learned = set(perturbed.fingerprints().hashes.tolist())
+    left = {fingerprint(f"He left the {word} there.") for word in WORDS}
+    before = left & set(original.fingerprints().hashes.tolist())
+    assert left & learned < before, "texts before perturbation are not trained on"
     assert original.facts()["passages_changed"] == 0
 
 
@@ -102,7 +108,8 @@ def test_a_text_that_grew_is_cut_and_one_that_shrank_begins_again(tiny, file):
 
     original = make(tiny, file)
     for augmentation in (Longer(), Shorter()):
-        data = make(tiny, file, augmentation=augmentation)
+        data = make(tiny, file, augmentation=augmentation, prepared=str(file.parent / "kept"))
+        assert not (file.parent / "kept").exists()  # an augmentation that cannot describe itself is not kept
         assert data.blocks("train") != original.blocks("train")
         assert len(list(data.train_dataloader())) == original.total_batches
 
@@ -132,6 +139,15 @@ def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
 
 def test_the_revision_of_the_rules_covers_their_files():
     assert rules_revision() != sha256()[:16]  # the hash of no file
+
+
+def test_the_order_of_settings_changes_no_folder(tmp_path):
+    settings = {"passage": 24, "field": "text"}
+    folders = [
+        prepared_folder(tmp_path, made_of, [tmp_path / "a.txt"])
+        for made_of in (settings, dict(sorted(settings.items())))
+    ]
+    assert folders[0] == folders[1] != prepared_folder(tmp_path, settings, [tmp_path / "b" / "a.txt"])
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tiny, file, tmp_path):
@@ -220,6 +236,7 @@ def test_a_run_killed_in_mid_epoch_repeats_and_skips_nothing(tokenizer, tiny_fol
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"block": 7}, "at least 8 and at most"),
         ({"block": 64}, r"at least 8 and at most the 32 tokens .*, not 64; set data.block=32"),
         ({"augmentation": object()}, "this augmentation works on counterfactual groups"),
         ({"limit_characters": 1}, "too little text for"),
@@ -236,6 +253,9 @@ def test_bad_rows_and_places_are_named(tiny, tmp_path):
         make(tiny, tmp_path / "x.jsonl")
     with pytest.raises(DataUnavailable, match="there is no file or folder"):
         make(tiny, tmp_path / "nothing")
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(FairlabError, match="too little text for train"):
+        make(tiny, tmp_path / "empty.txt")
 
 
 def test_documents_are_separated_and_attention_can_end_there(tiny, tmp_path):
@@ -252,7 +272,8 @@ def test_documents_are_separated_and_attention_can_end_there(tiny, tmp_path):
         assert tokens[tokens != separator].tolist() == plain.tokens[split].read(0, len(plain.tokens[split])).tolist()
         assert tokens[-1] == separator
     assert sum((apart.tokens[split].read(0, 10**6) == separator).sum() for split in apart.tokens) == len(rows)
-    assert apart.original_blocks >= plain.original_blocks
+    assert apart.manifest.original_tokens == len(apart.tokens["train"])
+    assert ("separators" in plain.manifest.made_of, apart.manifest.made_of["separators"]) == (False, True)
 
     batch = next(iter(apart.train_dataloader()))
     assert (batch.documents.diff(dim=1)[:, :3] >= 0).all()
@@ -278,6 +299,11 @@ def test_documents_are_separated_and_attention_can_end_there(tiny, tmp_path):
     assert (hidden[2] - hidden[3]).abs().max() > 1e-4, "without the mask the first document is seen"
 
 
+def test_documents_are_numbered_within_their_block():
+    ids, mask = torch.tensor([[5, 1, 6, 1, 7, 0]]), torch.tensor([[1, 1, 1, 1, 1, 0]])
+    assert documents_of(ids, mask, separator=1).tolist() == [[0, 0, 1, 1, 2, -1]]
+
+
 def test_attention_cannot_end_at_separators_that_are_not_there(tiny, file):
     with pytest.raises(FairlabError, match=r"data\.across_documents=false needs data\.separators=true"):
         make(tiny, file, across_documents=False)
@@ -289,12 +315,24 @@ def test_a_file_is_one_document(tiny, file):
         tokens = data.tokens[split].read(0, len(data.tokens[split]))
         assert (tokens == tiny.tokenizer.sep_token_id).sum() == 1
         assert tokens[-1] == tiny.tokenizer.sep_token_id
+    assert data.manifest.original_tokens == len(data.tokens["train"])
+    assert next(iter(data.train_dataloader())).documents is None
+
+
+def test_a_path_alone_can_be_augmented():
+    assert PackedText.rows_to_augment({"paths": ["a"]}) == "a"
+    assert PackedText.rows_to_augment({"paths": ["a", "b"]}) is None
 
 
 def test_validation_is_capped_by_tokens_and_the_same_each_time(tiny, file):
-    whole = list(make(tiny, file, validation=0.5).val_dataloader())
-    data = make(tiny, file, validation=0.5, validation_tokens=1)
-    first, again = (next(iter(data.val_dataloader())) for _ in range(2))
-    assert len(list(data.val_dataloader())) == len(data.val_dataloader()) == 1 < len(whole)
-    assert first.input_ids.equal(again.input_ids)
-    assert first.input_ids.equal(whole[0].input_ids)
+    """Four blocks of 14 tokens are a batch: 56 tokens fit one, 57 do not."""
+    whole = list(make(tiny, file, validation=0.5, seed=1).val_dataloader())
+    assert len(whole) > 2
+    order = [batch.positions.tolist() for batch in whole]
+    assert order == list(BlockBatches(make(tiny, file, validation=0.5).blocks("validation"), 4, epochs=1, seed=0))
+    for tokens, batches in ((56, 1), (57, 2), (10**6, len(whole))):
+        loader = make(tiny, file, validation=0.5, validation_tokens=tokens).val_dataloader()
+        for _ in range(2):
+            assert [batch.positions.tolist() for batch in loader] == order[:batches]
+        assert len(loader) == batches
+    assert next(iter(loader)).input_ids.equal(whole[0].input_ids)

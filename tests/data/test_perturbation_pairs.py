@@ -1,18 +1,23 @@
 """Pairs in PANDA's columns, and silver pairs of plain text."""
 
 import json
+import warnings
 
 import pytest
 
+from fairlab.data import perturbation_pairs
 from fairlab.data.perturbation_pairs import (
     PerturbationPair,
     PerturbationPairs,
     axis_of,
     encode_pairs,
+    find_pairs,
     part_of,
     read_pairs,
     silver_pairs,
 )
+from fairlab.files import sha256
+from fairlab.rewriting.decoding import IGNORED
 from fairlab.types import FairlabError
 from tests.conftest import write_rows
 
@@ -60,6 +65,37 @@ TEXTS = [
     "The bridge was closed in the evening.",
     "She ran.",
 ]
+
+
+def test_silver_pairs_of_texts_of_4_to_40_words(monkeypatch):
+    texts = ["Her son left early.", "The old ran.", f"{'So ' * 37}an old man.", f"{'So ' * 38}an old man."]
+    assert [len(text.split()) for text in texts] == [4, 3, 40, 41]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pairs = silver_pairs(texts[1:], ["age"], seed=0)
+    assert {pair.original for pair in pairs} == {texts[2]}
+    assert {axis_of(pair.target) for pair in pairs} == {"age"}
+    gender = silver_pairs([texts[0], *(f"Her son left {k} towns." for k in range(20))], ["gender"], seed=0)
+    assert texts[0] in {pair.original for pair in gender}
+    assert {(pair.word, pair.target, " ".join(pair.perturbed.split()[:3])) for pair in gender} >= {
+        ("Her", "man", "His son left"),
+        ("Her", "non-binary", "Their son left"),
+        ("son", "woman", "Her daughter left"),
+    }
+    assert not {(pair.word, pair.target) for pair in gender} & {("Her", "woman"), ("son", "man")}
+    monkeypatch.setattr(perturbation_pairs, "AT_ONCE", 1)
+    many = [f"The man saw {k} boats." for k in range(5)]
+    assert [len(silver_pairs(many, ["gender"], 0, limit)) for limit in (1, 2, None)] == [1, 2, 5]
+
+
+def test_pairs_of_plain_text_are_told_by_its_files(tmp_path):
+    (tmp_path / "a.txt").write_text("The man saw a boat. It was blue.")
+    pairs, hashes = find_pairs(None, [str(tmp_path / "a.txt")], ["gender"], 0)
+    assert [pair.original for pair in pairs] == ["The man saw a boat."]
+    assert hashes == {"a.txt": sha256(tmp_path / "a.txt")}
+    (tmp_path / "a.txt").write_text("It was blue and very old.")
+    with pytest.raises(FairlabError, match="yield no pairs"):
+        find_pairs(None, [str(tmp_path / "a.txt")], ["gender"], 0)
 
 
 @pytest.mark.slow
@@ -131,3 +167,31 @@ def test_settings_that_leave_nothing_to_train_on_are_refused(tiny, tmp_path, set
 def test_the_smallest_batch_and_limit_are_one(tiny, tmp_path):
     data = split(a_file(tmp_path, 40), tiny, batch_size=1, limit=1)
     assert len(data.pairs["train"]) == 1
+
+
+def test_silver_pairs_are_made_for_all_splits(tiny, tmp_path, monkeypatch):
+    """Seven pairs of a share of 0.7 to train on are ten."""
+    asked, path = [], a_file(tmp_path, 40)
+    monkeypatch.setattr(
+        perturbation_pairs, "find_pairs", lambda *given: (asked.append(given), (read_pairs(path), {}))[1]
+    )
+    split(None, tiny, paths=["a.txt"], axes=["gender"], seed=5, limit=7)
+    assert asked == [(None, ["a.txt"], ["gender"], 5, 10)]
+
+
+def test_batches_hold_the_tokens_of_the_pairs(tiny, tmp_path):
+    data = split(a_file(tmp_path, 40), tiny, test=0.0)
+    assert data.facts()["test_pairs"] == 0
+    batches, tokens = list(data.train_dataloader()), 0
+    for batch in batches:
+        padding = batch.targets == IGNORED
+        assert batch.given.tolist() == (~padding).flatten().nonzero().flatten().tolist()
+        assert not batch.changed[padding].any()
+        assert batch.changed.any(dim=1).all()
+        tokens += int(batch.attention_mask.sum() + (~padding).sum())
+    assert data.sizes() == {"pairs": len(data.pairs["train"]), "tokens": tokens}
+    assert data.lengths("train") == [max(len(one.source), len(one.target)) for one in data.encoded["train"]]
+    assert data.facts()["pairs_at_max_length"] == 0
+    tiny.max_length = max(data.lengths("train"))
+    whole = [length for name in ("train", "validation") for length in data.lengths(name)]
+    assert 0 < data.facts()["pairs_at_max_length"] == whole.count(tiny.max_length) < len(whole)

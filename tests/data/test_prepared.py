@@ -3,16 +3,18 @@
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fairlab.augmentation.perturbed_text import PerturbedText
-from fairlab.data import packed, preparing
+from fairlab.data import packed, preparing, word_tokens
 from fairlab.data.block_order import BlockBatches, _mix_bits, permuted
 from fairlab.data.prepared import DECIDES, NAME, Tokens
 from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
@@ -55,10 +57,89 @@ def test_a_tokenizer_that_reads_across_blanks_is_asked(tokenizer):
     assert ids.looked_up is False
 
 
+class Spelling:
+    """A tokenizer into letters, which notes what it is asked for."""
+
+    sep_token = "|"
+
+    def __init__(self):
+        self.asked = []
+
+    def convert_tokens_to_ids(self, token):
+        return ord(token)
+
+    def __call__(self, texts, *, add_special_tokens, verbose):
+        assert not add_special_tokens
+        self.asked += texts
+        return {"input_ids": [[ord(letter) for letter in text if letter != " "] for text in texts]}
+
+
+def test_words_are_asked_for_once_and_many_together(monkeypatch):
+    monkeypatch.setattr(word_tokens, "MOST_WORDS", 3)
+    tokenizer = Spelling()
+    ids = WordTokens(tokenizer)
+
+    def found(*texts):
+        tokenizer.asked.clear()
+        return ["".join(map(chr, row)) for row in ids(texts)], list(tokenizer.asked)
+
+    assert found("a bc") == (["abc"], [" a bc", " a| bc"])  # once to compare, once to look up
+    assert found("bc d", "a") == (["bcd", "a"], [" d"])
+    assert found("bc a") == (["bca"], [])  # three words are kept, a fourth is one too many
+    assert found("e") == (["e"], [" e"])
+    assert found("e|f a") == (["e|fa"], [" e|f| a", " e|f", " a"])  # the sign between words is in one of them
+    assert [text.count("|") for text in found(" ".join(map(str, range(501))))[1]] == [499, 0]
+
+
 def test_a_tokenizer_is_told_by_what_it_does_not_by_its_last_call(tokenizer, byte_tokenizer):
     before = tokenizer_sha256(tokenizer)
     tokenizer(["a b c"], truncation=True, max_length=3, padding="max_length")
     assert tokenizer_sha256(tokenizer) == before != tokenizer_sha256(byte_tokenizer)
+
+    def hash_of(content):
+        backend = SimpleNamespace(to_str=lambda: json.dumps(content))
+        return tokenizer_sha256(SimpleNamespace(backend_tokenizer=backend))
+
+    assert hash_of({"a": 1, "b": 2}) == hash_of({"b": 2, "padding": {}, "a": 1}) != hash_of({"a": 1, "b": 3})
+
+
+def test_parts_by_hand(tmp_path, monkeypatch):
+    """Rows count by their originals; only the last part of running text ends a document."""
+    text, rows = tmp_path / "a.txt", tmp_path / "b.jsonl"
+    text.write_text("Abc\n\nDe\n\nFghij\n\nK\n")
+    rows.write_text('{"text": "lmn", "from": "opqrs"}\n{"text": "t"}\n')
+    both = [("opqrs", "lmn"), ("t", "t")]
+
+    def parts(size, limit):
+        monkeypatch.setattr(preparing, "PART", size)
+        found = preparing.text_parts([text, rows], "text", "from", limit)
+        return [(part.number, part.paragraphs, part.rows, part.room, part.ends) for part in found]
+
+    first = (["Abc", "De"], [])
+    assert parts(5, None) == [
+        (0, *first, None, False),
+        (1, ["Fghij"], [], None, False),
+        (2, ["K"], [], None, True),
+        (3, [], both[:1], None, False),
+        (4, [], both[1:], None, False),
+    ]
+    assert parts(5, 5) == [(0, *first, 5, False)]
+    assert parts(5, 6) == [(0, *first, 6, False), (1, ["Fghij"], [], 1, False)]
+    assert parts(100, 5) == [(0, *first, 5, False)]
+    assert parts(100, 16) == [(0, ["Abc", "De", "Fghij", "K"], [], 16, True), (1, [], both[:1], 5, False)]
+    text.write_text("Abc\n\nDe\n")
+    assert parts(5, 1) == [(0, ["Abc"], [], 1, False)]
+    assert parts(5, 5) == [(0, *first, 5, True)], "a document ends there, even if the part is full"
+
+
+def test_passages_end_at_the_room_and_two_thousand_sentences_are_cut_together(tokenizer, tmp_path):
+    maker = preparing.PartMaker(tokenizer, tmp_path, "uint16", 10**6, 0.1, "original", None)
+    rows = [("ab", "x"), ("cd", "y"), ("e", "z")]
+    for room, count in ((3, 2), (4, 2), (5, 3), (None, 3)):
+        found = maker.passages(preparing.TextPart(0, [], rows, room, False))
+        assert [(passage.original, passage.there) for passage in found] == rows[:count]
+    found = list(maker.passages(preparing.TextPart(0, ["Go. " * 1500, "Go. " * 501], [], None, False)))
+    assert [len(passage.sentences) for passage in found] == [2000, 1]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 64, 1000])
@@ -72,6 +153,12 @@ def test_every_block_comes_once_an_epoch_and_a_batch_is_found_without_those_befo
     if count > 5:
         assert batches[:half] != batches[half:]
         assert batches != list(BlockBatches(count, 8, epochs=2, seed=4))
+
+
+def test_the_order_of_a_seed_is_that_of_earlier_versions():
+    """Runs on two computers, and before and after an update, read the same blocks; 64 is a power of four."""
+    for count, order in ((5, [1, 4, 3, 0, 2]), (64, [62, 26, 10, 48, 61]), (65, [47, 52, 57, 41, 17])):
+        assert BlockBatches(count, 5, epochs=1, seed=0).batch(0) == order
 
 
 def test_an_order_is_about_as_even_as_chance():
@@ -109,8 +196,9 @@ def everybody():
 
 
 def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
-    kept = str(tmp_path / "kept")
+    kept = str(tmp_path / "texts" / "kept")
     first = make(tiny, file, prepared=kept, augmentation=everybody)
+    assert re.fullmatch("text-[0-9a-f]{12}", first.folder.name)
 
     def never(*_):
         raise AssertionError("prepared again")
@@ -122,7 +210,7 @@ def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, 
     assert make(tiny, file, prepared=str(first.folder), augmentation=everybody).folder == first.folder
     manifest = json.loads((first.folder / NAME).read_text())
     assert manifest["made_of"]["augmentation"]["person"] == "everybody"
-    assert manifest["dtype"] == "uint16"
+    assert (manifest["dtype"], manifest["made_of"]["format"]) == ("uint16", 1)
     assert first.manifest.counts["passages"] == 40  # of three of the 120 sentences each
     assert first.facts()["perturbed_by"]["person"] == "everybody"
 

@@ -11,8 +11,9 @@ import pytest
 
 from experiments.ensemble.teach import copies_of
 from fairlab.augmentation.identity import Identity
+from fairlab.data import near_copies as near_copies_module
 from fairlab.data.near_copies import near_copies, set_groups
-from fairlab.data.safety import SafetyData, made_of
+from fairlab.data.safety import Judged, Predicted, SafetyData, made_of
 from fairlab.data.safety_readers import _olid, kept_for_benchmarks, read_safety
 from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
 from fairlab.data.stream.manifest import Manifest
@@ -86,6 +87,10 @@ def test_a_missing_label_of_the_moderation_set_is_unknown(tmp_path):
     first, second = read_safety("openai_moderation", str(path))
     assert first.labels == {"hate": 0, "violence": 1}
     assert second.labels == {"hate": 1, "sexual": 0}
+    plain = tmp_path / "m.jsonl"
+    plain.write_bytes(gzip.decompress(path.read_bytes()))
+    assert read_safety("openai_moderation", str(plain)) == [first, second]
+    assert [first.key, second.key] == ["1", "2"]
 
 
 def test_versions_go_to_every_other_subgroup_and_labels_go_along():
@@ -119,7 +124,9 @@ def test_folds_never_separate_versions_and_cover_everything():
     assert np.array_equal(data.division(0), sample().division(0))
 
 
-def test_near_copies_share_a_group_whoever_they_are_about():
+@pytest.mark.parametrize("at_once", [500, 1])
+def test_near_copies_share_a_group_whoever_they_are_about(monkeypatch, at_once):
+    monkeypatch.setattr(near_copies_module, "AT_ONCE", at_once)
     texts = ["I hate all Muslims so much.", "i hate all jews so much", "I hate all the weather so much.", "Hello."]
     assert set_groups(["a", "b", "c", "d"], texts, Identities()) == {"a": 0, "b": 0, "c": 1, "d": 2}
     # 2 of 4 trigrams shared is near, 2 of 5 is not; a chain of near copies is one group
@@ -140,6 +147,9 @@ def test_settings_that_cannot_be(tmp_path):
         FairlabError, match="has 1 sets that are not copies, or nearly copies, of others, too few for 5 folds; give"
     ):
         sample(name="counterfactual_safety", path=seeds(tmp_path, "x,1,--,0,0,0,0,OpenAi"))
+    three = seeds(tmp_path, *(f"{text},{text},--,0,0,0,0,OpenAi" for text in ("rain", "sun", "wind")))
+    folds = sample(name="counterfactual_safety", path=three, folds=3).division(0)
+    assert sorted(folds.tolist()) == [0, 1, 2]
 
 
 @pytest.mark.data
@@ -151,6 +161,9 @@ def test_the_published_sets_have_their_sizes(data_folder):
     assert set(madlibs.values()) == {50}
     assert len(read_safety("openai_moderation")) == 1595
     assert len(read_safety("hate_speech_offensive")) == 24783
+    published = (data_folder / "bias_madlibs" / "bias_madlibs_77k.sample.csv").read_text()
+    toxic = sum(text.labels["toxicity"] for text in read_safety("bias_madlibs"))
+    assert 0 < toxic == published.count("BAD") - published.count("NOT_BAD")
     kept, taught = ({text.text for text in read_safety(name)} for name in ("olid", "olid_training"))
     assert len(read_safety("olid")) + len(read_safety("olid_training")) == 13240
     assert not {stripped(text) for text in kept} & {stripped(text) for text in taught}
@@ -220,9 +233,22 @@ def test_labels_and_sets_of_hatecheck(tmp_path):
     assert [text.subgroup for text in texts] == ["Target:women", "Target:Muslims", "", "Target:women"]
 
 
+def test_a_part_of_the_scored_texts_is_taken_out():
+    texts = [SafetyText(name, name, "", {}) for name in "abc"]
+    part = Predicted(texts, np.array([[0, 1, 2]]), {"hate": np.array([[0.1, 0.2, 0.3]])})
+    judged = Judged({"test": part, "more": part}, ["s"], np.array([[1.0], [2.0], [3.0]]), {})
+    for of, sources in (("test", [[3.0], [1.0]]), ("more", [[1.0], [2.0], [3.0]])):
+        found = judged.only(of, [2, 0])
+        assert [text.text for text in found.parts[of].texts] == ["c", "a"]
+        assert found.parts[of].scores["hate"].tolist() == [[0.3, 0.1]]
+        assert found.parts[of].folds.tolist() == [[2, 0]]
+        assert found.source_scores.tolist() == sources
+
+
 def test_a_quarter_of_tweets_is_reserved_whatever_they_link_to():
     # SHA-256 of "hello" begins with 2c f2, that of "abc" with ba 78; below 40 is reserved.
     assert [kept_for_benchmarks(tweet) for tweet in ("hello", "@USER Hello URL", "abc")] == [True, True, False]
+    assert [kept_for_benchmarks(tweet) for tweet in ("w39", "w88")] == [True, False]  # 3f and 40
 
 
 def test_texts_without_a_subgroup_hint_at_the_column_of_subgroups(tmp_path, capsys):
@@ -244,3 +270,20 @@ def test_a_tweet_is_offensive_and_hateful_if_it_insults_a_group(tmp_path):
         "second": ("2", 1, 0),
         "third": ("3", 0, 0),
     }
+    (tmp_path / "olid.tsv").write_text("\n".join([*rows[:2], "2\tsecond\tOFF\tTIN"]))
+    with pytest.raises(FairlabError, match="line 3 has 4 of 5 columns"):
+        list(_olid(tmp_path / "olid.tsv", kept=True))
+
+
+def test_a_hateful_tweet_is_toxic_as_well(tmp_path):
+    (tmp_path / "t.csv").write_text("class,tweet\n0,first\n1,second\n2,third\n")
+    found = read_safety("hate_speech_offensive", str(tmp_path / "t.csv"))
+    assert [(text.text, text.key) for text in found] == [("first", "1"), ("second", "2"), ("third", "3")]
+    assert [text.labels for text in found] == [
+        {"hate": 1, "toxicity": 1},
+        {"hate": 0, "toxicity": 1},
+        {"hate": 0, "toxicity": 0},
+    ]
+    (tmp_path / "t.csv").write_text("class,tweet\n0,first\n3,second\n")
+    with pytest.raises(FairlabError, match="row 2: a class must be 0, 1 or 2, not '3'"):
+        read_safety("hate_speech_offensive", str(tmp_path / "t.csv"))

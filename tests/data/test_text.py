@@ -47,6 +47,9 @@ def test_windows_join_sentences_up_to_a_number_of_tokens():
     assert join_sentences(sentences, lengths, 7) == ["a b", "c", "d"]
     assert join_sentences(sentences, lengths, 100) == ["a b c d"]
     assert join_sentences([], [], 5) == []
+    assert join_sentences(["", "a"], [0, 1], 5) == [" a"]
+    with pytest.raises(ValueError, match="shorter"):
+        join_sentences(["a", "b"], [1], 5)
 
 
 def test_latin_1_is_read_where_utf_8_fails(tmp_path):

@@ -1,9 +1,11 @@
 """Causal-LM tuning on tiny random models."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
 from fairlab.backbones import adapters
 from fairlab.backbones.adapters import FILE, LoRA, add_adapters
@@ -15,7 +17,7 @@ from fairlab.types import CannotScore, FairlabError
 from tests.backbones.reference import all_log_probabilities, livened
 from tests.conftest import WORDS
 from tests.data.test_entries import make
-from tests.methods.training import fit, losses_of
+from tests.methods.training import clipped_norm, fit, losses_of
 
 VALUES = {
     "rank": 4,
@@ -95,15 +97,19 @@ def test_all_weights_are_trained_without_a_rank(llama, reports, tmp_path):
     assert not (tmp_path / FILE).exists()
 
 
-def test_checkpointing_gives_the_same_losses(llama, reports, tmp_path):
-    def losses(**changes):
-        backbone = copy.deepcopy(llama)
-        method = CausalLMTuning(backbone, **VALUES | changes)
-        found = losses_of(method)
-        fit(method, make(backbone, reports, epochs=3), tmp_path)
-        return found
+def test_checkpointing_gives_the_same_losses(tiny_folders, reports, tmp_path):
+    gpt2 = livened(load_backbone(str(tiny_folders["gpt2"]), pooling="mean", max_length=64, normalize=False))
 
-    assert losses(checkpointing=True) == pytest.approx(losses(), rel=1e-5)
+    def trained(epochs=3, **changes):
+        method = CausalLMTuning(copy.deepcopy(gpt2), **VALUES | changes)
+        method.found = losses_of(method)
+        fit(method, make(method.encoder, reports, epochs=epochs), tmp_path, limit_val_batches=0)
+        return method
+
+    assert trained(checkpointing=True).found == pytest.approx(trained().found, rel=1e-5)
+    model = trained(epochs=1, checkpointing=True, adapter_dropout=0.25).encoder.model
+    dropped = {("lora_dropout" in name, one.p) for name, one in model.named_modules() if isinstance(one, nn.Dropout)}
+    assert dropped == {(True, 0.25), (False, 0.0)}
 
 
 def test_autocast_in_bfloat16_trains_and_its_losses_are_near(llama, reports, tmp_path):
@@ -123,10 +129,13 @@ def test_a_checkpoint_holds_what_is_trained_and_loads_into_the_same_model_alone(
     data = make(llama, reports)
     method = CausalLMTuning(llama, **VALUES)
     fit(method, data, tmp_path, callbacks=[Checkpoints(tmp_path, every=1)], enable_checkpointing=True)
+    weights = list(method.trained_weights)
     for name in ("last.ckpt", "best.ckpt"):
         state = torch.load(tmp_path / name, weights_only=True)["state_dict"]
         assert sorted(state) == sorted(method.trained_names())
         method.load_state_dict(state)
+    assert all(one is other for one, other in zip(method.trained_weights, weights, strict=True))
+    assert method.facts()["trained_parameters"] == sum(value.numel() for value in state.values())
     with pytest.raises(RuntimeError, match="loading state_dict"):
         method.load_state_dict(dict(list(state.items())[1:]))
 
@@ -197,8 +206,17 @@ def test_a_loss_that_is_no_number_stops_the_run(llama, reports, tmp_path):
 def test_a_batch_without_targets_has_no_loss(llama):
     batch = collated([[[0]], [[0]]], [0, 1], padding_id=0)
     assert (batch.targets == NOT_SCORED).all()
-    loss, tokens = CausalLMTuning(llama, **VALUES).loss(batch)
-    assert (loss.item(), tokens) == (0.0, 0)
+    method = CausalLMTuning(llama, **VALUES | {"warmup": 0})
+    for one in (batch, replace(batch, positions=batch.positions[:0])):
+        loss, tokens = method.loss(one)
+        assert (loss.item(), tokens) == (0.0, 0)
+
+
+def test_the_rate_rises_from_zero_and_gradients_are_clipped_to_one(llama):
+    method = CausalLMTuning(llama, **VALUES | {"rank": None})
+    schedule = method.schedule(torch.optim.SGD(llama.model.parameters(), lr=1.0), steps=4, warmup=0.5)
+    assert [schedule.lr_lambdas[0](step) for step in range(5)] == [0.0, 0.5, 1.0, 0.5, 0.0]
+    assert clipped_norm(method) == pytest.approx(1, rel=1e-2)
 
 
 def test_adapters_are_kept_in_the_type_asked_for(llama, tmp_path):

@@ -1,6 +1,7 @@
 """CCD as a LightningModule on a tiny random encoder."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -180,6 +181,12 @@ def test_losses_are_computed_in_float32_whatever_the_precision(tiny, tmp_path):
     with torch.autocast("cpu", torch.bfloat16):
         attributes, neutral = method(next(iter(data.val_dataloader())))
     assert attributes.dtype == neutral.dtype == torch.float32
+
+
+def test_a_share_without_groups_has_embeddings_of_none(tiny, tmp_path):
+    batch = next(iter(make_data(tiny, tmp_path).val_dataloader()))
+    attributes, neutral = CCD(tiny, **VALUES)(replace(batch, ids=[]))
+    assert (attributes.shape, neutral.shape) == ((0, 2, tiny.width), (0, tiny.width))
 
 
 @pytest.mark.parametrize("every", [1, 2, 3])

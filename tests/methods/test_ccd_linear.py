@@ -11,7 +11,7 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.projection import project
 from fairlab.data.groups import read_groups
 from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral
-from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, mapping, trained_map
+from fairlab.methods.ccd_linear import CCDLinear, MapSettings, anchor_texts, lean_removed, mapping, trained_map
 from fairlab.types import FairlabError
 from tests.methods.test_ccd import make_data
 
@@ -61,6 +61,22 @@ def test_midpoints_between_attributes_and_anchors_count_as_neutral_texts():
     torch.testing.assert_close(matrix, torch.tensor([[1.0, -0.6 * 2 / 3], [0.0, 1.0]]), atol=1e-3, rtol=0)
 
 
+def test_the_ridge_holds_back_what_few_texts_say():
+    """Texts lean by 0.05 with a content of 0.1. Of n texts, the slope is n * 0.005 / (n * 0.01 + 0.03)."""
+    neutral, shift = torch.tensor([[0.05, 0.1]]), torch.tensor([1e-4, 0.0])
+    groups = torch.stack([neutral, neutral + shift, neutral - shift], dim=1)
+    for kinds, slope in (([groups], 0.2), ([groups, groups], 2 / 7)):  # a neutral text and a midpoint each
+        by_hand = torch.tensor([[1.0, -slope], [0.0, 1.0]])
+        torch.testing.assert_close(lean_removed(kinds, neutral[:0], 1.0), by_hand, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("content", ["", '{"txt": "a"}\n', '{"text": 1}\n', "[1]\n"])
+def test_anchors_need_a_text(tmp_path, content):
+    (tmp_path / "anchors.jsonl").write_text(content)
+    with pytest.raises(FairlabError, match=r"anchors\.jsonl must hold lines such as"):
+        anchor_texts(str(tmp_path / "anchors.jsonl"))
+
+
 def test_two_steps_by_hand_with_a_drift_and_a_falling_rate():
     groups = torch.randn(8, 3, 6, generator=torch.Generator().manual_seed(1))
     start = torch.eye(6) + 0.1
@@ -104,7 +120,8 @@ def test_it_changes_embeddings_and_no_weight(tiny, tmp_path):
     torch.testing.assert_close(tiny.embed(["a clock"]), expected, atol=1e-4, rtol=1e-3)
     weights = zip(tiny.model.parameters(), before.model.parameters(), strict=True)
     assert all(torch.equal(now, then) for now, then in weights)
-    assert set(method.facts()) >= {"first_epoch_loss", "last_epoch_loss"}
+    method.losses = [3.0, 2.0, 1.0]
+    assert method.facts().items() >= {"first_epoch_loss": 3.0, "last_epoch_loss": 1.0}.items()
 
 
 @pytest.mark.parametrize("pooling", ["mean", "published"])
@@ -167,5 +184,8 @@ def test_a_map_keeps_the_length_of_unit_vectors_alone():
     unit = torch.tensor([[0.6, 0.8], [1.0, 0.0], [0.0, 1.0]])
     matrix = torch.diag(torch.tensor([2.0, 1.0]))
     mapped = torch.tensor([[1.2, 0.8]])
-    torch.testing.assert_close(mapping(unit)(unit[:1], matrix), mapped / (1.2**2 + 0.8**2) ** 0.5)
-    torch.testing.assert_close(mapping(2 * unit)(unit[:1], matrix), mapped)
+    for embeddings in (unit, unit[None]):  # texts, and groups of versions
+        first, expected = embeddings[..., :1, :], mapped.reshape(embeddings[..., :1, :].shape)
+        torch.testing.assert_close(mapping(embeddings)(first, matrix), expected / (1.2**2 + 0.8**2) ** 0.5)
+        torch.testing.assert_close(mapping(2 * embeddings)(first, matrix), expected)
+        assert mapping(1.002 * embeddings)(first, matrix).norm().item() == pytest.approx(expected.norm().item())

@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -10,20 +12,25 @@ from tests.methods.test_sentence_debias import make_data
 SETTINGS = {"covariance": "within", "neutral": False, "ridge": 0.0, "seed": 0}
 
 
-def test_in_the_plane_by_hand():
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_in_the_plane_by_hand(ridge):
     # Means differ along d = (1, 0): the matrix that erases d and is least under the covariance S is I - d d^T S^-1 / c,
-    # where c = d^T S^-1 d.
+    # where c = d^T S^-1 d. The ridge is added to S, in units of its mean eigenvalue.
     deviations = torch.tensor([[1.0, 1.0], [-1.0, -1.0], [1.0, 1.0], [-1.0, -1.0], [0.0, 2.0], [0.0, -2.0]])
-    versions = torch.stack([deviations + torch.tensor([1.0, 0.0]), deviations - torch.tensor([1.0, 0.0])], dim=1)
-    matrix, erased = eraser(versions, within=False, ridge=0.0)
+    versions = torch.stack([deviations + torch.tensor([1.0, 0.0]), deviations - torch.tensor([1.0, 0.0])], dim=1) / 10
+    matrix, erased = eraser(versions, within=False, ridge=ridge)
     flat = versions.flatten(0, 1).double()
     covariance = flat.T @ flat / len(flat)
+    covariance += ridge * covariance.trace() / 2 * torch.eye(2)
     direction = torch.linalg.solve(covariance, torch.tensor([1.0, 0.0], dtype=torch.float64))
     expected = (
         torch.eye(2, dtype=torch.float64) - torch.outer(torch.tensor([1.0, 0.0]).double(), direction) / direction[0]
     )
     torch.testing.assert_close(matrix, expected.float())
     assert erased == 1
+    # Within groups, the versions differ along d alone.
+    within, _ = eraser(versions, within=True, ridge=0.0)
+    torch.testing.assert_close(within, torch.tensor([[0.0, 0.0], [0.0, 1.0]]))
 
 
 def correlated(groups, attributes, seed, width=8):
@@ -75,6 +82,9 @@ def test_the_encoder_gets_the_matrix_and_keeps_it_in_its_export(tiny, tmp_path):
     from fairlab.backbones.loading import load_backbone
 
     data = make_data(tiny, tmp_path, count=30)
+    other = LEACE(copy.deepcopy(tiny), **SETTINGS | {"ridge": 0.01})
+    other.fit(data)
+    assert other.facts()["dimensions_erased"] == 1  # without the neutral version
     method = LEACE(tiny, **SETTINGS | {"covariance": "classes", "neutral": True, "ridge": 0.01})
     method.fit(data)
     assert method.facts()["dimensions_erased"] == 2

@@ -52,7 +52,7 @@ def test_the_first_loss_is_that_of_transformers_text_by_text(tiny, tmp_path, pre
     batch = next(iter(data.train_dataloader()))
     method = MLM(tiny, **VALUES | {"preserve": preserve})
     losses = losses_of(method)
-    fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
+    trainer = fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
 
     torch.manual_seed(0)  # the head that the method draws from its seed
     reference = BertForMaskedLM(original.model.config).eval()
@@ -74,6 +74,25 @@ def test_the_first_loss_is_that_of_transformers_text_by_text(tiny, tmp_path, pre
         cosines.append((pooled @ full / pooled.norm() / full.norm()).item())
     expected = total / count + preserve * (1 - sum(cosines) / len(cosines))
     assert losses[0] == pytest.approx(expected, rel=1e-5)
+    assert trainer.callback_metrics["train/loss"].item() == pytest.approx(expected, rel=1e-5)
+    assert method.facts()["trained_parameters"] == sum(p.numel() for p in tiny.model.parameters() if p.requires_grad)
+
+
+def test_a_share_without_texts_or_without_masks_has_no_loss(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    method = MLM(tiny, **VALUES | {"preserve": 3.0})
+    fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
+    batch = next(iter(data.val_dataloader()))
+    nothing = batch.chosen[:0]
+    for positions in (batch.positions[:0], batch.positions):
+        parts, logits = method.losses(
+            replace(batch, positions=positions, chosen=nothing, targets=nothing), "validation"
+        )
+        assert set(parts) == {"loss", "mlm_loss", "preservation_loss"}
+        assert parts["mlm_loss"].item() == 0
+        assert parts["loss"].item() == pytest.approx(3 * parts["preservation_loss"].item())
+        assert (parts["preservation_loss"].item() == 0) == (not len(positions))
+        assert len(logits) == 0
 
 
 def test_masks_come_at_the_rates_asked_for_and_never_on_special_tokens():
@@ -121,6 +140,16 @@ def test_whole_words_are_chosen_together(tokenizer):
     assert torch.equal(chosen[:, 1:][continues[:, 1:]], chosen[:, :-1][continues[:, 1:]])
     assert chosen[~special & ~continues].float().mean().item() == pytest.approx(0.3, rel=0.05)
     assert torch.equal(shown[chosen], torch.full_like(shown[chosen], tokenizer.mask_token_id))
+
+
+def test_words_are_drawn_apart_and_a_text_may_begin_in_mid_word():
+    rates = {"share": 0.5, "as_mask": 1.0, "as_random": 0.0, "mask_id": 1, "vocabulary": 9}
+    ids, nothing = torch.full((100, 3), 5), torch.zeros(100, 3, dtype=torch.bool)
+    for first in (False, True):
+        goes_on, drawn = torch.tensor([[first, False, True]]).repeat(100, 1), torch.Generator().manual_seed(0)
+        _, chosen = mask_tokens(ids, nothing, **rates, generator=drawn, continues=goes_on)
+        assert torch.equal(chosen[:, 1], chosen[:, 2])
+        assert torch.equal(chosen[:, 0], chosen[:, 1]) == first
 
 
 def test_byte_level_tokens_go_on_with_a_word_unless_they_begin_one(byte_tokenizer):
@@ -251,7 +280,7 @@ def test_finishing_leaves_the_trained_model_as_the_file_holds_it(tiny, tmp_path)
 
 def test_validation_reports_means_over_all_masked_tokens(tiny, tmp_path):
     data = make_data(tiny, tmp_path, batch_size=3)
-    method = MLM(tiny, **VALUES | {"preserve": 1.0})
+    method = MLM(tiny, **VALUES | {"preserve": 2.0})
     trainer = fit(method, data, tmp_path)
     metrics = {name: value.item() for name, value in trainer.callback_metrics.items()}
     total, found, count = 0.0, 0, 0
@@ -265,7 +294,7 @@ def test_validation_reports_means_over_all_masked_tokens(tiny, tmp_path):
     assert metrics["validation/mlm_loss"] == pytest.approx(total / count, rel=1e-5)
     assert metrics["validation/perplexity"] == pytest.approx(math.exp(total / count), rel=1e-5)
     assert metrics["validation/accuracy"] == pytest.approx(found / count)
-    expected = metrics["validation/mlm_loss"] + metrics["validation/preservation_loss"]
+    expected = metrics["validation/mlm_loss"] + 2 * metrics["validation/preservation_loss"]
     assert metrics["validation/loss"] == pytest.approx(expected, rel=1e-5)
 
 

@@ -1,6 +1,7 @@
 """Optimizers and schedules: values by hand, and those that the files of methods choose."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_wi
 
 from fairlab.checks.values import target_of
 from fairlab.methods.base import Trained
-from fairlab.methods.optimizing import cosine, linear, make_optimizer, make_schedule
+from fairlab.methods.optimizing import cosine, linear, make_optimizer, make_schedule, takes_one_pass
 from fairlab.run.command_line.cli import choices, conf_dir
 from fairlab.run.config.build import plain
 from fairlab.run.config.optimizing import set_optimizer
@@ -40,6 +41,10 @@ def test_rates_by_hand():
     assert scheduled(linear, 4, 5, warmup=2) == pytest.approx([1 / 3, 2 / 3, 1.0, 0.5, 0.0])
     assert scheduled(linear, 4, 5, floor=0.2) == pytest.approx([1.0, 0.8, 0.6, 0.4, 0.2])
     assert scheduled(partial(linear, from_zero=True), 4, 5, warmup=0.5) == [0.0, 0.5, 1.0, 0.5, 0.0]
+    assert scheduled(linear, 4, 6, warmup=1) == pytest.approx([0.5, 1.0, 2 / 3, 1 / 3, 0.0, 0.0])
+    assert scheduled(linear, 2, 3, warmup=2) == pytest.approx([1 / 3, 2 / 3, 0.0])
+    assert scheduled(cosine, 2, 3, warmup=2) == pytest.approx([1 / 3, 2 / 3, 1.0])
+    assert scheduled(cosine, 4, 5, warmup=2, floor=0.2) == pytest.approx([1 / 3, 2 / 3, 1.0, 0.6, 0.2])
     assert scheduled(cosine, 4, 5) == pytest.approx([1.0, (1 + 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2, 0.0])
 
 
@@ -68,6 +73,61 @@ def test_biases_and_norms_can_be_left_out_of_the_decay():
             weight.grad = torch.zeros_like(weight)
         optimizer.step()
         assert [weight.flatten()[0].item() for weight in chosen] == pytest.approx(expected)
+
+
+def test_a_bias_is_in_one_group():
+    groups = make_optimizer(torch.optim.SGD, weights(), "matrices", {"lr": 0.1}).param_groups
+    assert [[weight.ndim for weight in group["params"]] for group in groups] == [[2], [1]]
+
+
+def test_an_optimizer_is_fused_unless_it_cannot_or_a_setting_says_how():
+    adam = torch.optim.AdamW
+    fused = [takes_one_pass(make) for make in (adam, partial(adam, eps=1e-6), partial(adam, foreach=True))]
+    assert [*fused, takes_one_pass(torch.optim.RMSprop)] == [True, True, False, False]
+
+
+class OfFour(Trained):
+    """A method with four trained weights, in a run of seven batches of which two make a step."""
+
+    def __init__(self, precision="32-true", **values):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2, 2))
+        vars(self).update({"lr": 0.1} | values)
+        data = SimpleNamespace(total_batches=7)
+        self._trainer = SimpleNamespace(precision=precision, accumulate_grad_batches=2, datamodule=data)
+
+
+@pytest.mark.parametrize(
+    ("precision", "clip", "fused"), [("32-true", 1.0, True), ("16-mixed", 1.0, False), ("16-mixed", None, True)]
+)
+def test_clipping_in_half_precision_needs_an_optimizer_that_is_not_fused(precision, clip, fused):
+    assert OfFour(precision, clip=clip).configure_optimizers()["optimizer"].defaults["fused"] is fused
+
+
+@pytest.mark.parametrize(("most", "last"), [(None, 4), (9, 4), (3, 3)])
+def test_the_rate_reaches_nothing_at_the_last_step(most, last):
+    made = OfFour(steps=most).configure_optimizers()
+    rate = made["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    assert [rate(0), rate(last - 1), rate(last)] == pytest.approx([1.0, 1 / last, 0.0])
+    assert made["optimizer"].defaults["weight_decay"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "gradient"),
+    [
+        ((None, None), 1.0, 0.5),
+        ((None, None), None, 1.0),
+        ((0.5, "norm"), 1.0, 0.25),
+        ((0.25, "value"), 1.0, 0.25),
+        ((0.0, "value"), 1.0, 1.0),
+        ((0.0, None), 1.0, 1.0),
+    ],
+)
+def test_the_trainer_clips_gradients_or_else_the_method(given, own, gradient):
+    method = OfFour(clip=own)
+    method.weight.grad = torch.ones(2, 2)  # of norm 2
+    method.configure_gradient_clipping(None, *given)
+    torch.testing.assert_close(method.weight.grad, torch.full((2, 2), gradient), atol=1e-5, rtol=1e-5)
 
 
 def test_what_a_partial_holds_is_kept():

@@ -15,7 +15,7 @@ from fairlab.methods.adept import ADEPT
 from fairlab.methods.dpce import DPCE
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
-from tests.methods.training import fit
+from tests.methods.training import clipped_norm, fit
 
 VALUES = {"alpha": 0.2, "beta": 0.8, "lr": 5e-5, "dropout": False, "epochs": 1, "validate_every": 2, "seed": 0}
 COMPAT = ["paper", "official", "fixed"]
@@ -379,6 +379,15 @@ def test_a_scaled_rho_is_found_on_the_first_words_that_differ_and_stays(tiny):
 def test_only_a_rho_that_was_found_is_kept_in_checkpoints(tiny):
     assert "rho" in adept(tiny, rho="scaled").state_dict()
     assert "rho" not in adept(tiny).state_dict()
+
+
+@pytest.mark.parametrize(("make", "padded_losses"), [(dpce, True), (adept, False)])
+def test_the_official_code_shifts_and_attends_to_padding(tiny, make, padded_losses):
+    names = ("shifted", "pads_in_prototypes", "pads_in_losses")
+    found = {compat: tuple(make(tiny, compat).facts()[name] for name in names) for compat in COMPAT}
+    nothing = (False, False, False)
+    assert found == {"paper": nothing, "official": (True, True, padded_losses), "fixed": nothing}
+    assert clipped_norm(make(tiny)) == pytest.approx(1, rel=1e-2)
 
 
 def test_rho_is_that_of_the_mode_unless_given(tiny):

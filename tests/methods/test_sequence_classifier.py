@@ -1,6 +1,8 @@
 """Fine-tuning on labelled tasks with tiny random models."""
 
 import copy
+from dataclasses import replace
+from types import SimpleNamespace
 
 import lightning
 import numpy as np
@@ -17,13 +19,15 @@ from fairlab.backbones.classification import Classifier
 from fairlab.backbones.loading import load_backbone
 from fairlab.checks.values import faults, hints_of
 from fairlab.data.labelled_tasks import LabelledTexts
+from fairlab.data.published.tasks import Example
+from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Record
 from fairlab.run.checkpoints import Checkpoints
 from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
-from tests.methods.training import fit, losses_of
+from tests.methods.training import clipped_norm, fit, losses_of
 
 VALUES = {
     "rank": None,
@@ -246,3 +250,34 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
 def test_a_warmup_over_the_whole_training():
     (fault,) = faults("method.warmup", 1, hints_of(SequenceClassifier)[0]["warmup"])
     assert fault == "method.warmup must be a number of at least 0 and below 1, not 1"
+
+
+def test_the_rate_rises_from_zero_and_gradients_are_clipped_to_one(tiny):
+    method = SequenceClassifier(tiny, **VALUES)
+    schedule = method.schedule(torch.optim.SGD(tiny.model.parameters(), lr=1.0), steps=4, warmup=0.5)
+    assert [schedule.lr_lambdas[0](step) for step in range(5)] == [0.0, 0.5, 1.0, 0.5, 0.0]
+    assert clipped_norm(method) == pytest.approx(1, rel=1e-2)
+
+
+@pytest.mark.parametrize(("task", "shape"), [("mnli", (0, 3)), ("stsb", (0,))])
+def test_a_share_without_examples_has_no_outputs(tiny, tmp_path, task, shape):
+    data = make_data(tiny, tmp_path, task)
+    method = SequenceClassifier(tiny, **VALUES | {"debiasing": Debiasing()})
+    fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
+    batch = next(iter(data.val_dataloader()))
+    assert method(replace(batch, labels=batch.labels[:0])).shape == shape
+    facts = method.facts()
+    assert facts["trained_parameters"] == sum(weight.numel() for weight in tiny.model.parameters())
+    assert facts["debiasing"] == "none"
+
+
+def test_debiasing_that_reads_claims_needs_labelled_pairs():
+    def read(labels=("a", "b"), options=False, second="c"):
+        task = SimpleNamespace(name="t", labels=labels, options=options)
+        examples = {"train": [Example("x", second, 0), Example("x", "d", 1)]}
+        return Debiasing().second_texts(SimpleNamespace(task=task, examples=examples))
+
+    assert read() == ["c", "d"]
+    for changes in ({"labels": ()}, {"options": True}, {"second": None}):
+        with pytest.raises(FairlabError, match="works on labelled pairs of texts"):
+            read(**changes)

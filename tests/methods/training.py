@@ -1,6 +1,7 @@
 """A quiet trainer for tests of methods, and the losses of its steps."""
 
 import lightning
+import torch
 
 
 def make_trainer(folder, **changes):
@@ -22,6 +23,14 @@ def fit(method, data, folder, *, ckpt_path=None, **changes):
     trainer = make_trainer(folder, **changes)
     trainer.fit(method, data, ckpt_path=ckpt_path, weights_only=True)
     return trainer
+
+
+def clipped_norm(method):
+    """Return the norm of a gradient of ones in all trained weights, after clipping as the method does by default."""
+    for weight in method.trained_weights:
+        weight.grad = torch.ones_like(weight)
+    method.configure_gradient_clipping(None)
+    return torch.stack([weight.grad.norm() for weight in method.trained_weights]).norm().item()
 
 
 def losses_of(method):

@@ -28,6 +28,12 @@ def test_rows_become_pairs(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(HEADER + '7,"He, a b",She a b,antistereo,race-color,,,\n')
     assert read_crows_pairs(path) == [CrowsPair("7", "He, a b", "She a b", False, "race_color")]
+    path.write_text(HEADER + ",a,b,stereo,sex,,,\n,c,d,stereo,sex,,,\n")
+    own = [CrowsPair("0", "a", "b", True, "sex"), CrowsPair("1", "c", "d", True, "sex")]
+    assert read_crows_pairs(path, types=None) == own
+    path.write_text(HEADER + "7,a,b,both,sex,,,\n")
+    with pytest.raises(FairlabError, match="stereo_antistereo 'both'"):
+        read_crows_pairs(path, types=None)
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def test_the_word_that_is_scored():
         ([WITHIN | {"sentences": WITHIN["sentences"][1:]}], "example a lacks 'unrelated'"),
         ([{"id": "a"}], "example a lacks 'sentences'"),
         (["a"], "example a lacks"),
+        ([WITHIN | {"target": 3}], "example a holds 3 instead of a text"),
         ([WITHIN | {"bias_type": "age"}], "example a has the unknown bias_type 'age'"),
         ([WITHIN | {"context": "The new cook there is BLANK."}], "example a has no BLANK, or a candidate has no word"),
         ({"data": {"intrasentence": [AFTER]}}, "example b has no BLANK"),

@@ -13,6 +13,13 @@ AB, CD = Example("a", "b", 0), Example("c", "d", 1)
 FILES = {
     "cola": ("train.tsv", "gj04\t0\t*\ta\ngj04\t1\t\tb\n", [A, B]),
     "sst2": ("train.tsv", "a\t0\nb\t1\n", [A, B]),
+    "sst2 with a blank line": ("train.tsv", "a\t0\n\nb\t1\n", [A, B]),
+    "sst2 as a table": ("train.csv", "label,sentence\n0,a\n1,b\n", [A, B]),
+    "sst2 of Booleans": (
+        "train.jsonl",
+        '{"sentence": "a", "label": false}\n{"sentence": "b", "label": true}\n',
+        [A, B],
+    ),
     "sst2 with a header": ("train.tsv", "sentence\tlabel\na\t0\nb\t1\n", [A, B]),
     "mrpc": ("train.tsv", MRPC, [Example('He " hi', 'He hi "', 1), AB]),
     "stsb": (
@@ -57,6 +64,7 @@ FILES = {
         "dev.jsonl",
         '{"sentence1": "a", "sentence2": "b", "gold_label": "entailment"}\n'
         '{"sentence1": "x", "sentence2": "y", "gold_label": "-"}\n'
+        '{"sentence1": "x", "sentence2": "y", "gold_label": null}\n'
         '{"sentence1": "c", "sentence2": "d", "gold_label": "neutral"}\n',
         [AB, CD],
     ),
@@ -83,8 +91,9 @@ FILES = {
         "dev.jsonl",
         '{"claim": "b", "evidence": "a", "label": "REFUTES"}\n'
         '{"claim": "x", "evidence": [], "label": "NOT ENOUGH INFO"}\n'
-        '{"claim": "d", "evidence": "c", "label": "SUPPORTS"}\n',
-        [AB, CD],
+        '{"claim": "d", "evidence": ["of it", "too"], "label": "SUPPORTS"}\n'
+        '{"claim": "d", "evidence": "of it", "label": "SUPPORTS"}\n',
+        [AB, Example("of it too", "d", 1), Example("of it", "d", 1)],
     ),
     "fever_claims": (
         "dev.jsonl",
@@ -93,9 +102,10 @@ FILES = {
     ),
     "vitaminc_two_way": (
         "test.jsonl",
-        '{"claim": "b", "evidence": "a", "label": "refutes"}\n{"claim": "d", "evidence": "c", "label": "supports"}\n'
+        '{"claim": "b", "evidence": "of it", "label": "refutes"}\n'
+        '{"claim": "d", "evidence": "c", "label": "supports"}\n'
         '{"claim": "x", "evidence": "y", "label": "not enough info"}\n',
-        [AB, CD],
+        [Example("of it", "b", 0), CD],
     ),
     "fool_me_twice": (
         "train.jsonl",
@@ -125,6 +135,12 @@ def test_every_layout(tmp_path, case):
         ("sst2", "dev.tsv", "good\t2\n", "line 1 has the label '2'; sst2 has 0, 1"),
         ("sst2", "dev.tsv", "", "holds no example; is it sst2's"),
         ("rte", "dev.tsv", "index\tsentence1\tsentence2\tlabel\n", "holds no example"),
+        ("sst2", "dev.csv", "sentence,label\n", r"dev\.csv holds no example"),
+        ("sst2", "dev.csv", "sentence,label\na,1\nb\n", r"dev\.csv line 3: "),
+        ("sst2", "dev.csv", "sentence,label\na,1\nb,2\n", r"dev\.csv line 3 has the label '2'"),
+        ("sst2", "dev.jsonl", '{"sentence": "a", "label": null}\n', "line 1 has no label"),
+        ("snli", "dev.jsonl", '{"sentence1": "a", "sentence2": "b", "gold_label": true}\n', "has the label 'True'"),
+        ("stsb", "dev.jsonl", '{"sentence1": "a", "sentence2": "b", "score": true}\n', "has the score 'True'"),
         (
             "rte",
             "dev.tsv",
@@ -161,7 +177,7 @@ def test_every_layout(tmp_path, case):
             "race",
             "dev.json",
             '[{"article": "a", "question": "q", "options": ["1"], "answer": "A"}]',
-            "1 answers, not 4",
+            "row 1 has 1 answers, not 4",
         ),
         (
             "race",
@@ -207,6 +223,21 @@ def test_a_mixture_has_an_example_of_each_in_turn(tmp_path):
     assert find_task("fever_two_way+vitaminc_two_way").field_names == ["evidence", "claim"]
 
 
+def test_the_layouts_of_a_mixture_end_with_those_of_its_first_task():
+    evidence = ("evidence", "claim", "label")
+    assert find_task("fool_me_twice+fever_symmetric").layouts == (
+        *(("evidence_sentence", "claim", "label"), evidence),
+        ("gold_evidence", "text", "label"),
+    )
+
+
+def test_fields_have_names_and_can_be_replaced():
+    assert TASKS["race"].field_names == ["article", "question", *(f"option_{letter}" for letter in "ABCD")]
+    assert TASKS["qqp"].field_names == ["text_a", "text_b"]
+    assert Example("a", "b", 1, ("x", "y")).with_fields(["c", "d", "e", "f"]) == Example("c", "d", 1, ("e", "f"))
+    assert Example("a", None, 1, ("x",)).with_fields(["c", "e"]) == Example("c", None, 1, ("e",))
+
+
 def test_tasks_of_other_labels_or_fields_are_not_mixed():
     with pytest.raises(
         FairlabError, match="fool_me_twice and vitaminc cannot be mixed: they have the fields and labels"
@@ -223,6 +254,11 @@ def test_tasks_that_do_not_exist():
         read_task("cola2", "dev")
 
 
+def test_a_folder_of_ones_own_may_have_other_splits(tmp_path):
+    claims(tmp_path / "own", ("a", "SUPPORTS"), ("b", "REFUTES"))
+    assert [example.label for example in read_task("fever_symmetric", "train", str(tmp_path / "own"))] == [1, 0]
+
+
 def test_a_folder_of_ones_own(tmp_path):
     (tmp_path / "train.jsonl").write_text('{"sentence": "a", "label": 0}\n{"sentence": "b", "label": "positive"}\n')
     assert read_task("sst2", "train", str(tmp_path)) == [A, B]
@@ -231,10 +267,10 @@ def test_a_folder_of_ones_own(tmp_path):
 
 
 def test_examples_of_one_label_alone(tmp_path):
-    (tmp_path / "dev.tsv").write_text("a\t1\nb\t1\n")
+    (tmp_path / "dev.tsv").write_text("a\t1\n")
     with pytest.raises(FairlabError, match=r"dev.tsv has only examples of the label positive"):
         read_task("sst2", "dev", str(tmp_path))
-    (tmp_path / "dev.tsv").write_text("sentence1\tsentence2\tscore\na\tb\t3\nc\td\t3\n")
+    (tmp_path / "dev.tsv").write_text("sentence1\tsentence2\tscore\na\tb\t3\n")
     with pytest.raises(FairlabError, match=r"only examples of the label 3.0"):
         read_task("stsb", "dev", str(tmp_path))
 

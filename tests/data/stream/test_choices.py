@@ -10,6 +10,7 @@ from fairlab.data.published.tasks import TASKS, Example
 from fairlab.data.stream.choices import perturb_examples, read_perturbed, with_choices
 from fairlab.data.stream.rows import read_rows, task_rows
 from fairlab.types import DataUnavailable, FairlabError, Row
+from tests.conftest import write_rows
 
 
 def rows(*texts):
@@ -103,6 +104,34 @@ def test_rows_of_a_task():
     row = next(iter(task_rows("task:rte:dev")))
     assert row.names == ["sentence1", "sentence2"]
     assert row.extra == {"label": "not_entailment"}
+    assert (row.id, row.number, row.place) == ("1", 1, "row 1")
+
+
+def test_examples_meet_their_choices_by_number(tmp_path):
+    examples = [Example("It rained.", None, 0), Example("He left.", None, 1), Example("He left.", None, 0)]
+    file = choices(tmp_path / "c.jsonl", (2, "He left."))
+    made = perturb_examples(examples, Perturbation(axes=["gender"], sampling="uniform", choices=str(file)))
+    assert made.examples == [examples[0], Example("She left.", None, 1), examples[2]]
+    assert (made.axes, made.changed) == (["", "gender", ""], [1])
+    assert made.counts == {"examples": 3, "chosen": 1, "perturbed/gender": 1}
+
+
+def test_an_output_is_read_with_its_axes(tmp_path, monkeypatch):
+    choice = {"axis": "gender"}
+    lines = [
+        {"id": "1", "sentence": "It rained.", "perturbed": False},
+        {"id": "2", "sentence": "She left.", "perturbed": True, "source_text": "He left.", CHOICE: choice},
+    ]
+    write_rows(tmp_path / "rows.jsonl", lines)
+    monkeypatch.setattr("fairlab.data.stream.choices.data_files", lambda folder: [folder / "rows.jsonl"])
+    examples = [Example("It rained.", None, 0), Example("He left.", None, 1)]
+    found = read_perturbed(tmp_path, examples, ["sentence"])
+    assert found.examples == [examples[0], Example("She left.", None, 1)]
+    assert (found.axes, found.counts) == (["", "gender"], {"examples": 2, "perturbed/gender": 1})
+    with pytest.raises(FairlabError, match="row 2 is a different text"):
+        read_perturbed(tmp_path, [examples[0], Example("It left.", None, 1)], ["sentence"])
+    with pytest.raises(FairlabError, match="is not a perturbation of these 1 examples"):
+        read_perturbed(tmp_path, examples[:1], ["sentence"])
 
 
 @pytest.mark.parametrize("row", ['{"text": "a"}', '{"sentence": "a"}', '{"text": "a", "perturbed": false}'])

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from fairlab.data.groups import read_groups
-from fairlab.data.stream.manifest import Manifest, data_files
+from fairlab.data.stream.manifest import Manifest, data_files, dataset_facts, dataset_rows
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
@@ -27,6 +27,30 @@ def test_groups_of_all_files_are_read(tmp_path):
     assert manifest.rows() == {"read": 8, "rejected": 2, "groups": 5, "written": 5}
     assert [path.name for path in data_files(tmp_path)] == ["data-00000.jsonl", "data-00001.jsonl"]
     assert [group.id for group in read_groups(str(tmp_path))] == ["g0", "g1", "g2", "g3", "g4"]
+
+
+def test_counts_of_other_things_than_rows_are_no_rows():
+    manifest = Manifest("1.0", {"name": "x"}, {}, counts={"judged": 3, "perturbed/gender": 2, "groups": 5})
+    assert manifest.rows() == {"read": 0, "rejected": 0, "groups": 5, "written": 0}
+
+
+def test_rows_of_an_output_are_numbered_through_its_files(tmp_path):
+    manifest = Manifest("1.0", {"name": "x"}, {})
+    for name, texts in (("data-test-00000", ["a"]), ("data-train-00001", ["b", "c"]), ("data-train-00002", ["d"])):
+        file = tmp_path / f"{name}.jsonl"
+        write_rows(file, [{"text": text} for text in texts])
+        entry = {"file": file.name, "rows": len(texts), "sha256": sha256(file)}
+        manifest.add({"read": 1, "files": {"data": entry}, "reasons": {}, "counts": {}})
+    manifest.write(tmp_path)
+    found = {
+        every: [(row.number, row.split, row.text) for row in dataset_rows(str(tmp_path), every_split=every)]
+        for every in (False, True)
+    }
+    assert found[False] == [(1, "train", "b"), (2, "train", "c"), (3, "train", "d")]
+    assert found[True] == [(1, "test", "a"), (2, "train", "b"), (3, "train", "c"), (4, "train", "d")]
+    files = sorted(tmp_path.glob("data-*.jsonl"))
+    facts = {"bytes": sum(file.stat().st_size for file in files), "sha256": sha256(*files)}
+    assert dataset_facts(str(tmp_path)) == {"name": tmp_path.name, **facts}
 
 
 def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):

@@ -2,7 +2,7 @@ import pytest
 
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.data.stream import rows
-from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.formats import BadRow, refuse_lacking
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import paragraphs, read_text
 from fairlab.text import reading
@@ -165,6 +165,35 @@ def test_a_text_too_long_to_be_parsed_is_a_bad_row(tmp_path, monkeypatch):
     fits, long = read_rows(str(tmp_path / "a.csv"))
     assert fits.text == "She left."
     assert (long.place, long.reason) == ("line 3", "a text of more than 9 characters; shorten it")
+
+
+def test_long_lines_between_blank_lines_are_paragraphs(tmp_path):
+    long = f"She saw {'a very ' * 80}old boat."
+    rows = read(tmp_path / "a.txt", f"{long} He left.\n\n{long} They sat.\n")
+    assert [(row.text, row.place) for row in rows] == [
+        (long, "paragraph at line 1"),
+        ("He left.", "paragraph at line 1"),
+        (long, "paragraph at line 3"),
+        ("They sat.", "paragraph at line 3"),
+    ]
+
+
+def test_a_table_in_memory_is_read_as_a_file():
+    (only,) = rows.rows_of_table([{"text": "a", 1: 2}])
+    assert only == Row("1", "a", {"1": 2}, "row 1", 1)
+
+
+def test_a_nested_name_needs_the_outer_column():
+    refuse_lacking(["a.b", "c.d"], ["a", "c.d"], "x")
+    with pytest.raises(FairlabError, match=r"x has no column 'b\.a'"):
+        refuse_lacking(["a.b", "b.a"], ["a"], "x")
+
+
+def test_the_names_of_a_task_and_the_splits_of_a_mixture():
+    assert rows.fields_of("task:rte:dev", "text") == ["sentence1", "sentence2"]
+    assert rows.fields_of("a.csv", ("b", "c")) == ["b", "c"]
+    with pytest.raises(FairlabError, match=r"does not name a split of .*; the splits are: train, test"):
+        rows.task_examples("task:fever_two_way+vitaminc_two_way:dev")
 
 
 def test_a_nested_cell_is_a_field(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from fairlab.data.stream import shards
 from fairlab.data.stream.formats import BadRow
-from fairlab.data.stream.shards import cut, make_shards
+from fairlab.data.stream.shards import cut, json_line, make_shards
 from fairlab.types import FairlabError, Made, Row
 
 
@@ -42,7 +42,8 @@ def test_every_row_ends_somewhere(tmp_path):
     assert reject == {
         "id": "r2", "place": "line 2", "reason": "odd", "detail": "3", "text": "xxx", "versions": {"x": "y"}
     }  # fmt: skip
-    assert lines(tmp_path / "shards" / "00000.quarantine.jsonl")[0]["place"] == "line 9"
+    bad = {"place": "line 9", "reason": "broken", "content": "?"}
+    assert lines(tmp_path / "shards" / "00000.quarantine.jsonl") == [bad]
     assert not (tmp_path / "shards" / "00001.quarantine.jsonl").exists()
 
 
@@ -50,7 +51,29 @@ def test_a_shard_holds_so_many_rows_or_characters(tmp_path, monkeypatch):
     assert [len(task.items) for task in cut(items(6), tmp_path, 3)] == [3, 3, 1]
     monkeypatch.setattr(shards, "MOST_CHARACTERS", 6)
     assert [len(task.items) for task in cut(items(6), tmp_path, 100)] == [4, 1, 1, 1]
+    rows = [Row(str(k), "x" * length, {}, "", k) for k, length in enumerate((6, 3, 3))]
+    assert [len(task.items) for task in cut(rows, tmp_path, 100)] == [1, 2]
     assert list(cut([], tmp_path, 3)) == []
+
+
+def test_a_split_is_kept_with_what_cannot_be_read(tmp_path):
+    rows = [Row("1", "xx", {}, "line 1", 1, split="test"), BadRow("line 2", "broken", "?", split="test")]
+    list(make_shards(rows, Upper, tmp_path, shard_rows=3))
+    assert [row["split"] for row in lines(tmp_path / "shards" / "00000.quarantine.jsonl")] == ["test"]
+    assert len(lines(tmp_path / "data-test-00000.jsonl")) == 2
+
+
+def test_lines_are_json_as_it_reads():
+    assert json_line({"a": "é"}) == '{"a": "é"}\n'
+    assert json_line({"a": float("nan"), "b": [1]}) == '{"a": null, "b": [1]}\n'
+
+
+def test_two_shards_per_process_are_read_in_advance():
+    drawn = []
+    given = shards.drawn_ahead((drawn.append(k) or k for k in range(9)), 3)
+    assert next(given) == 0
+    assert len(drawn) == 7
+    assert list(given) == list(range(1, 9))
 
 
 def test_half_a_surrogate_pair_in_another_field_is_written(tmp_path):

@@ -35,6 +35,17 @@ def test_changes_are_those_of_precision_and_variance():
     assert (first.precision, first.variance) == (pytest.approx(0), pytest.approx(-75))
 
 
+def test_texts_without_a_label_or_always_trained_on_do_not_count():
+    more = [*TEXTS, text("e", -1), text("f", 0)]
+    folds, narrow = np.array([*FOLDS, 0, -1]), np.array([0.7, 0.5, 0.2, 0.3, 0.3, 0.4, 1.0, 1.0])
+    (found,) = Compared(more, "hate", folds[None], np.array([[*BASELINE, 0, 0]]), {"a": narrow[None]}).candidates()
+    assert (found.precision, found.variance) == (pytest.approx(-25), pytest.approx(-87.5))
+    (found,) = Compared(TEXTS, "hate", FOLDS[None], BASELINE[None], {"a": BASELINE[None]}).candidates(
+        np.array([name.key in "bd" for name in TEXTS])
+    )
+    assert (found.precision, found.variance) == (0, 0)
+
+
 def test_repeats_are_averaged():
     twice = Compared(
         TEXTS, "hate", np.stack([FOLDS] * 2), np.stack([BASELINE] * 2), {"a": np.stack([BASELINE, 0 * BASELINE])}

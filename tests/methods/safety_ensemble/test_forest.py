@@ -17,6 +17,7 @@ from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.views import Views
 from fairlab.metrics.acv import average_counterfactual_variance
 from fairlab.types import FairlabError
+from tests.conftest import WORDS
 from tests.methods.safety_ensemble.conftest import MUCH, Biased, data, ensemble
 
 NOTHING = {"lambda_safe": 0.0, "lambda_unsafe": 0.0, "beta_safe": 500.0, "beta_unsafe": 500.0}
@@ -50,8 +51,16 @@ def test_lambda_0_gives_the_unweighted_forest_over_sets():
     ).fit(features[train], truth[train], sample_weight=[1 / keys.count(key) for key in keys])
     ours = after.parts["test"].uncalibrated["toxicity"][0, folds == 0]
     np.testing.assert_allclose(ours, np.clip(plain.predict_proba(features[folds == 0])[:, 1], 1e-6, 1 - 1e-6))
+    assert method.facts()["settings"] == {}  # there is nothing to choose
     counts = next(iter(method.facts()["sampled"].values()))
     assert sum(counts["safe"].values()) > 0  # sampled in vain
+
+
+def test_two_seeds_of_three_fill_no_more_than_half_of_a_tree():
+    features = np.array([[0.0], [1.0], [2.0]])
+    trainer = Trainer("forest", 2, 1)
+    found = trainer.fitted(features, np.array([0, 1, 1]), np.ones(3), 0, leaf=2, sets=3)
+    assert found[-1].min_weight_fraction_leaf == 0.5
 
 
 def test_a_leaf_holds_seeds_however_many_versions_they_have():
@@ -175,6 +184,21 @@ def test_what_cannot_be_is_refused():
         ensemble(rivals=["deaf"])
     with pytest.raises(FairlabError, match=r"method\.pairing must hold weights of at least 0"):
         ensemble(pairing=[-1])
+    with pytest.raises(FairlabError, match=r"method\.inputs asks for 3 scores, but the sources give 2"):
+        ensemble(inputs=3)
+    assert ensemble(pairing=[0], inputs=2).trainer.pairing == (0,)
+
+
+def test_a_harm_that_training_seeds_of_a_fold_do_not_show_is_refused(tmp_path):
+    """The only unsafe seed is in one fold: without it, there is nothing to learn from."""
+    rows = [f"{WORDS[k % 11]} {WORDS[(3 * k + 1) % 11]} {k},{int(k == 0)},{k % 2}" for k in range(30)]
+    (tmp_path / "own.csv").write_text("\n".join(["text,hate,spam", *rows]) + "\n")
+    texts = data(name="own", path=str(tmp_path / "own.csv"), augmentation=None)
+    ensemble(harms=["spam"], reweighting={"others": MUCH}).check_data(texts)
+    with pytest.raises(FairlabError, match=r"fewer than two labels for hate; give method\.harms=\[spam\], or"):
+        ensemble(harms=["hate", "spam"], reweighting={"others": MUCH}).check_data(texts)
+    with pytest.raises(FairlabError, match="fewer than two labels for hate; label other texts"):
+        ensemble(harms=["hate"], reweighting={"others": MUCH}).check_data(texts)
 
 
 def test_what_cannot_train_is_told_without_scoring(tmp_path):

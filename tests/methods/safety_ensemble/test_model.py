@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from fairlab.methods.safety_ensemble.calibration import UNCHANGED, calibrated
+from fairlab.methods.safety_ensemble.calibration import UNCHANGED, calibrated, calibration_line
 from fairlab.methods.safety_ensemble.model import HarmModel, logits
 
 
@@ -28,6 +28,22 @@ def test_logits_are_the_mean_of_those_that_scikit_learn_gives():
     importances = HarmModel(both, 1.0, 0.0).contributions
     np.testing.assert_allclose(importances, both[0][-1].feature_importances_, rtol=1e-12)
     assert HarmModel(both[::-1], 1.0, 0.0).contributions is None
+    owner = np.arange(60) // 2
+    means = np.mean(odds, axis=0).reshape(30, 2).mean(axis=1)
+    np.testing.assert_allclose(HarmModel(both, 2.0, -1.0).score(features, owner), 1 / (1 + np.exp(1 - 2 * means)))
+    for leaf in (26, 60):  # some of the trees are a leaf alone, or all
+        grown = make_pipeline(SimpleImputer(), RandomForestClassifier(7, min_samples_leaf=leaf, random_state=0))
+        grown.fit(features, truth)
+        assert 1 in {tree.tree_.node_count for tree in grown[-1].estimators_}
+        importances = HarmModel([grown], 1.0, 0.0).contributions
+        np.testing.assert_allclose(importances, grown[-1].feature_importances_, rtol=1e-12)
+
+
+def test_a_line_is_fitted_to_labels_that_rise_with_the_log_odds():
+    """A quarter of the texts at 0 are unsafe and three quarters of those at 1: the log odds are -log 3 and log 3."""
+    odds, truth = np.repeat([0.0, 1.0], 4), np.array([1, 0, 0, 0, 1, 1, 1, 0])
+    assert calibration_line(odds, truth) == pytest.approx((2 * np.log(3), -np.log(3)), abs=1e-3)
+    assert calibration_line(odds, 1 - truth) == calibration_line(odds, np.ones(8)) == (1.0, 0.0)
 
 
 def test_log_odds_of_any_size_are_probabilities_without_overflow():

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.pipeline import Pipeline
 
 from fairlab.methods.safety_ensemble.model import Evaluated
-from fairlab.methods.safety_ensemble.pairing import RIDGE, covariance_within, fitted_kernel, paired_logistic
+from fairlab.methods.safety_ensemble.pairing import covariance_within, fitted_kernel, paired_logistic
 from fairlab.methods.safety_ensemble.passes import set_shares
 
 SETS = np.repeat(np.arange(30), 3)
@@ -33,15 +33,18 @@ def test_a_kernel_that_was_fitted_before_changes_nothing_and_is_shared():
         np.testing.assert_array_equal(together.logits([pipeline]), Evaluated(features).logits([pipeline]))
 
 
-def test_it_is_the_minimum_of_loss_and_variance():
+@pytest.mark.parametrize("evenly", [False, True])
+def test_it_is_the_minimum_of_loss_and_variance(evenly):
     features, truth = example()
     share = set_shares(SETS)
-    pipeline = paired_logistic(features, truth, SETS, share, 2.0)
+    pipeline = paired_logistic(features, truth, SETS, share, 2.0, evenly=evenly)
     values = pipeline[:-1].transform(features)
     within = covariance_within(values, SETS)
+    if evenly:
+        within = np.eye(len(within)) * within.diagonal().mean()
 
     sign = 2 * truth - 1
-    penalty = 2.0 * within + RIDGE * np.eye(values.shape[1])
+    penalty = 2.0 * within + 1e-4 * np.eye(values.shape[1])
 
     def objective(weights):
         logits = values @ weights[:-1] + weights[-1]
@@ -53,6 +56,10 @@ def test_it_is_the_minimum_of_loss_and_variance():
     best = minimize(objective, np.zeros(values.shape[1] + 1), jac=True, tol=1e-12)
     model = pipeline[-1]
     assert objective(np.r_[model.coef_[0], model.intercept_])[0] == pytest.approx(best.fun, abs=1e-5)
+
+
+def test_texts_without_versions_have_no_variance():
+    assert covariance_within(np.array([[1.0], [3.0]]), np.array([0, 1])).tolist() == [[0.0]]
 
 
 def test_the_penalty_is_the_mean_variance_of_logits():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores
+from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores, refuse_silent_sources
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.types import FairlabError
@@ -22,6 +22,20 @@ def test_a_score_that_equals_the_label_of_every_text_is_rejected(sources):
         refuse_labels_as_scores(sources, scores, {"hate": 1 - labels, "insult": labels})
     scores[3, 1] = 0.99  # of one text
     refuse_labels_as_scores(sources, scores, {"insult": labels})
+
+
+def test_a_source_without_any_score_is_named(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.csv").write_text("text,mine,rude\na text,0.5,1\n")
+    sources = Sources([StoredScores(path=str(tmp_path / f"{name}.csv"), name=name) for name in ("first", "second")])
+    scores = np.full((2, 4), np.nan)
+    scores[0, 0] = scores[1, 3] = 0.5
+    refuse_silent_sources(sources, scores)
+    for column, name in ((0, "first"), (3, "second")):
+        silent = scores.copy()
+        silent[:, column] = np.nan
+        with pytest.raises(FairlabError, match=f"the source {name} has no score of any of the 2 texts"):
+            refuse_silent_sources(sources, silent)
 
 
 def test_a_few_texts_show_nothing(sources):

@@ -21,8 +21,10 @@ SCORES, TRUTH = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1]
     ("of", "value", "cut"),
     [
         ("precision", 0.7, 0.3),
+        ("precision", 0.75, 0.3),
         ("precision", 0.9, 0.5),
         ("false_positive_rate", 0.4, 0.3),
+        ("false_positive_rate", 1 / 3, 0.3),
         ("false_positive_rate", 0.1, 0.5),
     ],
 )
@@ -49,6 +51,7 @@ def test_targets_that_cannot_be():
     for given, sentence in (
         ({"recall": 0.5}, "must give precision or false_positive_rate, not recall"),
         ({"precision": 1.5}, "precision must be above 0 and below 1"),
+        ({"precision": 0}, "precision must be above 0 and below 1"),
         ({}, "must give one of precision, false_positive_rate"),
     ):
         with pytest.raises(FairlabError, match=sentence):

@@ -47,15 +47,13 @@ class ForestArrays:
     value: Array
 
     def __post_init__(self) -> None:
-        nodes, own = len(self.feature), np.arange(len(self.feature))
+        nodes = len(self.feature)
         shapes = self.children.shape == (nodes, 2) and self.threshold.shape == self.value.shape == (nodes,)
-        first, second = self.children.T if shapes else (own, own)
-        leads_on = (self.children.min(axis=1) > own) | ((first == own) & (second == own)) if shapes else own < 0
         inside = all(
             len(of) and of.min() >= 0 and of.max() < size
             for of, size in ((self.feature, len(self.medians)), (self.roots, nodes), (self.children, nodes))
         )
-        if not (shapes and inside and leads_on.all()):
+        if not (shapes and inside and _lead_on(self.children).all()):
             raise FairlabError("its trees are malformed")
 
     @classmethod
@@ -66,7 +64,7 @@ class ForestArrays:
         children = []
         for root, tree in zip(roots, trees, strict=True):
             both = np.stack([tree.children_left, tree.children_right], axis=1)  # -1 for a leaf
-            children.append(root + np.where(both < 0, np.arange(tree.node_count)[:, None], both))
+            children.append(root + np.where(both == -1, np.arange(tree.node_count)[:, None], both))
         return cls(
             medians=pipeline[0].statistics_,
             roots=roots,
@@ -269,6 +267,12 @@ def read_arrays(file: Path) -> list[Fitted]:
             return [KINDS[of.partition(".")[2]](**arrays) for of, arrays in sorted(models.items())]
         except FairlabError as error:
             raise FairlabError(f"{file} does not contain a fitted model ({error}); do not use it") from error
+
+
+def _lead_on(children: Array) -> Array:
+    """Return whether each node is a leaf, which is its own two children, or leads to later nodes, (M,)."""
+    own = np.arange(len(children))
+    return np.asarray((children.min(axis=1) > own) | (children == own[:, None]).all(axis=1))
 
 
 def _fill_missing(features: NDArray[np.float64], medians: Array) -> Array:

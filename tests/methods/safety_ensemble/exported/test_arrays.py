@@ -59,6 +59,8 @@ def test_a_written_forest_gives_scikit_learns_probabilities_to_the_bit(examples,
     forest, more = fitted("forest", features, truth), np.random.default_rng(1).random((2_000, 5))
     write_arrays([forest], tmp_path / "hate.safetensors")
     (read,) = read_arrays(tmp_path / "hate.safetensors")
+    write_arrays([fitted("forest", features[:, :1], truth)], tmp_path / "one.safetensors")  # of one score
+    assert len(read_arrays(tmp_path / "one.safetensors")) == 1
     for some in (features, more, more[:1], np.full((1, 5), np.nan)):
         expected = sum(tree.predict_proba(forest[:-1].transform(some))[:, 1] for tree in forest[-1].estimators_) / 9
         np.testing.assert_array_equal(read.probabilities(some), expected)
@@ -73,6 +75,7 @@ def test_a_written_regression_gives_scikit_learns_probabilities_but_for_the_last
     first, read = read_arrays(tmp_path / "hate.safetensors")
     assert isinstance(first, ForestArrays)
     assert isinstance(read, RegressionArrays)
+    assert read.landmarks.shape == read.quantiles.shape == (200, 5)  # of 300 texts
     for some in (features, more, more * 3 - 1, np.full((1, 5), np.nan)):
         np.testing.assert_allclose(read.probabilities(some), regression.predict_proba(some)[:, 1], rtol=1e-14)
 
@@ -106,10 +109,13 @@ def test_a_model_without_such_a_form_writes_no_file(tmp_path):
 
 SPOILT = {
     "a circle": {"children": np.array([[1, 2], [0, 0], [2, 2], [3, 3]])},
+    "half a leaf": {"children": np.array([[0, 2], [1, 1], [2, 2], [3, 3]])},
     "a child that is not there": {"children": np.array([[1, 4], [1, 1], [2, 2], [3, 3]])},
     "a child below 0": {"children": np.array([[-1, 2], [1, 1], [2, 2], [3, 3]])},
     "a score that is not there": {"feature": np.array([2, 0, 0, 0])},
     "no trees": {"roots": np.array([], dtype=np.int64)},
+    "a root that is not there": {"roots": np.array([0, 4])},
+    "a threshold too few": {"threshold": np.array([0.5, -2.0, -2.0])},
     "a value too few": {"value": np.array([0.4, 0.1, 0.9])},
     "children of another shape": {"children": np.array([1, 1, 2, 3])},
     "an array without dimensions": {"feature": np.array(1)},
@@ -124,6 +130,28 @@ def test_what_is_no_forest_is_refused(change, tmp_path):
     save_file({f"0.forest.{name}": array for name, array in (STUMP | change).items()}, tmp_path / "hate.safetensors")
     with pytest.raises(FairlabError, match=r"hate\.safetensors"):
         read_arrays(tmp_path / "hate.safetensors")
+
+
+LINE = {name: np.array([1.0, 2.0]) for name in ("medians", "means", "scales", "slopes")} | {"intercept": np.array(0.5)}
+ONE = np.array([1.0])
+
+
+@pytest.mark.parametrize(
+    "change", [{name: ONE} for name in LINE] + [{name: np.ones((1, 2)) for name in LINE} | {"intercept": np.array(0.5)}]
+)
+def test_what_is_no_regression_is_refused(change, tmp_path):
+    LogisticArrays(**LINE)
+    save_file({f"0.logistic.{name}": array for name, array in (LINE | change).items()}, tmp_path / "hate.safetensors")
+    with pytest.raises(FairlabError, match=r"hate\.safetensors"):
+        read_arrays(tmp_path / "hate.safetensors")
+
+
+def test_a_kernel_regression_of_other_shapes_is_refused(examples):
+    features, truth = examples
+    arrays = vars(RegressionArrays.of(paired_logistic(features, truth, np.arange(300) // 3, np.ones(300), 1.0)))
+    for name, array in arrays.items():
+        with pytest.raises(FairlabError, match="does not match the others"):
+            RegressionArrays(**arrays | {name: np.ones((*array.shape, 7))})
 
 
 @pytest.mark.parametrize("name", ["0.regression.medians", "0.something.medians", "medians"])

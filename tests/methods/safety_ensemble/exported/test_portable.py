@@ -72,6 +72,47 @@ def test_a_path_out_of_the_folder_is_refused(exported, tmp_path, path):
         read_sources(exported, {})
 
 
+LIST = {"_target_": f"{HERE}.word_list.WordList", "path": "violence"}
+REMOTE = {"_target_": f"{HERE}.judge.Judge", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "given", "message"),
+    [
+        ([], {}, "lists no sources"),
+        ({}, {}, "lists no sources"),
+        ({"words": LIST}, {"other": {}}, r"sources\.other is not a source"),
+        ({"words": LIST | {"depth": "1"}}, {}, "there is no setting depth of words"),
+        ({"words": LIST}, {"words": {"depth": "1"}}, "there is no setting depth of words"),
+        ({"words": LIST | {"name": 1}}, {}, "name of words must be a plain text"),
+        ({"words": LIST | {"name": ["a", 1]}}, {}, "name of words must be a plain text"),
+        ({"words": LIST | {"name": "${oc.env:KEY}"}}, {}, "name of words must be a plain text"),
+        ({"words": {"path": "violence"}}, {}, r"words is not a source of fairlab \(None\)"),
+        ({"words": {"_target_": 3}}, {}, r"words is not a source of fairlab \(3\)"),
+        ({"words": "violence"}, {}, "words is not a source of fairlab"),
+        ({"words": "violence"}, {"words": {"_target_": LIST["_target_"]}}, "words lists no settings"),
+        ({"far": REMOTE}, {}, "far contacts a server"),
+        ({"far": REMOTE}, {"far": {"base_url": "http://x", "ledger": "l"}}, "far contacts a server"),
+        ({"near": {"_target_": f"{HERE}.policy.PolicySimilarity", "encoder": "some/model"}}, {}, "choose a model on"),
+        ({"words": LIST | {"path": "sources/none.txt"}}, {}, r"none\.txt, which the source words needs, does not"),
+        ({"words": LIST | {"path": "/nowhere/none.txt"}}, {}, r"none\.txt, which the source words needs, does not"),
+    ],
+)
+def test_sources_that_a_folder_must_not_name(tmp_path, nodes, given, message):
+    (tmp_path / "sources.yaml").write_text(yaml.safe_dump(nodes))
+    with pytest.raises(FairlabError, match=message):
+        read_sources(tmp_path, given)
+
+
+def test_settings_of_the_command_come_first(tmp_path):
+    (tmp_path / "sources.yaml").write_text(yaml.safe_dump({"words": LIST | {"name": None}, "far": REMOTE}))
+    far = {"base_url": "http://x", "ledger": "l", "api_key_env": None}
+    assert read_sources(tmp_path, {"words": {"name": "mine"}, "far": far | {"model": "other"}}) == {
+        "words": LIST | {"name": "mine"},
+        "far": REMOTE | far | {"model": "other"},
+    }
+
+
 def test_the_code_of_a_source_of_ones_own_is_the_exported_one(tmp_path, monkeypatch):
     (tmp_path / "loud.py").write_text(OWN.read_text())
     monkeypatch.syspath_prepend(tmp_path)

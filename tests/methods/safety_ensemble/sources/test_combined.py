@@ -105,7 +105,12 @@ def test_wrong_shapes_names_and_long_texts(tmp_path):
             Sources(bad)
     sources = Sources([Lengths()])
     assert sources.score(["x" * 1_000_000]).tolist() == [[LONGEST, LONGEST / 2]]
+    sources.score(["x" * LONGEST])
     assert sources.cut == 1
+    asked = Lengths()
+    asked.score = lambda texts: (asked.asked.append(len(texts)), Lengths().score(texts))[1]
+    Sources([asked]).score(["a", "x" * 2000, "y" * 2001, "b", "z" * 2001])
+    assert asked.asked == [3, 1, 1]  # long texts alone
 
 
 def test_stored_scores(tmp_path):
@@ -118,6 +123,10 @@ def test_stored_scores(tmp_path):
     table = pyarrow.table({"text": ["a"], "hate": [0.5]})
     pyarrow.parquet.write_table(table, tmp_path / "s.parquet")
     assert StoredScores(path=str(tmp_path / "s.parquet")).score(["a"]).tolist() == [[0.5]]
+    assert StoredScores(path=str(path), outputs=["threat"]).score(["b"]).tolist() == [[1]]
+    with pytest.raises(FairlabError, match="has no column 'x'"):
+        StoredScores(path=str(path), outputs=["hate", "x"])
+    assert [stored.covers(texts) for texts in (["c", "a"], ["c"], [])] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -187,6 +196,9 @@ def test_a_source_that_breaks_on_one_text_scores_the_others(tmp_path):
     many = [f"bad {k}" for k in range(20)] + ["good"]
     with pytest.raises(FairlabError, match="the source lengths failed on"):
         Sources([Stumbling()]).score(many)
+    assert np.isnan(Sources([Stumbling()]).score([*many[:10], "good"])).any(axis=1).sum() == 10
+    with pytest.raises(FairlabError, match="the source lengths failed on"):
+        Sources([Stumbling()]).score([*many[:11], "good"])
 
 
 @pytest.mark.slow

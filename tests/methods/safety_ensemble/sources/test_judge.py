@@ -40,7 +40,8 @@ def test_probabilities_come_from_the_first_token_and_are_asked_once(tmp_path):
         source = judge(stub, tmp_path)
         np.testing.assert_allclose(source.score(["a {text}", "b"]), [[0.8, 0.1]] * 2, atol=1e-9)
         assert len(stub.payloads) == 4
-        assert stub.payloads[0]["logprobs"] is True
+        sent = stub.payloads[0]
+        assert (sent["logprobs"], sent["top_logprobs"], sent["max_tokens"]) == (True, 20, 24)
         assert any("a {text}" in one["messages"][0]["content"] for one in stub.payloads)
         again = judge(stub, tmp_path)
         np.testing.assert_allclose(again.score(["b"]), [[0.8, 0.1]], atol=1e-9)
@@ -73,6 +74,13 @@ def test_llama_guard_gets_the_text_alone_and_names_categories(tmp_path):
         found = dict(zip(source.outputs, first, strict=True))
         assert {name: value for name, value in found.items() if value} == {"unsafe": 0.75, "s1": 1.0, "s10": 1.0}
         assert second.tolist() == [0.0] * 15
+    with Stub(lambda payload, nth: reply("safe" if payload["messages"][0]["content"] == "clear" else "x" * 99)) as stub:
+        source = judge(stub, tmp_path, template="llama_guard")
+        with pytest.raises(FairlabError, match=r'answers "x{60}", not \'safe\' or \'unsafe\''):
+            source.score(["unclear"])
+        rows = source.score(["unclear", "clear"])
+        assert np.isnan(rows[0]).all()
+        assert rows[1].tolist() == [0.0] * 15
 
 
 def test_prose_is_no_judgement(tmp_path):
@@ -106,5 +114,8 @@ def test_what_cannot_be(tmp_path):
 def test_a_reply_without_log_probabilities_or_with_broken_ones():
     for body in ({}, {"choices": [{}]}, {"choices": [{"logprobs": {"content": [{"token": "a"}]}}]}, None, "x"):
         assert first_candidates(body) == {}
+    found = [{"token": token, "logprob": value} for token, value in (("a", 0), ("b", 0.5), ("c", -math.inf), ("d", -1))]
+    first = {"choices": [{"logprobs": {"content": [{"token": "a", "top_logprobs": found}]}}]}
+    assert first_candidates(first) == {"a": 0.0, "d": -1.0}
     assert probability("unsafe", {"un": math.log(0.5), "safe": math.log(0.5)}, "unsafe", "safe") == 0.5
     assert probability("**Yes**", {}, "yes", "no") == 1.0

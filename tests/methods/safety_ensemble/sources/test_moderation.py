@@ -68,6 +68,26 @@ def test_scores_are_taken_by_name_in_batches(source, monkeypatch):
     assert KEY not in repr(vars(source))
 
 
+def test_thirty_two_texts_are_sent_together(source):
+    assert source.score(["a"] * 33).shape == (33, 2)
+    assert [len(texts) for texts in Stub.asked] == [32, 1]
+    assert source.score([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "scores"),
+    [
+        ({"results": [{"category_scores": {"a": None, "b": 1}}, {"category_scores": {}}]}, [{"b": 1.0}, {}]),
+        ({"results": [{"category_scores": {"a": "x"}}]}, None),
+        ({"results": [{}]}, None),
+        ({}, None),
+        ("text", None),
+    ],
+)
+def test_scores_in_a_reply(body, scores):
+    assert moderation._category_scores(body) == scores
+
+
 def test_a_text_that_is_refused_costs_no_other(source):
     scores = source.score(["a", "refuse me", "bb"])
     np.testing.assert_array_equal(scores[:, 0], [0.01, np.nan, 0.02])

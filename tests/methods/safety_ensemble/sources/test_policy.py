@@ -99,7 +99,9 @@ def test_linear_scores_are_of_one_encoder(tiny_folders, tmp_path):
         PolicySimilarity(encoder=str(tiny_folders["bert"]), linear="linear")
     with pytest.raises(DataUnavailable, match="is not a file of linear scores"):
         PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "none.safetensors"))
-    for broken in (replace(mine, outputs=("rude",)), replace(mine, weights=weights * np.nan)):
+    others = ({"outputs": ("rude",)}, {"outputs": ("rude", "rude")}, {"outputs": ()}, {"weights": weights * np.nan})
+    others += ({"weights": weights[:, :1]}, {"intercepts": np.zeros(3)}, {"intercepts": np.array([0, np.inf])})
+    for broken in (replace(mine, **changes) for changes in others):
         write_linear(broken, tmp_path / "broken.safetensors")
         with pytest.raises(FairlabError, match="holds no linear scores"):
             PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "broken.safetensors"))

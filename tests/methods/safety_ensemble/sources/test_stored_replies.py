@@ -32,6 +32,7 @@ def stored(folder, *rows):
         {"text": "a", "response": OPENAI},
         {"text": "a", "response": {"status_code": 200, "body": OPENAI}},
         {"text": "a", **OPENAI["results"][0]},
+        {"text": "a", "results": [], **OPENAI["results"][0]},
         {"text": "a", "response": PERSPECTIVE},
     ],
 )

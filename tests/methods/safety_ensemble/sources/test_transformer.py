@@ -44,8 +44,19 @@ def test_a_classifier_gives_what_it_gives_text_by_text(folder, tokenizer):
         alone = [model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1).numpy() for text in TEXTS]
     np.testing.assert_allclose(scores, np.stack(alone), atol=1e-6)
     assert len(source.version) == 64
+    long = "boat " * 100  # longer than the 64 tokens that the model reads
+    np.testing.assert_allclose(source.score([long]), source.score([long[:-50]]), atol=1e-6)
     with pytest.raises(DataUnavailable, match="cannot be loaded"):
         TransformersClassifier(name=str(folder.parent / "nothing"))
+
+
+@pytest.mark.parametrize("change", [{"problem_type": "multi_label_classification"}, {"num_labels": 1}])
+def test_labels_that_may_occur_together_have_a_probability_each(folder, tokenizer, change):
+    model = AutoModelForSequenceClassification.from_pretrained(folder, ignore_mismatched_sizes=True, **change)
+    model.save_pretrained(folder)
+    with torch.inference_mode():
+        alone = [model.eval()(**tokenizer(text, return_tensors="pt")).logits[0].sigmoid().numpy() for text in TEXTS]
+    np.testing.assert_allclose(TransformersClassifier(name=str(folder)).score(TEXTS), np.stack(alone), atol=1e-6)
 
 
 def test_a_causal_classifier_whose_tokenizer_has_no_padding(tiny_folders, tmp_path):
@@ -117,6 +128,8 @@ def test_a_detoxify_checkpoint_declares_no_more_than_it_holds(folder, tmp_path):
         save(**{"classifier.bias": sparse})
     with pytest.raises(FairlabError, match=r"into the encoder .* cannot be loaded"):
         save(**{"classifier.bias": torch.zeros(5)})
+    with pytest.raises(FairlabError, match="names 0 of its 0 outputs"):
+        save(count=0)
     with pytest.raises(FairlabError, match="names 10000 of its 10000 outputs"):
         save(count=10_000)
     content = json.loads((config / "config.json").read_text())
