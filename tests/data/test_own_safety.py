@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pandas as pd
 import pytest
 
 from fairlab.augmentation.identity import Identity
 from fairlab.data.own_safety import TableColumns, harm_name
-from fairlab.data.safety import SafetyData
+from fairlab.data.safety import SafetyData, made_of
 from fairlab.data.safety_readers import read_safety
-from fairlab.types import FairlabError
+from fairlab.data.stream.manifest import Manifest
+from fairlab.data.stream.shards import make_shards
+from fairlab.types import FairlabError, Row
 
 ROWS = [
     {"comment": "Blind people are useless.", "group": "disability:blind", "Spam": 0, "Self-Harm": 1, "score": 0.5},
@@ -107,3 +110,16 @@ def test_without_subgroups_words_tell_whom_a_text_is_about(tmp_path):
     assert [text.subgroup for text in data.texts if text.seed] == ["", "", "Religion:Islam"]
     assert len(data.made) == 6
     assert own_data(written(tmp_path, "csv"), None, TableColumns(text="comment")).made == []
+
+
+def test_a_seed_and_its_versions_in_a_folder_are_one_set(tmp_path):
+    about = {"A Muslim baker.": "1", "A Hindu film.": "0"}
+    rows = [Row("1", text, {"rude": rude}, f"line {k}", k) for k, (text, rude) in enumerate(about.items(), start=2)]
+    manifest = Manifest("0", {"name": "x", "sha256": ""}, {})
+    for summary in make_shards(rows, partial(Identity, subgroup=None), tmp_path, shard_rows=10):
+        manifest.add(summary)
+    manifest.write(tmp_path)
+    texts = read_safety("own", str(tmp_path))
+    assert [text.key for text in texts] == 7 * ["1"] + 7 * ["8"]  # rows 1 and 8 are the seeds, whose ids are equal
+    assert [text.labels for text in texts] == 7 * [{"rude": 1}] + 7 * [{"rude": 0}]  # and no harm "corrected"
+    assert made_of(texts, Identity()) == []
