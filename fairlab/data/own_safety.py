@@ -68,7 +68,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         if not isinstance(named, Mapping):
             raise FairlabError(f'{place}: labels must be an object such as {{"hate": 0}}, not {named!r}')
         given = _named_once({name: harm_name(name, place) for name, one in named.items() if not _empty(one)}, place)
-        labels = {harm: binary_label(named[written], place) for harm, written in given.items()}
+        labels = {harm: binary_label(named[written], f"{place}, {written}") for harm, written in given.items()}
         subgroup = str(row.get(columns.subgroup) or "")
         first = _first_of_set(row, number, seeds)
         key = row.get(columns.key)
