@@ -76,7 +76,8 @@ class SafetyEnsemble:
             model.
         rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
             over a text's rewrites to the reference groups. Both need scores of many more texts.
-        average: Whether the debiased model averages its logits over a text's rewrites to the reference groups.
+        average: Whether the debiased model averages its logits over a text's rewrites to the reference groups, if a
+            source scores rewrites.
         target: Required ``precision`` or ``false_positive_rate`` of each harm's threshold on the validation seeds; None
             for no thresholds. Of the thresholds that meet the target, the threshold that detects the most harmful texts
             is used.
@@ -134,6 +135,8 @@ class SafetyEnsemble:
         self.harms = list(harms or ())
         self.subgroups: list[str] = []
         self.identities: Sequence[str] = (SUBGROUPS,)
+        # with only sources that do not score rewrites, such as stored scores, the average would be over equal scores
+        average = average and any(getattr(source, "asks_of_turned", True) for source in sources)
         view = AVERAGE if average else TEXT
         self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), tuple(rivals), view)
         self._combined = partial(combinations, leaf, penalty)

@@ -10,6 +10,7 @@ from fairlab.methods.safety_ensemble.exported.export import Ensemble
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
+from fairlab.rewriting.identities import Identities
 from fairlab.types import FairlabError
 
 MUSLIM, HINDU = "A Muslim baker.", "A Hindu baker."
@@ -42,7 +43,7 @@ def test_versions_without_a_score_of_a_source_give_no_variance(tmp_path):
     (one, other) = columns(tmp_path, {MUSLIM: 0.1, nobody: 0.4})([MUSLIM, nobody])
     assert one["hate"] == pytest.approx((0.15 + 0.1) / 2)
     assert (one["hate_variance"], other["hate_variance"]) == (None, None)
-    versions = columns(tmp_path, {}).identities.versions(MUSLIM)
+    versions = Identities().versions(MUSLIM)
     assert HINDU in versions
     (one,) = columns(tmp_path, dict.fromkeys([MUSLIM, *versions], 0.1))([MUSLIM])
     assert one["hate_variance"] == pytest.approx(np.var([len(text) / 200 for text in (MUSLIM, *versions)]), rel=1e-4)
