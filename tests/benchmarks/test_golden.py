@@ -267,7 +267,8 @@ def kept(name, version, found):
             for part, of in found.items()
         }
         golden[name] = {"version": version, **digits}
-        FILE.write_text(json.dumps(dict(sorted(golden.items())), indent=1) + "\n", encoding="utf-8")
+        lines = [f"{json.dumps(key)}: {json.dumps(golden[key])}" for key in sorted(golden)]  # one line per benchmark
+        FILE.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
     return golden.get(name, {})
 
 
