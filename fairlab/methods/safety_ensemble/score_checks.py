@@ -59,12 +59,12 @@ def refuse_partly_covered_sets(sources: Sequence[Source], texts: Sequence[Safety
         FairlabError: A source covers no text, or only some texts of a set.
     """
     for source in sources if texts else ():
-        covered = np.array([source.covers([text.text]) for text in texts], dtype=np.bool_)
-        if not covered.any():
+        missing = np.array([not source.covers([text.text]) for text in texts], dtype=np.bool_)
+        if missing.all():
             raise silent(source, len(texts), remedy)
-        if partly := _mixed_sets(texts, ~covered):
+        if partly := _mixed_sets(texts, missing):
             raise FairlabError(
-                f"the source {source.name} has no score of {(~covered).sum():,} of {len(texts):,} texts; in "
+                f"the source {source.name} has no score of {missing.sum():,} of {len(texts):,} texts; in "
                 f"{len(partly):,} sets of versions (such as the set '{partly[0]}'), it has scores of only some texts, "
                 "so the variance within a set would measure missing scores; add rows for these texts, with empty cells "
                 f"for unknown scores, or {remedy}"
