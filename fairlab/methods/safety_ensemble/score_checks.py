@@ -82,7 +82,7 @@ def warn_of_mixed_sets(sources: Sources, texts: Sequence[SafetyText], scores: Ar
     found, start = [], 0
     for source in sources.sources:
         end = start + len(source.outputs)
-        if partly := _mixed_sets(texts, np.isnan(scores[:, start:end]).any(axis=1)):
+        if partly := _mixed_sets(texts, np.asarray(np.isnan(scores[:, start:end]).any(axis=1))):
             found.append(
                 f"{source.name} lacks scores of some texts of {len(partly):,} counterfactual sets: medians replace "
                 "them, and variances within sets (ACV) include this difference"
