@@ -198,7 +198,8 @@ def _refuse_other_package(config: DictConfig, given: Sequence[str]) -> None:
     chosen = {one.lstrip("+").partition("=")[0]: one.partition("=")[2] for one in given if "=" in one}
     for key, name in chosen.items():
         node, _, last = key.rpartition(".")
-        if last not in ("name", "model") or not node or f"{node}.package" in chosen:
+        loads = str(OmegaConf.select(config, f"{node}.{TARGET}") if node else "").rpartition(".")[2].startswith("load_")
+        if last != "name" or not loads or f"{node}.package" in chosen:  # new models take only the vocabulary from it
             continue
         if package := OmegaConf.select(config, f"{node}.package"):
             rest = ("package", "gguf", "weights_sha256")
