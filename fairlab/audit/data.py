@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import Kind
 from fairlab.checks.values import has_items
+from fairlab.data.stream.features import description_of
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant, missing_label
@@ -62,6 +63,8 @@ class LabelledRows:
 def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
     """Return the name and the rows of a dataset, read from a file or given in memory.
 
+    Cells of a column of type ``ClassLabel`` contain the names of the classes.
+
     Args:
         data: Path or name for :func:`fairlab.data.stream.rows.read_rows`, a DataFrame, or rows as mappings.
         field: Column of the text, or several columns.
@@ -70,13 +73,32 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
         FairlabError: A row has no text, or the data has no rows or is of another kind.
     """
     if isinstance(data, str | Path):
-        name, found = str(data), read_rows(str(data), field)
+        name, found, features = str(data), read_rows(str(data), field), description_of(str(data)).features
     else:
         table = _rows_in_memory(data)
         if table is None or not all(isinstance(one, Mapping) for one in table):
             raise FairlabError("data is not a table; give a file, a DataFrame or a list of rows by column")
-        name, found = f"this {type(data).__name__}", rows_of_table(table, field)
-    return name, list(_sound(name, found))
+        name, found, features = f"this {type(data).__name__}", rows_of_table(table, field), _features_of(data)
+    return name, _with_class_names(list(_sound(name, found)), features)
+
+
+def _features_of(data: Any) -> Mapping[str, Any]:
+    """Return the types of the columns of a ``datasets`` dataset, or an empty mapping for other data."""
+    features = getattr(data, "features", None)
+    return features if isinstance(features, Mapping) else {}
+
+
+def _with_class_names(rows: list[Row], features: Mapping[str, Any]) -> list[Row]:
+    """Return the rows with names instead of numbers in columns of type ``ClassLabel``.
+
+    A number without a name, such as -1 for a missing label, becomes an empty cell.
+    """
+    classes = {column: names for column, kind in features.items() if (names := getattr(kind, "names", None))}
+    for row in rows if classes else ():
+        for column, names in classes.items():
+            if isinstance(number := row.extra.get(column), int):
+                row.extra[column] = names[number] if 0 <= number < len(names) else None
+    return rows
 
 
 def _rows_in_memory(data: Any) -> list[Any] | None:
@@ -150,8 +172,18 @@ def labelled(
 
 
 def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
-    """Return the group of each row, or an empty string if the cell is empty."""
+    """Return the group of each row, or an empty string if the cell is empty.
+
+    Raises:
+        FairlabError: A cell contains ``none``, which may name a group or stand for an empty cell.
+    """
     values = _values(name, rows, column, "group")
+    for row, value in zip(rows, values, strict=True):
+        if isinstance(value, str) and value.strip().casefold() == "none":
+            raise FairlabError(
+                f"{name}, {row.place}: the cell of '{column}' holds '{value}'; write another name if this is a group, "
+                "or empty the cell"
+            )
     return ["" if value is None or is_missing(value) else as_written(value) for value in values]
 
 

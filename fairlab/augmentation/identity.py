@@ -22,7 +22,7 @@ from fairlab.rewriting.by_llm.injection import Injection, Version
 from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
-from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
+from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
 from fairlab.text.difference import changes
 from fairlab.text.fields import NOT_SPLIT, named_fields
 from fairlab.text.papers import STURMAN_2024
@@ -33,6 +33,7 @@ from fairlab.types import FairlabError, Made, Row, Texts
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)
 NOBODY = ("", "--")  # subgroups of a text about no subgroup
 FLAGGED = "flagged for review"
+SUBGROUP = "subgroup"  # default column of subgroups
 
 
 class Identity(RowAugmentation):
@@ -49,7 +50,8 @@ class Identity(RowAugmentation):
         inject: Method of rewriting: ``rules`` or ``llm``.
         identities: Lexicons of the identity categories: names of axes, paths of files, and ``subgroups`` for the four
             lexicons of the paper. A category is named after the axis of its lexicon.
-        subgroup: Name of the column that holds a row's ``category:subgroup``.
+        subgroup: Name of the column that holds a row's ``category:subgroup``; None finds the subgroups by the words of
+            the texts, and writes them to the column ``subgroup``.
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
             versions that a person decides to keep stay in the data.
         llm: Language model that corrects and judges versions; None omits both steps.
@@ -72,7 +74,7 @@ class Identity(RowAugmentation):
         *,
         inject: Literal["rules", "llm"] = "rules",
         identities: Texts = (SUBGROUPS,),
-        subgroup: str = "subgroup",
+        subgroup: str | None = SUBGROUP,
         review: str | None = None,
         llm: LLM | None = None,
         facts: bool = True,
@@ -82,7 +84,8 @@ class Identity(RowAugmentation):
                 "augmentation.inject=llm needs a language model; add llm=local or another to fairlab.augment"
             )
         self.inject = inject
-        self.subgroup = subgroup
+        self.subgroup = subgroup or SUBGROUP
+        self.words = None if subgroup else Identities(identities)
         self.kept = read_review(Path(review)) if review is not None else {}
         self.injection = Injection(llm) if llm is not None else None
         self.identities = tuple(identities)
@@ -124,6 +127,8 @@ class Identity(RowAugmentation):
         versions: list[tuple[int, Version]] = []
         counts = [Counter[str]() for _ in rows]
         faults: dict[int, str] = {}
+        if self.words is not None:
+            rows = [replace(row, extra={**row.extra, SUBGROUP: self.words.named(row.text)}) for row in rows]
         for k, row in enumerate(rows):
             subgroup = str(row.extra.get(self.subgroup) or "")
             if subgroup in NOBODY:

@@ -37,7 +37,12 @@ TAKEN = {  # settings that decide what the adapters compute, with the accepted v
 }
 PATTERNS = ("rank_pattern", "alpha_pattern")  # numbers by module
 MODULE = re.compile(r"\^?[\w.]+")  # name in such a pattern; peft would match any other as a regular expression
-REFUSED = ("megatron_config", "layer_replication", "trainable_token_indices", "target_parameters", "use_qalora")
+REFUSED = (
+    *("megatron_config", "layer_replication", "trainable_token_indices", "target_parameters", "use_qalora"),
+    *("alora_invocation_tokens", "arrow_config", "kasa_config"),  # these compute something other than added weights
+)
+# initial values with which peft also changes the weights of the base model
+CHANGING_BASE = re.compile(r"(?:pissa|olora|corda|loftq|lora_ga)", re.IGNORECASE)
 PREFIX = "base_model.model."  # of every name in a file
 
 
@@ -138,6 +143,11 @@ def lora_settings(file: Path) -> dict[str, Any]:
                 f"{file} sets {name}, which is not accepted from a folder; "
                 "merge the adapters on the machine that trained them"
             )
+    if CHANGING_BASE.match(str(initial := content.get("init_lora_weights"))):
+        raise FairlabError(
+            f"{file} sets init_lora_weights={initial}, with which the base model was changed too; "
+            "merge the adapters on the machine that trained them"
+        )
     found: dict[str, Any] = {}
     for name, kind in TAKEN.items():
         value = content.get(name)

@@ -118,7 +118,7 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
     place = folder.resolve()
     check_folder(place, place.parent.parent if place.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
-        raise FairlabError(f"{folder} holds adapters of another model; give it as base=NAME or base=FOLDER")
+        raise FairlabError(f"{folder} holds adapters of another model; give that model as base=NAME or base=FOLDER")
     for file in filter(Path.is_file, (folder / name for name in SETTINGS)):
         if HALF.search(json.dumps(read_object(file), ensure_ascii=False)):
             raise FairlabError(

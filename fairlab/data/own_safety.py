@@ -55,7 +55,8 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
     columns = columns or TableColumns()
     rows = list(_rows(file))
     _check_subgroup(file, [row for _, row in rows], columns)
-    harms = _harms(file, [row for _, row in rows], columns)
+    harms = _harms(file, [row for _, row in rows if is_seed(row)] or [row for _, row in rows], columns)
+    seeds: dict[str, int] = {}
     for number, (place, row) in enumerate(rows, start=1):
         text = row.get(columns.text)
         if not isinstance(text, str) or not text.strip():
@@ -67,11 +68,12 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         if not isinstance(named, Mapping):
             raise FairlabError(f'{place}: labels must be an object such as {{"hate": 0}}, not {named!r}')
         given = _named_once({name: harm_name(name, place) for name, one in named.items() if not _empty(one)}, place)
-        labels = {harm: binary_label(named[written], place) for harm, written in given.items()}
+        labels = {harm: binary_label(named[written], f"{place}, {written}") for harm, written in given.items()}
         subgroup = str(row.get(columns.subgroup) or "")
+        first = _first_of_set(row, number, seeds)
         key = row.get(columns.key)
         yield SafetyText(
-            text, str(number if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
+            text, str(first if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
         )
 
 
@@ -89,6 +91,21 @@ def harm_name(written: object, place: str) -> str:
     if not name or not name[0].isalpha():
         raise FairlabError(f"{place}: '{written}' is not a valid name of a harm; let it begin with a Latin letter")
     return name
+
+
+def _first_of_set(row: Mapping[str, Any], number: int, seeds: dict[str, int]) -> int:
+    """Return the number of the first row of a row's set: of the seed, if an augmentation made the row from it.
+
+    Args:
+        row: Row of the table.
+        number: Number of the row.
+        seeds: Numbers of the latest seeds, keyed by their ids, which the function updates. Ids may repeat, because the
+            versions of a seed follow it.
+    """
+    if is_seed(row):
+        seeds[str(row.get("id"))] = number
+        return number
+    return seeds.setdefault(str(row.get("source_id")), number)
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

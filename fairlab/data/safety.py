@@ -128,16 +128,17 @@ class SafetyData(TrainingData):
 
     def facts(self) -> dict[str, object]:
         """Return the facts for the record: content hash, sizes, and the number of versions made for each subgroup."""
-        seeds = [text for text in self.texts if text.seed and text.key in self.groups]
+        own = [text for text in self.texts if text.key in self.groups]
+        seeds, versions = [text for text in own if text.seed], [text for text in own if not text.seed]
         return {
             "path": self.path or READERS[self.name][0],
             "sha256": _digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
-            "trained_on": f"{len(seeds)} seeds of {self.name} and {len(self.made)} versions of them",
+            "trained_on": f"{len(seeds)} seeds of {self.name} and {len(versions)} versions of them",
             "seeds": len(seeds),
             "seeds_with_a_subgroup": sum(bool(text.subgroup) for text in seeds),
-            "seeds_with_versions": len({text.key for text in self.made}),
+            "seeds_with_versions": len({text.key for text in versions}),
             "always_trained": len(self.always),
-            "versions": dict(Counter(text.subgroup for text in self.made)),
+            "versions": dict(Counter(text.subgroup for text in versions)),
             "versions_left_out": self._left_out(seeds) if self.made else 0,
             "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in self.harms()},
             "held_out": {name: len(texts) for name, texts in self.others.items()},

@@ -73,7 +73,7 @@ def binary_label(value: object, place: str) -> int:
         FairlabError: The label is neither 0 nor 1.
     """
     if (written := as_written(value)) not in ("0", "1"):
-        raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")
+        raise FairlabError(f"{place}: a label must be 0 (harmless) or 1 (harmful), not '{value}'; correct it")
     return int(written)
 
 

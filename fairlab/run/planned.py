@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from fairlab.backbones.gguf_file import is_gguf_file
+from fairlab.backbones.peft_folder import is_adapter_folder
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.options import config_folder, with_plus, with_quotes, without_config_folder
@@ -168,13 +169,17 @@ def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
 
 def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the settings of all models that an evaluation loads, including those that embed its datasets."""
+    base = config.get("base")
     with composing():
-        return [_settings_of(str(name)) for name in [*_listed_names(config["model"]), *embedders_of(config)]]
+        return [_settings_of(str(name), base) for name in [*_listed_names(config["model"]), *embedders_of(config)]]
 
 
-def _settings_of(name: str) -> dict[str, Any]:
+def _settings_of(name: str, base: str | None) -> dict[str, Any]:
+    """Return the ``load_backbone`` settings of a model; for adapters, of the model that ``base`` names."""
     import hydra
 
+    if base and is_adapter_folder(Path(name)):
+        return _settings_of(str(base), None)
     if name in cli.choices("backbone"):
         return plain_config(hydra.compose(overrides=[f"+backbone={name}"]))["backbone"]  # type: ignore[no-any-return]
     if is_gguf_file(Path(name)):

@@ -9,13 +9,13 @@ from zlib import crc32
 import numpy as np
 import pandas
 import pytest
-from datasets import Dataset
+from datasets import ClassLabel, Dataset, Features, Value
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 import fairlab
-from fairlab.audit.data import LabelledRows
+from fairlab.audit.data import LabelledRows, read_source
 from fairlab.audit.measuring import _guessing
 from fairlab.types import FairlabError
 
@@ -50,6 +50,20 @@ def test_a_biased_function_is_found(biased):
     assert biased["audit/sex/false_positive_rate_gap"] == 100
     assert biased["audit/gender_man_to_woman/shift"] == pytest.approx(-70)
     assert {"subset", "quantity", "value", "low", "high"} <= set(biased.to_pandas())
+
+
+def test_classes_of_a_dataset_have_their_names(tmp_path):
+    kinds = {"text": Value("string"), "label": ClassLabel(names=["good", "bad"]), "age": Value("int64")}
+    saved = Dataset.from_dict({"text": ["a", "b", "c"], "label": [1, 0, -1], "age": [1, 0, 1]}, Features(kinds))
+    saved.save_to_disk(tmp_path / "saved")
+    for data in (saved, str(tmp_path / "saved")):
+        _, rows = read_source(data, "text")
+        assert [(row.extra["label"], row.extra["age"]) for row in rows] == [("bad", 1), ("good", 0), (None, 1)]
+
+
+def test_a_group_called_none_is_refused():
+    with pytest.raises(FairlabError, match=r"row 1: the cell of 'faith' holds 'None'; write another name if this is"):
+        audit(of_words("He"), [row | {"faith": "None"} for row in ROWS], group="faith")
 
 
 def test_a_column_of_groups_that_is_not_used_is_named(biased):

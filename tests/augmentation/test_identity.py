@@ -111,3 +111,12 @@ def test_a_missing_column_of_subgroups_is_named_with_its_setting(tmp_path):
     message = r"seeds\.csv has no column 'subgroup'; it has: who, label; give augmentation\.subgroup=NAME, the column"
     with pytest.raises(FairlabError, match=message):
         OfSubgroups(values, lambda: iter(found), Record(tmp_path, {}, "")).prepare()
+
+
+def test_without_a_column_of_subgroups_words_tell_them(tmp_path):
+    rows = [Row("1", "A Muslim baker.", {"rude": 1}, "line 2", 1), Row("2", "A baker.", {"rude": 0}, "line 3", 2)]
+    muslim, nobody = Identity(subgroup=None).make(rows)
+    assert muslim.rows[0] == {"id": "1", "text": "A Muslim baker.", "rude": 1, "subgroup": "Religion:Islam"}
+    assert (muslim.rows[3]["text"], muslim.rows[3]["subgroup"]) == ("A Hindu baker.", "Religion:Hinduism")
+    assert len(muslim.rows) == 7
+    assert nobody.rows == ({"id": "2", "text": "A baker.", "rude": 0, "subgroup": ""},)

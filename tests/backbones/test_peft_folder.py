@@ -50,6 +50,15 @@ def test_merged_adapters_score_as_peft_does_and_a_merged_folder_is_a_model(tiny_
     assert merged == pytest.approx(expected, abs=1e-3)
 
 
+def test_initial_values_that_leave_the_base_unchanged_are_accepted(tiny_folders, tmp_path):
+    base = tiny_folders["bert"]
+    wrapped = save_adapters_of(base, AutoModel, tmp_path / "a", target_modules=["query"])
+    settings = json.loads((tmp_path / "a" / "adapter_config.json").read_text())
+    (tmp_path / "a" / "adapter_config.json").write_text(json.dumps(settings | {"init_lora_weights": "gaussian"}))
+    expected = fairlab.load((wrapped, AutoTokenizer.from_pretrained(base))).embed(TEXTS)
+    torch.testing.assert_close(fairlab.load(str(tmp_path / "a"), base=str(base)).embed(TEXTS), expected)
+
+
 @pytest.fixture
 def adapters(tiny_folders, tmp_path):
     save_adapters_of(tiny_folders["bert"], AutoModel, tmp_path / "a", target_modules=["query"])
@@ -65,6 +74,10 @@ def test_the_base_is_the_users_to_name(adapters, tiny_folders):
         fairlab.load(str(adapters), base=str(tiny_folders["gpt2"]))
     with pytest.raises(FairlabError, match=r"holds adapters of .*bert, which is not loaded without your request"):
         fairlab.load(str(adapters), base=str(adapters))
+    settings = json.loads((adapters / "adapter_config.json").read_text())
+    (adapters / "adapter_config.json").write_text(json.dumps(settings | {"base_model_name_or_path": None}))
+    with pytest.raises(FairlabError, match=r"holds adapters of a model that they do not name; give base=NAME$"):
+        fairlab.load(str(adapters))
 
 
 def test_adapters_of_another_hub_model_are_refused(adapters):
@@ -82,6 +95,9 @@ def test_adapters_of_another_hub_model_are_refused(adapters):
             {"megatron_config": {"a": 1}, "megatron_core": "os"},
             "sets megatron_config, which is not accepted",
         ),
+        ({"alora_invocation_tokens": [5, 7]}, "sets alora_invocation_tokens, which is not accepted"),
+        ({"init_lora_weights": "pissa_niter_4"}, "sets init_lora_weights=pissa_niter_4, with which the base model was"),
+        ({"init_lora_weights": "OLoRA"}, "sets init_lora_weights=OLoRA, with which the base model was changed too"),
         ({"target_modules": "(a+)+$"}, "sets target_modules to a pattern"),
         ({"r": "many"}, "sets r='many', which LoRA does not accept"),
         ({"rank_pattern": {"query": []}}, "must set rank_pattern to one number per module"),

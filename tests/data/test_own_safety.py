@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pandas as pd
 import pytest
 
 from fairlab.augmentation.identity import Identity
 from fairlab.data.own_safety import TableColumns, harm_name
-from fairlab.data.safety import SafetyData
+from fairlab.data.safety import SafetyData, made_of
 from fairlab.data.safety_readers import read_safety
-from fairlab.types import FairlabError
+from fairlab.data.stream.manifest import Manifest
+from fairlab.data.stream.shards import make_shards
+from fairlab.types import FairlabError, Row
 from tests.conftest import write_rows
 
 ROWS = [
@@ -67,7 +70,10 @@ def test_two_columns_of_one_harm_are_refused(tmp_path):
     [
         (TableColumns(), r"has no text in the column 'text'; it has: comment, .*data\.columns\.text=NAME"),
         (TableColumns(text="comment", labels=["x"]), r"has no column 'x' of labels; it has: comment, group, Spam"),
-        (TableColumns(text="comment", labels=["score"]), r"a label must be 0 or 1, not '0\.5'"),
+        (
+            TableColumns(text="comment", labels=["score"]),
+            r"line 2, score: a label must be 0 .* not '0\.5'",
+        ),
         (TableColumns(text="comment", key="Spam", subgroup="Self-Harm"), r"has no column of labels 0 and 1"),
         (
             TableColumns(text="comment", subgroup="who"),
@@ -133,3 +139,20 @@ def test_without_subgroups_words_tell_whom_a_text_is_about(tmp_path):
     assert [text.subgroup for text in data.texts if text.seed] == ["", "", "Religion:Islam"]
     assert len(data.made) == 6
     assert own_data(written(tmp_path, "csv"), None, TableColumns(text="comment")).made == []
+
+
+def test_a_seed_and_its_versions_in_a_folder_are_one_set(tmp_path):
+    about = {"A Muslim baker.": "1", "A Hindu film was shown today.": "0", "We met a few Jewish painters in Rome.": "1"}
+    rows = [Row("1", text, {"rude": rude}, f"line {k}", k) for k, (text, rude) in enumerate(about.items(), start=2)]
+    manifest = Manifest("0", {"name": "x", "sha256": ""}, {})
+    for summary in make_shards(rows, partial(Identity, subgroup=None), tmp_path, shard_rows=10):
+        manifest.add(summary)
+    manifest.write(tmp_path)
+    texts = read_safety("own", str(tmp_path))
+    assert [text.key for text in texts] == 7 * ["1"] + 7 * ["8"] + 7 * ["15"]  # rows of the seeds, whose ids are equal
+    assert [text.labels["rude"] for text in texts] == 7 * [1] + 7 * [0] + 7 * [1]
+    assert {*texts[1].labels} == {"rude"}  # no harm is named after the column "corrected" of versions
+    assert made_of(texts, Identity()) == []
+    facts = own_data(str(tmp_path), Identity(), TableColumns()).facts()
+    assert (facts["seeds"], facts["seeds_with_versions"], facts["versions"]["Religion:Judaism"]) == (3, 3, 2)
+    assert facts["trained_on"] == "3 seeds of own and 18 versions of them"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 
 import numpy as np
@@ -59,12 +60,12 @@ def test_seeds_are_read(tmp_path):
     ("row", "message"),
     [
         ("x,1,Religion:Martian,0,0,0,0,OpenAi", "row 2: unknown subgroup 'Religion:Martian'"),
-        ("x,1,--,0,0,0,yes,OpenAi", "row 2: a label must be 0 or 1, not 'yes'"),
+        ("x,1,--,0,0,0,yes,OpenAi", "row 2: a label must be 0 (harmless) or 1 (harmful), not 'yes'"),
         ("x,0,--,0,0,0,0,OpenAi", "texts 1 and 2: the set '0' has '--' twice"),
     ],
 )
 def test_a_bad_row_is_named(tmp_path, row, message):
-    with pytest.raises(FairlabError, match=message.replace("(", r"\(")):
+    with pytest.raises(FairlabError, match=re.escape(message)):
         read_safety("counterfactual_safety", seeds(tmp_path, "fine,0,--,0,0,0,0,OpenAi", row))
 
 

@@ -1,7 +1,7 @@
 """Readers of files, folders and hub datasets that yield one raw row at a time.
 
-Only the current row (for Parquet, a batch) is held in memory, so inputs may have any size. The only exception is a list
-in a .json file, which is read as a whole.
+Only the current row (for Parquet, a batch) is held in memory, so inputs may have any size. The only exception is a
+.json file that contains a list or a single object, which is read as a whole.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = Fals
         return _of_data_sets(source, names, every_split)
     readers = {
         ".jsonl": _json_lines,
-        ".json": _json_file,
+        ".json": lambda path: _json_file(path, names),
         ".csv": lambda path: _separated(path, ",", names),
         ".tsv": lambda path: _separated(path, "\t", names),
         ".parquet": lambda path: _parquet(path, names),
@@ -136,19 +136,61 @@ def _json_lines(path: Path) -> Iterator[Found]:
     return json_of(_lines(path))
 
 
-def _json_file(path: Path) -> Iterator[Found]:
-    """Yield the rows of a .json file, which contains a list of objects or JSON lines."""
+def _json_file(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
+    """Yield the rows of a .json file, which contains a list of objects, an object with such a list, or JSON lines.
+
+    Raises:
+        FairlabError: The file is not JSON, or contains an object with several lists of objects, or with columns.
+    """
     with path.open("rb") as file, decoding(path), text_stream(file) as text:
-        listed = text.read(PROBED).lstrip().startswith("[")
-    if not listed:
+        whole = text.read(PROBED).lstrip().startswith("[")
+    if not whole and not _is_one_object(path):
         yield from _json_lines(path)
         return
-    rows = read_json_file(path, "fix it, or write JSON lines")
+    content = read_json_file(path, "fix it, or write JSON lines")
+    rows = content if isinstance(content, list) else _rows_of_object(path, content, names)
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield f"row {number}", row
         else:
             yield BadRow(f"row {number}", f"a JSON object was expected, not {type(row).__name__}", str(row)[:SHOWN])
+
+
+def _is_one_object(path: Path) -> bool:
+    """Return whether a file contains a single object instead of JSON lines.
+
+    This is true if there is only one line, or if the first two lines are parts of an object.
+    """
+    lines = (line for _, line in _lines(path) if isinstance(line, BadRow) or line.strip())
+    first = list(islice(lines, 2))
+    return len(first) == 1 or not any(isinstance(item, tuple) for item in json_of(enumerate(first, start=1)))
+
+
+def _rows_of_object(path: Path, content: Any, names: Sequence[str]) -> list[Any]:
+    """Return the rows in an object: its only list of objects or, if it has none, the object itself."""
+    if not isinstance(content, dict) or (names and all(name.partition(".")[0] in content for name in names)):
+        lists = {}
+    else:
+        lists = {
+            name: value
+            for name, value in content.items()
+            if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+        }
+    if len(lists) > 1:
+        raise FairlabError(f"{path} holds several lists of rows ({listed_names(lists)}); write one of them to a file")
+    if isinstance(content, dict) and content and all(map(_is_column, content.values())) and not lists:
+        raise FairlabError(
+            f"{path} holds columns ({listed_names(content)}) instead of rows; write a list of objects, as pandas does "
+            "by to_json(FILE, orient='records')"
+        )
+    return next(iter(lists.values()), [content])
+
+
+def _is_column(value: object) -> bool:
+    """Return whether a value is a column in one of the forms of pandas: a list, or an object with row numbers."""
+    if isinstance(value, list):
+        return not any(isinstance(cell, dict) for cell in value)
+    return isinstance(value, dict) and "0" in value
 
 
 def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:

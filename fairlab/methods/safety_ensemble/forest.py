@@ -26,7 +26,12 @@ from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
 from fairlab.methods.safety_ensemble.kept_scores import TEST, VALIDATION, FoldScores, KeptScores, fold_scores
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, Examples, FoldModels, Mask, Part, Trainer
-from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores, refuse_silent_sources, silent
+from fairlab.methods.safety_ensemble.score_checks import (
+    refuse_labels_as_scores,
+    refuse_partly_covered_sets,
+    refuse_silent_sources,
+    warn_of_mixed_sets,
+)
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
@@ -71,7 +76,8 @@ class SafetyEnsemble:
             model.
         rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
             over a text's rewrites to the reference groups. Both need scores of many more texts.
-        average: Whether the debiased model averages its logits over a text's rewrites to the reference groups.
+        average: Whether the debiased model averages its logits over a text's rewrites to the reference groups, if a
+            source scores rewrites.
         target: Required ``precision`` or ``false_positive_rate`` of each harm's threshold on the validation seeds; None
             for no thresholds. Of the thresholds that meet the target, the threshold that detects the most harmful texts
             is used.
@@ -129,6 +135,8 @@ class SafetyEnsemble:
         self.harms = list(harms or ())
         self.subgroups: list[str] = []
         self.identities: Sequence[str] = (SUBGROUPS,)
+        # with only sources that do not score rewrites, such as stored scores, the average would be over equal scores
+        average = average and any(getattr(source, "asks_of_turned", True) for source in sources)
         view = AVERAGE if average else TEXT
         self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), tuple(rivals), view)
         self._combined = partial(combinations, leaf, penalty)
@@ -142,13 +150,14 @@ class SafetyEnsemble:
         self.judged: dict[str, Judged] = {}
         self.models: dict[str, dict[str, HarmModel]] = {}
         self.sampled: dict[str, Reweighted] = {}
+        self.warnings: list[str] = []
 
     def check_data(self, data: SafetyData) -> None:
         """Check, before scoring, whether the models can be trained on the data.
 
         Raises:
             FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels, or a
-                source has no score for any text.
+                source has no score for any text, or only for some texts of a counterfactual set.
         """
         labelled = data.harms()
         if missing := [harm for harm in self.harms if harm not in labelled]:
@@ -168,9 +177,10 @@ class SafetyEnsemble:
                     f"the training seeds of a fold have fewer than two labels for {harm}; {without}, or give more safe "
                     "and unsafe texts"
                 )
-        for source in self.sources.sources:
-            if not source.covers([text.text for text in data.texts]):
-                raise silent(source, len(data.texts))
+        remedy = "leave the source out (fairlab augment +augmentation=identity writes the texts of all versions)"
+        refuse_partly_covered_sets(self.sources.sources, data.texts, remedy)
+        for name, texts in data.others.items():
+            refuse_partly_covered_sets(self.sources.sources, texts, f"leave {name} out of data.held_out")
 
     def fit(self, data: SafetyData) -> None:
         """Score the texts with all sources, choose settings, train in every fold, and train the models to export."""
@@ -185,6 +195,9 @@ class SafetyEnsemble:
         refuse_silent_sources(self.sources, views.text)
         refuse_labels_as_scores(self.sources, views.text, {harm: _labels(data.texts, harm) for harm in self.harms})
         others = {name: self._views(texts) for name, texts in data.others.items()}
+        self.warnings = warn_of_mixed_sets(self.sources, data.texts, views.text)
+        for name, texts in data.others.items():
+            self.warnings += [f"{name}: {text}" for text in warn_of_mixed_sets(self.sources, texts, others[name].text)]
         # The matrices are so small that threads would wait for each other longer than they work.
         with threadpool_limits(limits=1):
             self._train(data, folds, views, others)
@@ -297,6 +310,7 @@ class SafetyEnsemble:
             "citation": self.citation,
             "texts_cut": self.sources.cut,
             "texts_without_a_score": self.sources.missing,
+            "warnings": self.warnings,
             "settings": {harm: self._choice(harm) for harm, names in self.settings.items() if len(names) > 1},
             "sampled": {
                 harm: {

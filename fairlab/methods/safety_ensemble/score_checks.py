@@ -5,11 +5,12 @@ Shape letters: N texts, F source scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.data.safety_texts import SafetyText
 from fairlab.methods.safety_ensemble.model import Array
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
@@ -33,16 +34,69 @@ def refuse_silent_sources(sources: Sources, scores: Array) -> None:
     for source in sources.sources:
         end = start + len(source.outputs)
         if np.isnan(scores[:, start:end]).all():
-            raise silent(source, len(scores))
+            raise silent(source, len(scores), "leave it out")
         start = end
 
 
-def silent(source: Source, count: int) -> FairlabError:
+def silent(source: Source, count: int, remedy: str) -> FairlabError:
     """Return the error for a source without a score for any of ``count`` texts."""
     return FairlabError(
-        f"the source {source.name} has no score of any of the {count:,} texts; give scores of these texts, or leave it "
-        "out"
+        f"the source {source.name} has no score of any of the {count:,} texts; give scores of these texts, or {remedy}"
     )
+
+
+def refuse_partly_covered_sets(sources: Sequence[Source], texts: Sequence[SafetyText], remedy: str) -> None:
+    """Raise an error if a source covers some texts of a counterfactual set but not the others.
+
+    The median would replace the other scores, and the difference between the texts would count as bias.
+
+    Args:
+        sources: Sources of the scores.
+        texts: Texts to score, with their sets.
+        remedy: Remedy that ends the message, in addition to scoring the texts.
+
+    Raises:
+        FairlabError: A source covers no text, or only some texts of a set.
+    """
+    for source in sources if texts else ():
+        missing = np.array([not source.covers([text.text]) for text in texts], dtype=np.bool_)
+        if missing.all():
+            raise silent(source, len(texts), remedy)
+        if partly := _mixed_sets(texts, missing):
+            raise FairlabError(
+                f"the source {source.name} has no score of {missing.sum():,} of {len(texts):,} texts; in "
+                f"{len(partly):,} sets of versions (such as the set '{partly[0]}'), it has scores of only some texts, "
+                "so the variance within a set would measure missing scores; add rows for these texts, with empty cells "
+                f"for unknown scores, or {remedy}"
+            )
+
+
+def warn_of_mixed_sets(sources: Sources, texts: Sequence[SafetyText], scores: Array) -> list[str]:
+    """Return a warning for each source that scored some texts of a counterfactual set but not the others.
+
+    Args:
+        sources: Sources of the scores.
+        texts: N texts, with their sets.
+        scores: Scores of the texts, (N, F), with NaN for missing scores.
+    """
+    found, start = [], 0
+    for source in sources.sources:
+        end = start + len(source.outputs)
+        if partly := _mixed_sets(texts, np.asarray(np.isnan(scores[:, start:end]).any(axis=1))):
+            found.append(
+                f"{source.name} lacks scores of some texts of {len(partly):,} counterfactual sets: medians replace "
+                "them, and variances within sets (ACV) include this difference"
+            )
+        start = end
+    return found
+
+
+def _mixed_sets(texts: Sequence[SafetyText], missing: NDArray[np.bool_]) -> list[str]:
+    """Return the names of the sets that have both texts without a score and texts with one."""
+    found: dict[str, set[bool]] = {}
+    for text, one in zip(texts, missing.tolist(), strict=True):
+        found.setdefault(text.key, set()).add(one)
+    return [key for key, kinds in found.items() if len(kinds) == 2]
 
 
 def refuse_labels_as_scores(sources: Sources, scores: Array, truth: Mapping[str, NDArray[np.int64]]) -> None:

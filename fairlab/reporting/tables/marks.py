@@ -17,12 +17,15 @@ def training_notes(record: Record) -> list[Note]:
     """Return notes on training that makes the readings uninformative.
 
     A note is added if the loss did not fall, if training was too short to tell, or if a classifier is no better than
-    guessing. Methods without training steps, such as projections, have no loss and get no notes.
+    guessing. Methods without training steps, such as projections, have no loss, so they only get notes with their own
+    warnings.
     """
     data = record.provenance.get("data", {})
     guessed = at_chance(record.history, data.get("validation_labels", {}), data.get("validation_examples", 0))
     found = {UNTRAINED: unlearned(record.history), CHANCE: guessed}
     notes = [Note(TRAINING, text, phase="after", mark=mark) for mark, text in found.items() if text]
+    own = record.provenance.get("method", {}).get("warnings", [])
+    notes += [Note(TRAINING, text, phase="after") for text in own]
     return notes + ([Note(TRAINING, short, phase="after")] if (short := too_short(record.history)) else [])
 
 

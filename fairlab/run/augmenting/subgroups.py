@@ -1,4 +1,4 @@
-"""Augmentation of one row at a time, for rows with a column of subgroups."""
+"""Augmentation of one row at a time, for rows about subgroups."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class OfSubgroups(RowByRow):
             FairlabError: No row has the column of subgroups, without which no version can be made.
         """
         column = self.values["augmentation"]["subgroup"]
+        if column is None:
+            return super().prepare()
         first: Row | None = None
         for row in (one for one in self.read() if isinstance(one, Row)):
             if column in row.extra:
@@ -29,5 +31,5 @@ class OfSubgroups(RowByRow):
         there = listed_names(first.extra if first else (), "no other column")
         raise FairlabError(
             f"{self.values['input']} has no column '{column}'; it has: {there}; give augmentation.subgroup=NAME, the "
-            "column that contains category:subgroup"
+            "column that contains category:subgroup, or augmentation.subgroup=null to find subgroups by words"
         )

@@ -354,8 +354,8 @@ def _unreadable(given: Sequence[str], otherwise: str) -> str:
             parser.parse_override(override)
         except HydraException:
             return (
-                f"Hydra cannot read {override}; close every bracket, and give a text that contains =, a comma or a "
-                "bracket quotes of its own, such as \"overrides=['a.b=c']\""
+                f"Hydra cannot read {override}; close every bracket, and give a text that contains a bracket, or "
+                "a sign such as = or , or !, quotes of its own, such as \"overrides=['a.b=c']\""
             )
     return otherwise
 

@@ -102,10 +102,9 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
     """
     own = {key: value for key, value in settings.items() if key != "base"}
     if not (base := settings.get("base")):
-        named = base_named_by(Path(folder)) or "NAME"
-        raise FairlabError(
-            f"{folder} holds adapters of {named}, which is not loaded without your request; give base={named}"
-        )
+        named = base_named_by(Path(folder))
+        of = f"of {named}, which is not loaded without your request" if named else "of a model that they do not name"
+        raise FairlabError(f"{folder} holds adapters {of}; give base={named or 'NAME'}")
     node = backbone_node(str(base), own)
     if node.get("_target_") != LOAD:
         raise FairlabError(

@@ -173,8 +173,10 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     values = plain_config(config)
     for key in known.keys() - values.keys() - {*ADDED, *MAY_BE_MISSING}:
         raise FairlabError(f"no choice is given for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
+    given = _given_here() if given is None else given
     for key in values.keys() - known.keys():
-        _refuse_unread(key, sorted(known), _given_here() if given is None else given)
+        _refuse_unread(key, sorted(known), given)
+    _refuse_other_package(config, given)
     if entry == "train":
         _refuse_misfits_of_training(values)
     hints = {key: hint for key, hint in known.items() if key in values}
@@ -185,6 +187,27 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
         refuse_wrong_optimizer(values)
     if values.get("spacy"):
         refuse_unknown_pipeline(values["spacy"])
+
+
+def _refuse_other_package(config: DictConfig, given: Sequence[str]) -> None:
+    """Raise an error if a command names another model, but the weights still come from the package of the choice.
+
+    Raises:
+        FairlabError: A model with a package is named, but neither another package nor null.
+    """
+    chosen = {one.lstrip("+").partition("=")[0]: one.partition("=")[2] for one in given if "=" in one}
+    for key, name in chosen.items():
+        node, _, last = key.rpartition(".")
+        loads = str(OmegaConf.select(config, f"{node}.{TARGET}") if node else "").rpartition(".")[2].startswith("load_")
+        if last != "name" or not loads or f"{node}.package" in chosen:  # new models take only the vocabulary from it
+            continue
+        if package := OmegaConf.select(config, f"{node}.package"):
+            rest = ("package", "gguf", "weights_sha256")
+            needed = " ".join(f"{node}.{one}=null" for one in rest if OmegaConf.select(config, f"{node}.{one}"))
+            instead = f"give model={name}, or add" if node == "backbone" else "add"
+            raise FairlabError(
+                f"{key}={name} would still load the weights of the package {package}; {instead} {needed}"
+            )
 
 
 def refuse_missing(config: DictConfig) -> None:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from fairlab.data.preparing import stream_paragraphs
@@ -18,6 +20,32 @@ def test_json_lines(tmp_path):
     first, second = read(tmp_path / "a.jsonl", '{"id": 7, "text": "Ä b", "label": 1}\n\n{"text": "c"}\n')
     assert first == Row("7", "Ä b", {"label": 1}, "line 1", 1)
     assert second == Row("2", "c", {}, "line 3", 2)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_json_object_with_one_list_of_rows_gives_these_rows(tmp_path, indent):
+    def written(content, field="text"):
+        return read(tmp_path / "a.json", json.dumps(content, indent=indent), field)
+
+    listed = [{"text": "a", "label": 1}, {"text": "b", "label": 0}]
+    rows = written({"version": "1", "data": listed, "tags": ["x"]})
+    assert rows == [Row("1", "a", {"label": 1}, "row 1", 1), Row("2", "b", {"label": 0}, "row 2", 2)]
+    (row,) = written({"text": "one", "parts": listed})  # has the text itself
+    assert (row.text, row.extra) == ("one", {"parts": listed})
+    assert [row.text for row in written({"input": {"text": "in"}, "parts": listed}, "input.text")] == ["in"]
+    with pytest.raises(FairlabError, match=r"a\.json holds several lists of rows \(train, test\); write one of them"):
+        written({"train": listed, "test": listed})
+    for columns in ({"text": ["a", "b"], "label": [1, 0]}, {"text": {"0": "a", "1": "b"}, "label": {"0": 1, "1": 0}}):
+        with pytest.raises(FairlabError, match=r"a\.json holds columns \(text, label\) instead of rows; .*'records'"):
+            written(columns)
+
+
+def test_json_lines_in_a_json_file(tmp_path):
+    first, second = read(tmp_path / "a.json", '{"text": "a", "more": [{"text": "b"}]}\n\n{"text": "c"}\n')
+    assert (first.text, second.text, second.place) == ("a", "c", "line 3")
+    bad, good = read(tmp_path / "a.json", '{"text": \n{"text": "c"}\n')
+    assert isinstance(bad, BadRow)
+    assert good.text == "c"
 
 
 def test_tables_with_and_without_quotes(tmp_path):

@@ -51,6 +51,12 @@ def test_a_text_that_names_nobody_is_scored_once_and_a_priced_source_is_asked_of
     assert turned[:, 1].tolist() == [0, 0.9, 0, 0] * 2 + [0] + [0.9, 0.9, 0, 0]  # "Black people", "Muslims"
 
 
+def test_nothing_is_averaged_over_if_no_source_scores_rewrites():
+    assert ensemble(sources=[Priced()], average=True).trainer.view == "text"
+    assert ensemble(sources=[Priced(), Biased()], average=True).trainer.view == "average"
+    assert ensemble(sources=[Biased()], average=False).trainer.view == "text"
+
+
 @pytest.mark.slow
 def test_averaging_takes_away_which_group_is_named_and_stands_beside_what_it_adds_to(averaged):
     part = averaged.judged["after"].parts["test"]

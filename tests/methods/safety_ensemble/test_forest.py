@@ -211,7 +211,12 @@ def test_what_cannot_train_is_told_without_scoring(tmp_path):
     with pytest.raises(FairlabError, match="the source stored has no score of any of the"):
         ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)
     with stored.open("a") as lines:
-        csv.writer(lines).writerow([texts.texts[-1].text, 0.1])
+        csv.writer(lines).writerows([text.text, 0.1] for text in texts.texts if text.seed)
+    versions = {text.text for text in texts.made} - {text.text for text in texts.texts if text.seed}
+    with pytest.raises(FairlabError, match=r"it has scores of only some texts, .*=identity writes the texts of all"):
+        ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)
+    with stored.open("a") as lines:
+        csv.writer(lines).writerows([text, ""] for text in versions)  # empty cells, for scores that are unknown
     ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)
 
 

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from fairlab.methods.safety_ensemble.score_checks import refuse_labels_as_scores, refuse_silent_sources
+from fairlab.data.safety_texts import SafetyText
+from fairlab.methods.safety_ensemble.score_checks import (
+    refuse_labels_as_scores,
+    refuse_partly_covered_sets,
+    refuse_silent_sources,
+    warn_of_mixed_sets,
+)
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.types import FairlabError
@@ -43,3 +49,26 @@ def test_a_few_texts_show_nothing(sources):
     refuse_labels_as_scores(sources, np.column_stack([labels, labels]), {"insult": labels})
     scores = np.column_stack([np.full(40, np.nan), np.r_[labels, np.full(21, np.nan)]])  # 19 texts have a score
     refuse_labels_as_scores(sources, scores, {"insult": np.array([0, 1] * 9 + [1] + [0] * 21)})
+
+
+def test_a_set_whose_versions_have_no_stored_scores_is_rejected(sources):
+    def texts(*named):
+        return [SafetyText(text, key, "", {"hate": 0}) for text, key in named]
+
+    refuse_partly_covered_sets(sources.sources, texts(("a text", "1"), ("a text", "1"), ("another", "2")), "stop")
+    with pytest.raises(
+        FairlabError,
+        match=r"stored has no score of 2 of 3 texts; in 1 sets of versions \(such as the set '1'\), .*, or stop",
+    ):
+        refuse_partly_covered_sets(sources.sources, texts(("a text", "1"), ("version", "1"), ("another", "2")), "stop")
+    with pytest.raises(FairlabError, match=r"stored has no score of any of the 1 texts; .*, or stop"):
+        refuse_partly_covered_sets(sources.sources, texts(("another", "2")), "stop")
+    refuse_partly_covered_sets(sources.sources, [], "stop")
+
+
+def test_sets_with_missing_scores_are_counted_by_source(sources):
+    texts = [SafetyText(str(k), key, "", {"hate": 0}) for k, key in enumerate("aabbc")]
+    scores = np.array([[0.5, 1], [0.5, np.nan], [np.nan, np.nan], [np.nan, np.nan], [np.nan, 1]])
+    assert warn_of_mixed_sets(sources, texts, np.nan_to_num(scores)) == []
+    (warning,) = warn_of_mixed_sets(sources, texts, scores)
+    assert warning.startswith("stored lacks scores of some texts of 1 counterfactual sets: medians replace them")

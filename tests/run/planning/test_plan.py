@@ -5,12 +5,14 @@ import re
 
 import pytest
 
+from fairlab.run.planned import models_of
 from fairlab.run.planning.calls import calls_of
 from fairlab.run.planning.hours import SHARE, Device, gpus
 from fairlab.run.planning.needs import MADE, Need, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.run.planning.sizes import model_size
 from fairlab.run.planning.work import Work, training_flops, training_work
+from fairlab.types import FairlabError
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,16 @@ def test_a_folder_is_counted_by_its_own_configuration(tiny_folders):
     assert found.embeddings == (30522 + 64 + 2) * 32
     assert found.folder == tiny_folders["bert"]
     assert found.stored == (tiny_folders["bert"] / "model.safetensors").stat().st_size
+
+
+def test_adapters_are_planned_as_their_base(tiny_folders, tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    config = {"model": {"a": str(tmp_path), "b": "nobody/nothing"}, "dataset": None, "benchmark": None}
+    adapted, other = models_of(config | {"base": str(tiny_folders["bert"])})
+    assert model_size(adapted).folder == tiny_folders["bert"]
+    assert other["name"] == "nobody/nothing"
+    with pytest.raises(FairlabError, match="holds adapters of another model; give that model as base=NAME"):
+        model_size(models_of(config | {"base": None})[0])
 
 
 def test_an_unknown_model_has_no_size():

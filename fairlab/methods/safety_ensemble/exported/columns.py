@@ -30,7 +30,7 @@ class Columns:
         source_scores: Whether the scores of the sources are included, under ``sources``.
         versions: Whether word lists rewrite every text to other subgroups, and these versions are scored too. Columns
             such as ``hate_variance`` then hold the variance of the scores of a text and its versions, or None if it has
-            no versions.
+            no versions, or if a source scores only some of them.
 
     Raises:
         FairlabError: The sources differ from the sources that the ensemble was trained on.
@@ -60,6 +60,7 @@ class Columns:
         features_MF, received_KF, owner_K = self.ensemble.features(self.sources, every)
         by_harm = self._scores(features_MF, received_KF, owner_K)
         rows: list[dict[str, Any]] = [{} for _ in texts]
+        mixed_N = _partly_scored(features_MF, owner_M)
         for harm, scores_M in by_harm.items():
             cut = self.ensemble.thresholds.get(harm)
             for row, score in zip(rows, scores_M[first_N], strict=True):
@@ -67,7 +68,7 @@ class Columns:
                 if row[harm] is not None and cut is not None:
                     row[LABEL.format(harm)] = int(score >= cut)
             if self.identities:
-                self._add_variances(rows, VARIANCE.format(harm), scores_M, owner_M)
+                self._add_variances(rows, VARIANCE.format(harm), np.where(mixed_N[owner_M], np.nan, scores_M), owner_M)
         for row, features_F in zip(rows, features_MF[first_N], strict=True):
             self._add_sources(row, features_F)
         return rows
@@ -109,3 +110,14 @@ class Columns:
                 name: None if np.isnan(value) else round(float(value), DIGITS)
                 for name, value in zip(self.sources.features, features_F, strict=True)
             }
+
+
+def _partly_scored(features_MF: NDArray[np.float64], owner_M: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether some but not all texts of each set lack a source score (N,).
+
+    Medians replace missing scores, so the scores of such texts differ even if their words do not matter.
+    """
+    sizes_N1 = np.bincount(owner_M)[:, None]
+    missing_NF = np.zeros((len(sizes_N1), features_MF.shape[1]))
+    np.add.at(missing_NF, owner_M, np.isnan(features_MF))
+    return np.asarray(((missing_NF > 0) & (missing_NF < sizes_N1)).any(axis=1))

@@ -22,8 +22,10 @@ from fairlab.methods.safety_ensemble.exported.trust import (
     read_description,
 )
 from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.rewriting.references import References
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -89,11 +91,22 @@ class Ensemble:
             FairlabError: A source or a version differs.
         """
         versions = {source.name: source.version for source in sources.sources}
-        if sources.features != self.description["features"] or versions != self.description["sources"]:
+        trained: Mapping[str, str] = self.description["sources"]
+        if sources.features != self.description["features"] or versions.keys() != trained.keys():
             raise FairlabError(
-                f"the ensemble was trained on {self.description['sources']} , not on {versions}; use the former, "
-                "or train again"
+                f"the ensemble was trained on the scores {listed_names(self.description['features'])}, not on "
+                f"{listed_names(sources.features)}; give the former, or train again"
             )
+        for source in sources.sources:
+            if source.version != (version := trained[source.name]):
+                same = (
+                    f"; if its scores are from the same version of the classifier, add +sources.{source.name}.version="
+                )
+                raise FairlabError(
+                    f"the ensemble was trained with version {version} of the source {source.name}, not with version "
+                    f"{source.version}; use the former, or train again"
+                    + (f"{same}{version}" if isinstance(source, StoredScores) else "")
+                )
 
 
 def save_ensemble(
