@@ -104,7 +104,9 @@ def test_a_record_is_new_or_that_of_the_run_to_resume(tmp_path, monkeypatch, sta
         return
     found = open_record("train", OmegaConf.create(config), tmp_path)
     assert (found.status, found.reason) == ("running", "")
-    assert (found.command, found.history) == (("old", history) if result == "resumed" else ("python -m fairlab.train", []))
+    assert (found.command, found.history) == (
+        ("old", history) if result == "resumed" else ("python -m fairlab.train", [])
+    )
     assert "0123456789abcdef" not in (tmp_path / ".hydra" / "config.yaml").read_text()
 
 

@@ -38,7 +38,7 @@ def test_mixed_precision_that_costs_time_is_said(monkeypatch, precision, device,
 
 def test_the_slowness_of_bfloat16_is_a_ratio_of_medians(monkeypatch):
     class Timer:
-        def __init__(self, statement, globals, num_threads):  # noqa: A002
+        def __init__(self, statement, globals, num_threads):
             self.seconds = {torch.bfloat16: 3.0, torch.float32: 2.0}[globals["square"].dtype]
 
         def blocked_autorange(self, min_run_time):

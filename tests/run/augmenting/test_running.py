@@ -56,7 +56,9 @@ def numbers(notes):
 
 
 def test_rows_are_noted_by_what_became_of_them():
-    found = _row_notes(manifest({"read": 1200, "written": 1, "groups": 7, "rejected": 3, "quiet rows": 0, "odd rows": 2}))
+    found = _row_notes(
+        manifest({"read": 1200, "written": 1, "groups": 7, "rejected": 3, "quiet rows": 0, "odd rows": 2})
+    )
     assert numbers(found) == ["1 row written of 1,200 read", "2 odd rows"]
     found = _row_notes(manifest({"read": 9, "written": 5, BAD: 0}, {"empty": 2, "long": 1000}))
     assert numbers(found)[:3] == ["5 rows written of 9 read", "2 rejected: empty", "1,000 rejected: long"]
@@ -75,7 +77,7 @@ def test_rows_are_noted_by_what_became_of_them():
 )
 def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, quarantine, named):
     refuse_nothing(manifest({"written": 1}), "a.csv", tmp_path)
-    with pytest.raises(FairlabError, match="a.csv yields no rows to write: 2 read") as error:
+    with pytest.raises(FairlabError, match=r"a\.csv yields no rows to write: 2 read") as error:
         refuse_nothing(manifest({"read": 2}, reasons, quarantine=quarantine), "a.csv", tmp_path)
     files = ["rejected-*.jsonl", "quarantine.jsonl"]
     assert [name for name in files if name in str(error.value)] == named

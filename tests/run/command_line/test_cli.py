@@ -158,7 +158,12 @@ def test_arguments_are_completed_for_hydra(monkeypatch, entry, given, seen):
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(FairlabError("wrong"), 1), (ReviewNeeded("fill it in"), 3), (KeyboardInterrupt(), 130), (ValueError("bug"), None)],
+    [
+        (FairlabError("wrong"), 1),
+        (ReviewNeeded("fill it in"), 3),
+        (KeyboardInterrupt(), 130),
+        (ValueError("bug"), None),
+    ],
 )
 def test_errors_end_an_entry_point_with_one_sentence_and_bugs_do_not(monkeypatch, handlers, capsys, error, code):
     def main():
@@ -259,7 +264,7 @@ def test_a_run_folder_with_a_link_that_leads_out_is_refused(tmp_path):
 )
 def test_commands_without_hydra_end_alike(monkeypatch, capsys, error, code):
     monkeypatch.setattr("sys.argv", ["fairlab"])
-    with pytest.raises(OSError if code is None else SystemExit) as ended, cli.one_sentence_without_hydra():  # noqa: PT012
+    with pytest.raises(OSError if code is None else SystemExit) as ended, cli.one_sentence_without_hydra():
         raise error
     assert code is None or ended.value.code == code
     assert len(capsys.readouterr().err.splitlines()) == (code is not None)

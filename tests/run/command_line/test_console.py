@@ -114,7 +114,12 @@ def test_summaries_are_cut_at_a_word_beyond_140_characters():
     text = "word " * 28
     found = lines_of({"a": text[:140], "name": f"{text}x", "b": "", "c": "x" * 140})
     assert found == [f"a     {text}".rstrip(), f"name  {text.strip()} ...", "b", f"c     {'x' * 140}"]
-    assert [plural(one) for one in ("benchmark", "data", "debug", "search")] == ["benchmarks", "data", "debug", "searches"]
+    assert [plural(one) for one in ("benchmark", "data", "debug", "search")] == [
+        "benchmarks",
+        "data",
+        "debug",
+        "searches",
+    ]
 
 
 def test_runs_are_listed_with_how_they_ended(tmp_path):

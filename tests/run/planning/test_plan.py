@@ -264,7 +264,9 @@ def test_the_sum_of_memory_and_of_calls():
         RunPlan("b", memory=Memory(gb, gb, gb, gb, gb // 2), calls=replace(paid, calls=300, dollars=None, free=True)),
     ]
     text = plan_text("Plan", runs)
-    assert "  memory of a device: 11 GB at most, libraries included\n  language models: 1,500 calls, about $2.50\n" in text
+    assert (
+        "  memory of a device: 11 GB at most, libraries included\n  language models: 1,500 calls, about $2.50\n" in text
+    )
     assert "weights 1 GB + gradients 2 GB + optimiser 3 GB + activations 4 GB = 10 GB, and" in text
     assert "activations 1 GB + gathered 0.5 GB = 4.5 GB" in text
     assert "about 0.12 million prompt tokens and 1.5 million of replies; about $2.50\n" in text
@@ -297,7 +299,9 @@ def test_runs_of_which_something_is_not_known():
     assert "    training        1,320 items (here), 1,042 steps of 32, about 5.25 tokens per item" in lines
     assert sum(line.startswith("    computation     unknown") for line in lines) == 2
     assert "    not run         seat: no head" in lines
-    assert any("3 texts, about 1e-06 million prompt tokens and 2 billion of replies; cost unknown" in one for one in lines)
+    assert any(
+        "3 texts, about 1e-06 million prompt tokens and 2 billion of replies; cost unknown" in one for one in lines
+    )
     assert "    cannot be planned: no data" in lines
     assert "  5 more runs train on an unknown number of items and are not in the sum" in lines
     assert "a, 3 seeds" in lines
