@@ -112,9 +112,3 @@ def test_ten_words_are_tried_for_an_insertion():
     made.synonyms = lambda word: tried.append(word) or []
     assert made.inserted(["one", "two"], random.Random(0)) == ["one", "two"]
     assert len(tried) == 10
-
-
-def test_near_words_are_common_words_of_three_letters_or_more():
-    made = EDA(alpha=0.1, num_aug=1, synonyms="embeddings")
-    assert {*made.synonyms("dog")} >= {"dogs"}
-    assert made.synonyms("as") == []

@@ -117,7 +117,7 @@ def test_versions_that_lose_a_number_are_left_out(tmp_path, settings):
 def test_articles_fit_the_words_that_are_put_in_and_no_others():
     (made,) = Identity().make([row("A Muslim saw an bird and a Muslim.")])
     texts = {one["subgroup"].partition(":")[2]: one["text"] for one in made.rows}
-    assert texts["Atheism"] == "An atheist saw an bird and an atheist."
+    assert texts["Atheism"] == "An Atheist saw an bird and an Atheist."
     assert texts["Hinduism"] == "A Hindu saw an bird and a Hindu."
 
 

@@ -94,7 +94,8 @@ def test_texts_that_were_corrected_are_not_chosen_again(tmp_path):
 
 
 def test_a_search_by_its_defaults(tmp_path):
-    rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=None, facts=False)
+    llm = LLM(Server("http://127.0.0.1:9", "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
+    rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, facts=False)
     found = PromptSearch(rewriter=rewriter)
     assert (found.rounds, found.samples, found.texts, found.corrector) == (10, 5, None, "file")
     assert [found.wanted(text) for text in ("She left.", "It rained.")] == [True, False]

@@ -116,7 +116,8 @@ def test_three_exchanges_are_drawn_and_a_tenth_of_a_nat_is_allowed(monkeypatch, 
     rows += [row(k + 100, f"Seen in {k}.", f"It was {k}.") for k in range(1902, 1940)]
     found = Symmetric(language_model={"1901": -2.0, "": likely}).decide(rows)
     assert bool(found[1].rows) is made
-    assert len(read) == 39 * 3 * 4  # original and new texts of three exchanges of each row with a shared number
+    # Four texts of each exchange, of which three are drawn for each of 39 rows; some are drawn twice.
+    assert 39 * 2 * 4 < len(read) <= 39 * 3 * 4
 
 
 def test_the_worse_text_of_an_exchange_counts(monkeypatch):

@@ -75,14 +75,13 @@ def test_members_of_a_log_that_are_no_samples_are_not_read(tmp_path, monkeypatch
 
 
 def test_extra_fields_before_a_packed_member_are_skipped(tmp_path):
-    """Python's writer gives names that are not ASCII no extra field, so the header is made longer by hand."""
     import pyarrow
 
     packed = pyarrow.Codec("zstd").compress(content := json.dumps(HEAD).encode(), asbytes=True)
     with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
-        archive.writestr(member := zipfile.ZipInfo("header.json"), packed)
-        member.extra = b"\x99\x99\x04\x00abcd"
         archive.writestr("samples/1.json", json.dumps(ONE))
+        (member := zipfile.ZipInfo("header.json")).extra = b"\x99\x99\x04\x00abcd"
+        archive.writestr(member, packed)
     with zipfile.ZipFile(tmp_path / "a.eval") as archive:
         info = archive.getinfo("header.json")
         info.compress_type, info.file_size, info.CRC = inspect_logs.ZSTANDARD, len(content), zipfile.crc32(content)
@@ -195,8 +194,15 @@ def test_rows_of_a_table_need_an_id_and_a_score(tmp_path, row):
         only_run(tmp_path)
 
 
-def test_optional_columns_and_quoted_names_of_a_table(tmp_path):
-    (tmp_path / "a.tsv").write_text('"id"\t"score"\ttask\tmetric\nx\tTrue\tsums\tacc\ny\t0.5\t\t\n')
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.tsv", "id\tscore\ttask\tmetric\nx\tTrue\tsums\tacc\ny\t0.5\t\t\n"),
+        ("a.csv", '"id","score",task,metric\nx,True,sums,acc\ny,0.5,,\n'),
+    ],
+)
+def test_optional_columns_of_a_table(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
     found = only_run(tmp_path)
     assert found.name == "a"
     assert [(one.task, one.metric, values_of(one)) for one in found.tasks] == [

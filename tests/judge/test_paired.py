@@ -39,7 +39,7 @@ def test_clusters_by_hand():
     assert found.difference - found.low == pytest.approx(2.364624 * error, rel=1e-6)
     assert found.inner == pytest.approx((1 / 8 - 1.894579 * error, 1 / 8 + 1.894579 * error), rel=1e-6)
     assert found.detectable == pytest.approx((2.364624 + 0.841621) * error, rel=1e-6)  # 80 % below 0.84 deviations
-    assert found.needed == 106  # 16 (8 x 0.320624)^2 = 105.3
+    assert found.needed == 165  # 16 (8 x 0.400781)^2 = 164.5
     assert (found.units, found.n, found.changed, found.p) == (8, 16, 2, 1.0)
 
 
@@ -116,6 +116,11 @@ def test_coverage_and_false_findings(units, size):
 def test_a_p_value_from_drawn_signs_is_never_zero():
     """Among 10,000 patterns, chance gives all of 60 signs alike in none; the observed pattern itself counts."""
     assert sign_flip_p(1 + np.arange(60) / 100) == 1 / 10_001
+
+
+def test_large_sums_that_differ_by_rounding_count_as_equal():
+    """Of 4,096 patterns of signs, only all alike give as large a sum."""
+    assert sign_flip_p(1e9 * (1 + np.arange(12) / 7)) == 2 / 2**12
 
 
 def test_sums_of_one_size_have_the_binomial_p_value():

@@ -36,6 +36,7 @@ def test_hashes_of_other_things_are_not_compared():
     for others in (["text:7", "text:8"], []):
         found = pair_items(scores("ab", ["document:1", "document:2"]), scores("ab", others))
         assert (found.first, found.by, found.conflicts) == ([0, 1], "id", 0)
+    assert pair_items(scores("a", ["text:1"]), scores("a", ["text:1"])) == Pairing([0], [0], "id", 0, 0, 0)
 
 
 def test_nothing_in_common():

@@ -115,8 +115,8 @@ def test_only_runs_of_one_folder_without_a_common_task_are_joined():
         ("b", "y/1.json", ()),
         ("c (z/1.json)", "z/1.json", ()),
         ("c (z/2.json)", "z/2.json", ()),
-        ("d (z/1.json) #6", "u/z/1.json", ()),
-        ("d (z/1.json) #7", "v/z/1.json", ()),
+        ("d (z/1.json) #5", "u/z/1.json", ()),
+        ("d (z/1.json) #6", "v/z/1.json", ()),
     ]
     assert found.skipped == ["words/acc"]
     assert len(found.verdicts) == 15
@@ -172,6 +172,7 @@ def test_p_values_are_adjusted_over_all_comparisons():
     assert [one.p_adjusted for one in found.verdicts] >= raw
     assert max(one.p_adjusted for one in found.verdicts) == max(raw)  # Holm leaves the largest as it is
     assert "over 3 comparisons." in str(found)
+    assert found.adjustment == "Holm"
     by_share = judge(found.runs, adjust="bh")
     assert all(b.p_adjusted <= h.p_adjusted for b, h in zip(by_share.verdicts, found.verdicts, strict=True))
 

@@ -139,11 +139,12 @@ def test_the_backbone_that_model_replaces_is_compared_when_the_run_starts(tmp_pa
         run_folder("x", "now", str(tmp_path / "half"), _root_=root(**composed | {"model": None}))
 
 
-def test_a_sweep_file_holds_what_identifies_it_and_no_secret(tmp_path):
+def test_a_sweep_file_holds_what_identifies_it_and_no_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "0123456789abcdef")
     folder = tmp_path / "multirun" / "x" / "now"
     (folder / "0").mkdir(parents=True)
     assert sweep_of(folder / "0") is None
-    (folder / "multirun.yaml").write_text("api_key: sk-0123456789abcdef0123456789abcdef\n")
+    (folder / "multirun.yaml").write_text("api_key: 0123456789abcdef\n")
     write_sweep_state(folder, ["a=1,2", "launcher=ray", "launcher_of=b"], "running")
     assert json.loads((folder / "sweep.json").read_text()) == {
         "overrides": ["a=1,2", "launcher_of=b"],

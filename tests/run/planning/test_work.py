@@ -35,7 +35,7 @@ def test_steps_of_a_file(tmp_path, settings, items, steps):
     assert (found.items, found.steps, found.tokens) == (items, steps, 90.0)
     assert work_of(data, {"epochs": 3}).steps == 3 * steps
     assert work_of(data, {"epochs": 3, "steps": 2}, max_steps=7).steps == min(2, 3 * steps)
-    assert work_of({**data, "_target_": ".AttributeSentences"}).items is None
+    assert work_of({**data, "_target_": ".AttributeSentences"}).items == settings.get("limit")  # else unknown
 
 
 @pytest.mark.parametrize(("name", "read"), [("a.jsonl", 2), ("a.tsv", 2), ("a.txt", 2), ("a.bin", None)])
