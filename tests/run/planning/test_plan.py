@@ -38,6 +38,8 @@ def test_shapes_of_models_with_a_decoder_and_with_a_gate():
     assert (bart.layers, bart.width, bart.heads, bart.inner, bart.vocabulary) == (24, 1024, 16, 4096, 50_265)
     llama = model_size({"name": "HuggingFaceTB/SmolLM2-135M-Instruct"})
     assert (llama.layers, llama.heads, llama.inner, llama.gated, bart.gated) == (30, 9, 1536, True, False)
+    packed = model_size({"name": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"})
+    assert packed.stored == pytest.approx(0.63 * packed.parameters)  # five bits a weight
 
 
 def test_a_folder_is_counted_by_its_own_configuration(tiny_folders):
@@ -93,6 +95,8 @@ def test_work_of_groups_with_others_beside_them():
     config = {"method": {"epochs": 1}, "data": data | {"more": ["embedded/names", "embedded/terms"]}, "trainer": {}}
     work = training_work(config)
     assert (work.items, work.steps) == (1440 + 192 + 200, 115)
+    config["data"] = data | {"validation": 0.5}  # which the dataset marks itself
+    assert training_work(config).steps == 90
 
 
 def test_work_of_data_that_the_run_makes_of_a_file(tmp_path):
@@ -291,7 +295,7 @@ def test_runs_of_which_something_is_not_known():
     runs = [
         RunPlan("a", work=Work(None, 32, 1, None, 5.0, "there"), times=3),
         RunPlan("b", work=Work(1320, 32, 1, 1042, 5.25, "here"), times=2),
-        RunPlan("c", not_run={"seat": "no head"}, calls=Calls("m", 3, "3 texts", 1, 2_000_000_000, None, False)),
+        RunPlan("c", not_run={"seat": "no head"}, calls=Calls("m", 3, "3 texts", 1_000_000_000, 2_000, None, False)),
         RunPlan("d", problem="no data"),
     ]
     lines = plan_text("Plan", runs).splitlines()
@@ -300,7 +304,7 @@ def test_runs_of_which_something_is_not_known():
     assert sum(line.startswith("    computation     unknown") for line in lines) == 2
     assert "    not run         seat: no head" in lines
     assert any(
-        "3 texts, about 1e-06 million prompt tokens and 2 billion of replies; cost unknown" in one for one in lines
+        "3 texts, about 1 billion prompt tokens and 0.002 million of replies; cost unknown" in one for one in lines
     )
     assert "    cannot be planned: no data" in lines
     assert "  5 more runs train on an unknown number of items and are not in the sum" in lines
@@ -329,11 +333,12 @@ def test_what_is_downloaded_and_what_is_brought_by_hand_is_counted_once():
         Need("other model", "", "downloaded", 1_500_000_000),
         Need("of unknown size", "", "downloaded", None),
         Need("licensed", "", "sign and fetch it"),
+        Need("sold", "", "buy it"),
         Need("made", "", f"{MADE} its command below"),
     ]
     text = plan_text("Plan", [RunPlan("a", needs=needs), RunPlan("b", needs=needs)])
     (line,) = (one for one in text.splitlines() if one.startswith("  downloads: "))
-    assert re.findall(r"[\d.]+", line) == ["3.5", "1", "1"]
+    assert re.findall(r"[\d.]+", line) == ["3.5", "1", "2"]
 
 
 def test_a_task_of_the_hub_needs_its_dataset_and_one_of_a_file_does_not(tmp_path):
