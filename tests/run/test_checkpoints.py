@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.checkpoints import Checkpoints, remove
 
 
 def trainer(batches, step, value=1.0, state="fit"):
@@ -54,3 +54,13 @@ def test_a_process_that_is_told_to_end_saves_after_its_step(tmp_path):
     with pytest.raises(SIGTERMException):
         saving.on_validation_end(trainer(10, 5))
     assert kept(tmp_path)["last"] == "5 False"
+
+
+def test_a_link_is_removed_without_what_it_leads_to(tmp_path):
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("folder")
+    for name in ("link", "none"):
+        remove(tmp_path / name)
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+    remove(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []

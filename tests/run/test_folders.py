@@ -194,9 +194,16 @@ def test_the_folder_of_an_augmentation_is_new_or_its_own(tmp_path, output, taken
         *(("failed", 2, "failed"), ("failed_late", 2, "failed")),
     ):
         leave(tmp_path / name, status, output=name, seed_of_data=seed)
-    for name in ("empty", "hidden/.hydra", "full"):
+    for name in ("empty", "hidden/.hydra", "full", "failed/choices"):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("file", "full/x.txt", "hidden/.hydra/x", "failed_late/data.jsonl", "failed/metrics.json"):
+    for name in (
+        "file",
+        "full/x.txt",
+        "hidden/.hydra/x",
+        "failed_late/data.jsonl",
+        "failed/metrics.json",
+        "failed/.lock",
+    ):
         (tmp_path / name).write_text("{}")
     given = root(ckpt=None, output=output, seed_of_data=1)
     if taken:

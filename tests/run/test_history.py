@@ -56,8 +56,8 @@ def test_batches_of_the_first_two_reads_are_not_timed_if_others_follow(tmp_path)
 
 
 def test_the_clock_runs_from_the_first_batch_of_a_read_to_the_read(tmp_path, monkeypatch):
-    """Each look at the clock is a second later; figures get batches a second, and the loggers the figures."""
-    clock, asked, logged = count(), [], []
+    """Each look at the clock is two seconds later; figures get batches a second, and the loggers the figures."""
+    clock, asked, logged = count(step=2), [], []
     monkeypatch.setattr("fairlab.run.history.time.perf_counter", lambda: next(clock))
     history, of = History(tmp_path), trainer(lightning_module="method")
     of.loggers = [SimpleNamespace(log_metrics=lambda values, step: logged.append((step, values)))]
@@ -65,16 +65,16 @@ def test_the_clock_runs_from_the_first_batch_of_a_read_to_the_read(tmp_path, mon
     take(history, of, range(3))
     history.on_train_end(of)
     history.on_train_end(of)
-    assert (history.seconds, history.batches, asked) == (1.0, 3, [(of, "method", 3.0)])
-    assert history.live == {"rate": 3.0}
+    assert (history.seconds, history.batches, asked) == (2.0, 3, [(of, "method", 1.5)])
+    assert history.live == {"rate": 1.5}
     assert logged[1:] == [
         (1, {"train/loss": 0.5, "epoch": 0}),
-        (2, {"train/loss": 1.0, "epoch": 0, "speed/rate": 3.0}),
+        (2, {"train/loss": 1.0, "epoch": 0, "speed/rate": 1.5}),
     ]
     for batch in (3, 5, 7):
         take(history, of, range(batch, batch + 2))
         history.on_validation_start(of)
-    assert (history.seconds, history.batches) == (2.0, 4)  # without the first two reads
+    assert (history.seconds, history.batches) == (4.0, 4)  # without the first two reads
 
 
 def test_other_ranks_write_nothing_and_old_checkpoints_hold_nothing(tmp_path):

@@ -89,17 +89,25 @@ def test_processes_of_trainings_and_of_measurements(config, count):
         (None, [], "", "new"),
         ("failed", [], "", "new"),
         ("interrupted", [{"step": 1}], "", "resumed"),
+        ("interrupted", [{"step": 1}], "other", "refused"),
     ],
 )
 def test_a_record_is_new_or_that_of_the_run_to_resume(tmp_path, monkeypatch, status, history, ckpt, result):
     monkeypatch.setattr(job, "command_line", lambda entry: f"python -m fairlab.{entry}")
     monkeypatch.setenv("SOME_API_KEY", "0123456789abcdef")
-    config = {"seed": 1} | ({} if ckpt == "" else {"ckpt": ckpt})
-    if ckpt != "":  # Hydra does not copy the configuration of an augmentation
+    config = {"seed": 1} | ({} if ckpt in ("", "other") else {"ckpt": ckpt})
+    if "ckpt" in config:  # Hydra does not copy the configuration of an augmentation
         (tmp_path / ".hydra").mkdir()
         (tmp_path / ".hydra" / "config.yaml").write_text("api_key: 0123456789abcdef\n")
     if status is not None:
-        Record(tmp_path, config | {"ckpt": None}, "old", status=status, reason="x", history=history).save()
+        Record(
+            tmp_path,
+            config | {"ckpt": None, "seed": 2 if ckpt == "other" else 1},
+            "old",
+            status=status,
+            reason="x",
+            history=history,
+        ).save()
     if result == "refused":
         with pytest.raises(FairlabError):
             open_record("train", OmegaConf.create(config), tmp_path)

@@ -59,3 +59,8 @@ def test_encoders_of_datasets_are_models_of_an_evaluation():
     assert planned.embedders_of({"benchmark": benchmark, "dataset": "d"}) == ["m"]
     assert planned.embedders_of({"benchmark": benchmark, "dataset": None}) == []
     assert planned.embedders_of({"benchmark": None, "dataset": "d"}) == []
+
+
+def test_a_command_that_is_refused_is_planned_as_a_problem_of_one_run():
+    found = planned.planned("train", "t", ["seeed=1"])
+    assert (found.title, found.times, "seeed" in found.problem) == ("t", 1, True)

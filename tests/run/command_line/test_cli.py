@@ -148,6 +148,7 @@ def arguments_of(monkeypatch, entry, *given):
         ("train", ["-c", "job"], ["-c", "job", "--resolve"]),
         ("train", ["--cfg", "job", "--resolve"], ["--cfg", "job", "--resolve"]),
         ("train", ["--cfg", "hydra"], ["--cfg", "hydra"]),
+        ("train", ["--config-dir", "job"], ["--config-dir", "job"]),
         ("augment", ["augmentation=cda", "input=größe"], ["+augmentation=cda", "input='größe'"]),
         ("train", ["augmentation=cda", "name=größe"], ["augmentation=cda", "name='größe'"]),
     ],
@@ -268,3 +269,14 @@ def test_commands_without_hydra_end_alike(monkeypatch, capsys, error, code):
         raise error
     assert code is None or ended.value.code == code
     assert len(capsys.readouterr().err.splitlines()) == (code is not None)
+
+
+@pytest.mark.parametrize(("names", "explained"), [(["here", "hydra.x"], True), (["hydra.x", "here"], False)])
+def test_an_unexpected_error_is_hydras_where_hydra_raised_it(names, explained):
+    """The last of the modules raises, and the first one calls it."""
+    outer, inner = ({"__name__": name} for name in names)
+    exec("def call(one): one()", outer)
+    exec("def fail(): raise TypeError('odd')", inner)
+    with pytest.raises(TypeError) as error:
+        outer["call"](inner["fail"])
+    assert (explain(error.value, "train", ["seed=1"]) is not None) is explained
