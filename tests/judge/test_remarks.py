@@ -58,7 +58,7 @@ def test_answers_without_a_score_and_another_mean_than_reported(tmp_path):
 
 
 def test_words_as_scores_of_inspect(tmp_path):
-    (run,) = read_tool_runs(log(tmp_path / "a.json", ["C", "unclear", "unclear", "I"]))
+    (run,) = read_tool_runs(log(tmp_path / "a.json", ["C", "unclear", "unclear", "I", "C"]))
     assert run.tasks[0].remarks[0] == "sums, match: 2 answers have no numeric score and are left out"
     with pytest.raises(FairlabError, match="its scores are words; score again"):
         read_tool_runs(log(tmp_path / "b.json", ["toxic", "fine"]))

@@ -105,6 +105,7 @@ def test_the_files_that_a_configuration_names(data, names):
 
 
 def test_what_a_run_needs_and_what_it_downloads(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.run.planning.sizes.folder_at_hand", lambda *_: None)
     monkeypatch.setenv("FAIRLAB_DATA", str(tmp_path))
     monkeypatch.setenv("HERE_KEY", "x")
     monkeypatch.delenv("AWAY_KEY", raising=False)
