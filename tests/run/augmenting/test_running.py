@@ -103,7 +103,7 @@ def test_unreadable_and_flagged_rows_are_gathered(tmp_path):
     gather_quarantine(manifest(quarantine=["a", "b"]), tmp_path)
     assert (tmp_path / "quarantine.jsonl").read_text() == "a\nb\n"
     rejected = {"id": "r1", "text": "größe", "detail": "odd", "versions": {"x": "größer"}}
-    lines = [json.dumps(rejected | {"reason": reason}) + "\n" for reason in (FLAGGED, "empty")]
+    lines = [json.dumps(rejected | one) + "\n" for one in ({"reason": FLAGGED}, {"reason": "empty", "id": "r2"})]
     (tmp_path / "rejected-0.jsonl").write_text("".join(lines))
     gather_review(manifest(rejected=["rejected-0.jsonl"]), tmp_path)
     assert not (tmp_path / "review.jsonl").exists()
