@@ -10,6 +10,9 @@ Run in the project's environment, in an empty folder; then, in environments of t
     python make_mteb.py                                  # mteb 2.26.24, sentence-transformers 6.2.0
     PYTHONPATH=. helm-run --run-entries made_sums:model=simple/model1 --suite made --max-eval-instances 8 \
         --plugins make_helm                              # crfm-helm 0.5.16
+
+To keep them small, two fields that no reader reads were then removed: the events of the samples in inspect's
+``b.json``, and the metadata of the samples of Every Eval Ever.
 """
 
 import json

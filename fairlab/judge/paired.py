@@ -133,7 +133,7 @@ def sign_flip_p(sums: Array, seed: int = 0) -> float:
         return float((np.abs((1 - 2 * bits) @ moved) >= observed).mean())
     rng = np.random.default_rng(seed)
     beyond = 0
-    for _ in range(0, FLIPS, BATCH):
+    for _ in range(FLIPS // BATCH):
         signs = rng.integers(0, 2, size=(BATCH, len(moved)), dtype=np.int8) * 2 - 1
         beyond += int((np.abs(signs @ moved) >= observed).sum())
     return (beyond + 1) / (FLIPS + 1)

@@ -79,6 +79,21 @@ def test_labels_are_balanced_among_texts_of_equal_probability_by_hand():
     assert left[1] + left[2] == left[3] + left[4] == 1
 
 
+@pytest.mark.parametrize(
+    ("probabilities", "kept"),
+    [((0.52, 0.54), 2), ((0.54, 0.56), 0), ((0.97, 1.0), 2), ((0.54, 0.46), 0)],  # ten bins of 0.05
+)
+def test_two_rows_are_alike_in_one_of_ten_bins(probabilities, kept):
+    found = Balanced()._times(np.array([[p, 1 - p] for p in probabilities]), ["a", "b"])
+    assert found.total() == kept
+
+
+def test_the_draw_is_the_seeds():
+    given = np.array([[0.6, 0.4]] * 40), ["a"] * 30 + ["b"] * 10
+    first, again, other = (Balanced(**more)._times(*given) for more in ({}, {"seed": 0}, {"seed": 1}))
+    assert first == again != other
+
+
 def test_probabilities_are_out_of_fold_and_transfer_is_learned():
     texts, labels = [f"one {k}" for k in range(40)], ["a", "b"] * 20
     assert out_of_fold(texts, labels).shape == (40, 2)

@@ -42,6 +42,7 @@ def test_prompts_become_sets(tmp_path):
     assert len(stub.payloads) == 3  # the last question was answered from the ledger
     asked = json.loads(stub.payloads[0]["messages"][-1]["content"])
     assert (asked["number"], sorted(asked["forms"])) == (3, ["letter", "poem"])
+    assert (stub.payloads[0]["max_tokens"], stub.payloads[0]["seed"]) == (360, 0)  # 120 for each prompt
     assert boats.counts == {"prompts": 1, "prompts that came before": 1, "prompts without the placeholder": 1}
     assert [one["subgroup"] for one in boats.rows] == [
         f"{category}:{name}" for category, names in CATEGORIES.items() for name in names
@@ -52,6 +53,14 @@ def test_prompts_become_sets(tmp_path):
     assert judaism["labels"] == dict.fromkeys(HARMS, 0)
     assert (nothing.rows, nothing.reason) == ((), "no usable prompt")
     assert refused.reason == "language model: refused"
+
+
+def test_ten_of_many_forms_are_offered(tmp_path):
+    with Stub(answer) as stub:
+        llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
+        BenignPrompts(each=1, forms=[f"form {k}" for k in range(12)], llm=llm).make(topics("Boats"))
+    forms = json.loads(stub.payloads[0]["messages"][-1]["content"])["forms"]
+    assert len({*forms}) == len(forms) == 10
 
 
 def test_a_language_model_is_needed():

@@ -39,6 +39,8 @@ def test_a_set_is_a_lexicon_in_the_run_and_asked_for_once(tmp_path):
         assert asked(stub, tmp_path)("ethnicity", tmp_path) == path
     assert len(stub.payloads) == 1
     assert json.loads(stub.payloads[0]["messages"][-1]["content"]) == {"category": "ethnicity", "number": 2}
+    assert (stub.payloads[0]["max_tokens"], stub.payloads[0]["seed"]) == (80, 0)  # 40 for each member
+    assert AskedSet(llm="any").size == 20
     assert lexicon.axis == "ethnicity"
     assert lexicon.attributes == ("danish", "finnish")
     assert lexicon.entries[0].source.startswith("m, prompt biasers version 1, ")

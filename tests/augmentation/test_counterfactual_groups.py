@@ -60,6 +60,22 @@ def test_polarity_is_counted_before_the_filter():
     assert kept.counts["kept in spite of: wrong polarity"] == 1
 
 
+def test_a_group_that_fails_is_made_again_by_rules():
+    rewriter = Fixed("They left.", "She left.", "She left.")
+    (made,) = CounterfactualGroups(rewriter=rewriter, filter="fallback").make([row("He left.")])
+    assert made.rows[0]["fallback_from"] == "wrong polarity: 'man' reads as woman by She"
+    assert made.rows[0]["versions"] == {"neutral": "They left.", "man": "He left.", "woman": "She left."}
+    assert made.counts == {
+        **{"judged": 1, "right/union": 0, "right/neutral": 1, "right/man": 0, "right/woman": 1},
+        **{"sent to the fallback: wrong polarity": 1, "groups": 1, "groups of the fallback": 1},
+    }
+    right = Fixed("They left.", "He left.", "She left.")
+    (kept,) = CounterfactualGroups(rewriter=right, filter="fallback").make([row("He left.")])
+    assert "fallback_from" not in kept.rows[0]
+    assert (kept.rows[0]["check"], kept.rows[0]["confidence"], kept.counts["groups"]) == ("passed", 0.5, 1)
+    assert "kept in spite of: wrong polarity" not in kept.counts
+
+
 def test_the_first_verifier_that_objects_gives_the_reason():
     rewriter = Fixed("They ran.", "He left.", "She left.")
     (made,) = CounterfactualGroups(rewriter=rewriter, verify=["polarity", "words"]).make([row("He left.")])

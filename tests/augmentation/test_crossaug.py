@@ -32,6 +32,13 @@ def test_a_claim_that_cannot_be_contradicted_gives_none():
     assert CrossAug(generator="rules").more([EVIDENCE, ""], "SUPPORTS") == []
 
 
+@pytest.mark.parametrize("negate", [lambda claim: claim, lambda claim: None])
+def test_a_generator_that_contradicts_nothing_gives_none(negate):
+    augmentation = CrossAug(generator="rules")
+    augmentation.negate = negate
+    assert augmentation.more([EVIDENCE, "The film won 3 prizes."], "SUPPORTS") == []
+
+
 @pytest.mark.parametrize(
     ("evidence", "claim", "contradiction", "expected"),
     [
@@ -40,6 +47,9 @@ def test_a_claim_that_cannot_be_contradicted_gives_none():
         ("it is red", "it is red", "it is not red", None),  # nothing of the claim is exchanged
         ("a b c d e", "x a b c d y", "x k l m n y", None),  # four tokens
         ("so a b c e", "x a b c y", "x k y", "so k e"),
+        ("x k", "x k", "x a b c d", None),  # four tokens take its place
+        ("a", "a", "b", "b"),
+        ("a", "a", "a", None),
         ("U.S. film (1999)", "a film (1999)", "a film (2000)", "U.S. film (2000)"),
     ],
 )

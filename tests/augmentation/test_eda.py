@@ -3,6 +3,8 @@
 import random
 import subprocess
 import sys
+from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -79,3 +81,34 @@ def test_near_words_of_the_embedded_encoder():
     assert "movie" in made.synonyms("film")
     assert made.synonyms("film") == EDA(alpha=0.1, num_aug=1, synonyms="embeddings").synonyms("film")
     assert made.synonyms("qwzx") == []
+
+
+def test_copies_use_every_operation_as_often_and_are_the_seeds():
+    for number in (3, 4, 7, 8, 9):
+        made = eda(num_aug=number)
+        for name in ("replaced", "inserted", "swapped", "deleted"):
+            setattr(made, name, lambda words, draw, name=name: [name])
+        used = Counter(fields[0] for fields, _ in made.more(["one two"], "x"))
+        assert used.total() == number
+        assert max(used.values()) <= number // 4 + 1
+    texts = [eda(**more).more(["a good film was shown here"], "x") for more in ({}, {"seed": 0}, {"seed": 1})]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_a_proportion_of_the_words_is_changed():
+    made = eda(alpha=0.5)
+    made.synonyms = lambda word: ["x"]
+    assert made.replaced("one two three four five".split(), random.Random(0)).count("x") == 2
+    assert made.inserted("one two three four five".split(), random.Random(0)).count("x") == 2
+    assert eda(alpha=0.1).swapped(["a", "b"], random.Random(0)) == ["b", "a"]
+    ends = {tuple(eda().inserted(["film"], random.Random(seed))) for seed in range(30)}
+    assert ends == {("movie", "film"), ("film", "movie")}
+    half = SimpleNamespace(random=lambda: 0.5)
+    assert made.deleted(["a", "b"], half) == ["a", "b"]
+
+
+def test_ten_words_are_tried_for_an_insertion():
+    made, tried = eda(), []
+    made.synonyms = lambda word: tried.append(word) or []
+    assert made.inserted(["one", "two"], random.Random(0)) == ["one", "two"]
+    assert len(tried) == 10

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
@@ -62,6 +63,66 @@ def test_easy_rows_are_left_out_first():
     left = AFLite(partitions=16, train=0.3, slice=0.1, target=0.4, seed=0).left(vectors, labels)
     assert len(left) == 80
     assert np.mean(easy[sorted(left)]) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("slice_", "target", "cutoff", "left"),
+    [
+        (0.2, 0.4, 0.75, [4, 5, 6, 7, 8, 9]),  # two, then two of which one is at the border, then none
+        (0.2, 0.4, 0.5, [6, 7, 8, 9]),
+        (0.4, 0.4, 0.5, [6, 7, 8, 9]),  # four, and then no more than two
+        (0.01, 0.7, 0.5, [3, 4, 5, 6, 7, 8, 9]),  # one a round
+        (0.01, 0.0, 0.0, [8, 9]),  # classifiers need more than two rows
+        (0.3, 0.1, 0.78, [3, 4, 5, 6, 7, 8, 9]),
+    ],
+)
+def test_rounds_of_given_predictabilities_by_hand(monkeypatch, slice_, target, cutoff, left):
+    given = np.array([1.0, 0.9, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.4])
+    monkeypatch.setattr(AFLite, "_predictability", lambda self, vectors, labels, draw: vectors[:, 0])
+    found = AFLite(slice=slice_, target=target, cutoff=cutoff).left(given[:, None], np.array(["a", "b"] * 5))
+    assert sorted(found) == left
+
+
+def test_predictability_is_the_share_of_right_answers_on_other_rows():
+    labels = np.array(["a"] * 20 + ["b"] * 20)
+    vectors = np.where(labels == "a", -9.0, 9.0)[:, None]
+    found = AFLite(train=0.25, partitions=20)._predictability(vectors, labels, np.random.default_rng(0))
+    assert found.tolist() == [1.0] * 40
+    few = AFLite(train=0.0, partitions=1)._predictability(vectors, labels, np.random.default_rng(1))
+    assert sorted(few.tolist()) in ([0.0] * 2 + [1.0] * 38, [0.0] * 40)  # two of one label train nothing
+
+
+def test_defaults_are_the_papers_for_the_pairs_of_snli():
+    found = AFLite()
+    rows = [round(share * 549_367, -4) for share in (found.target, found.train, found.slice)]
+    assert rows == [180_000, 50_000, 10_000]
+    assert (found.partitions, found.cutoff, found.seed) == (64, 0.75, 0)
+
+
+def test_features_that_leave_rows_out_by_hand():
+    """Of a label of half of the rows, the z-statistics are 1, 2 and 3."""
+    seen, together = Counter(a=4, b=4, c=9), Counter({("a", "x"): 3, ("b", "x"): 4, ("c", "x"): 9})
+
+    def biased(**settings):
+        return ZFiltered(**settings)._biased(seen, together, {"x": 0.5})["x"]
+
+    assert biased() == {"c"}
+    assert biased(threshold=1.0) == {"b", "c"}
+    assert biased(threshold=1.0, top=1) == {"c"}
+    assert biased(threshold=0.9, top=3) == {"a", "b", "c"}
+    many = Counter({f"w{k}": 9 for k in range(30)})
+    told = Counter({(word, "x"): 9 for word in many})
+    assert len(ZFiltered()._biased(many, told, {"x": 0.5})["x"]) == 20
+
+
+def test_a_word_leaves_rows_out_after_the_batches_that_showed_it():
+    """Of 100 rows of each label, batches of ten; z is above 2 from five rows of *not* on: after the first batch."""
+    items = [Labelled("not", "no") if k % 2 else Labelled(f"w{k}", "yes") for k in range(200)]
+    kept = ZFiltered().kept(items)
+    first = Random(0).sample(range(200), 200)
+    told = [sum(k % 2 for k in first[:size]) for size in range(10, 201, 10)]
+    assert sum(k % 2 for k in kept) == next(count for count in told if count > 4)  # z = root of count
+    assert sum(k % 2 == 0 for k in kept) == 100
 
 
 def test_rows_that_nothing_predicts_stay():

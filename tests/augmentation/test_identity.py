@@ -11,7 +11,9 @@ from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.record import Record
+from fairlab.rewriting.by_llm.kept_facts import FACT_LOST
 from fairlab.run.augmenting.subgroups import OfSubgroups
+from fairlab.text.fields import NOT_SPLIT
 from fairlab.types import FairlabError, Row
 from tests.llm.stub import Stub, said
 
@@ -93,6 +95,45 @@ def test_versions_by_rules_are_judged_too(tmp_path):
         (made,) = Identity(llm=behind(stub, tmp_path)).make([row()])
     assert "A Hindu baker.." in {one["text"] for one in made.rows}
     assert made.reason == FLAGGED
+
+
+def loses_numbers(payload, nth):
+    """Corrects texts by leaving numbers out, and flags none."""
+    asked = json.loads(payload["messages"][-1]["content"])
+    if "flagged" in payload["response_format"]["json_schema"]["schema"]["properties"]:
+        return said(json.dumps({"flagged": False, "why": ""}))
+    return said(json.dumps({"text": asked["text"].replace(" of 12", "")}))
+
+
+@pytest.mark.parametrize("settings", [{}, {"facts": False}])
+def test_versions_that_lose_a_number_are_left_out(tmp_path, settings):
+    with Stub(loses_numbers) as stub:
+        (made,) = Identity(llm=behind(stub, tmp_path), **settings).make([row("A Muslim baker of 12 cakes.")])
+    lost = 0 if settings else 6
+    assert made.counts.get(f"versions without an answer: {FACT_LOST}", 0) == lost
+    assert len(made.rows) == 7 - lost
+
+
+def test_articles_fit_the_words_that_are_put_in_and_no_others():
+    (made,) = Identity().make([row("A Muslim saw an bird and a Muslim.")])
+    texts = {one["subgroup"].partition(":")[2]: one["text"] for one in made.rows}
+    assert texts["Atheism"] == "An Atheist saw an bird and an Atheist."
+    assert texts["Hinduism"] == "A Hindu saw an bird and a Hindu."
+
+
+def test_versions_that_equal_the_text_or_lose_a_field_are_counted(tmp_path):
+    def same(payload, nth):
+        asked = json.loads(payload["messages"][-1]["content"])
+        if "flagged" in payload["response_format"]["json_schema"]["schema"]["properties"]:
+            return said(json.dumps({"flagged": False, "why": ""}))
+        return said(json.dumps({"text": "A Muslim. <SEP> A baker." if asked["to"] == "Judaism" else "A baker."}))
+
+    parts = (("a", "A Muslim."), ("b", "A baker."))
+    pair = Row("r1", "A Muslim. <SEP> A baker.", {"subgroup": "Religion:Islam"}, "line 1", 1, "a", parts)
+    with Stub(same) as stub:
+        (made,) = Identity(llm=behind(stub, tmp_path)).make([pair])
+    assert made.counts == {"versions equal to their seed": 1, f"versions without an answer: {NOT_SPLIT}": 5}
+    assert len(made.rows) == 1
 
 
 def test_settings_that_cannot_be(tmp_path):

@@ -4,7 +4,17 @@ from collections import Counter
 
 import pytest
 
-from fairlab.augmentation.perturbation import CHOICE, HALF, IN_DOUBT, NO_WORD, Choosing, Perturbation, drawn_selection
+from fairlab.augmentation.perturbation import (
+    CHOICE,
+    HALF,
+    IN_DOUBT,
+    NO_WORD,
+    UNCHANGED,
+    Choosing,
+    Perturbation,
+    drawn_selection,
+    text_sha256,
+)
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.word_rewriters import Selection
@@ -45,6 +55,16 @@ def test_uniform_weights_are_one_and_inverse_ones_are_by_the_words_of_the_axis()
     assert perturbation().weights(texts) == {"gender": 1.0, "race": 1.0, "age": 1.0}
     # He, her, She, boy; Asian; boy.
     assert perturbation("inverse_frequency").weights(texts) == {"gender": 1 / 4, "race": 1.0, "age": 1.0}
+    assert perturbation("inverse_frequency").weights(texts[:2])["age"] == 1.0
+
+
+def test_a_draw_is_that_of_the_seed_and_the_number():
+    texts, weights = ["He saw her and the king."] * 8, dict.fromkeys(AXES, 1.0)
+    (found,) = perturbation().words.selections(texts[:1])
+    for seed, given in ((0, {}), (3, {"seed": 3})):
+        drawn = [drawn_selection(found, [1.0] * len(found), f"{seed}:{number}") for number in range(8)]
+        assert perturbation(**given).choose(texts, range(8), weights) == drawn
+    assert text_sha256("") == "e3b0c44298fc1c14"
 
 
 @pytest.mark.slow
@@ -74,7 +94,10 @@ def test_a_text_without_a_word_stays_and_the_size_is_kept():
     assert changed["text"] in ("She left.", "They left.")
     assert (changed["label"], changed["perturbed"], changed["source_text"]) == ("y", True, "He left.")
     assert made[1].counts["perturbed"] == made[1].counts["perturbed/gender"] == 1
-    assert made[1].counts["before/gender/man"] == 1
+    assert made[1].counts["before/gender/man"] == made[1].counts["chosen/gender"] == 1
+    assert set(made[1].counts.values()) == {1}
+    (same,) = perturbation(rewriter=Says("He left.")).make(rows[1:])
+    assert (same.counts, same.rows[0]["perturbed"]) == ({"chosen/gender": 1, UNCHANGED: 1}, False)
     assert made[0].counts == {NO_WORD: 1}
 
 
@@ -125,6 +148,7 @@ def test_a_slur_made_of_another_group_is_turned_down_and_counted():
     (outcome,) = perturbation(rewriter=rewriter).make([row("The white trash left.", **{CHOICE: vars(choice)})])
     assert outcome.reason == "harmful phrase"
     assert outcome.versions == {"black": "The black trash left."}
+    assert outcome.counts == {"chosen/race": 1}
     assert (outcome.rows[0]["text"], outcome.rows[0]["perturbed"]) == ("The white trash left.", False)
 
 
@@ -141,7 +165,7 @@ def test_whole_examples_are_changed_in_all_fields_with_a_person_or_stay(second, 
     before, after = ["Two men climb.", second], ["Two women climb.", made]
     choice = Selection(4, "men", "gender", "man", "woman")
     for whole in (True, False):
-        rewriter = Says(" <SEP> ".join(after))
-        (found,) = perturbation(rewriter=rewriter, whole_examples=whole).rewrite([before], [choice])
+        given = {"rewriter": Says(" <SEP> ".join(after)), **({"whole_examples": True} if whole else {})}
+        (found,) = perturbation(**given).rewrite([before], [choice])
         assert found.fault[0] == (fault if whole else "")
         assert found.fields == (before if whole and fault else after)

@@ -1,6 +1,7 @@
 """Which wrong group algorithm 1 has corrected: the one with the highest confidence, which is measured."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.rewriting.group_rewriters import LLMGroups
-from fairlab.types import ReviewNeeded
+from fairlab.types import FairlabError, ReviewNeeded
 from tests.llm.stub import Act, Stub, said
 
 TEXTS = ["The queen spoke.", "The policeman spoke.", "She left."]
@@ -38,7 +39,7 @@ def searched(act, folder, texts=TEXTS, **values):
         rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, facts=False)
         search = PromptSearch(rewriter=rewriter, **{"rounds": 2, "corrector": "rules"} | values)
         rounds = search(texts, folder / "new" / "search")
-    return rounds[0]["chosen"], stub.payloads
+    return rounds, stub.payloads
 
 
 @pytest.mark.parametrize(
@@ -50,14 +51,57 @@ def searched(act, folder, texts=TEXTS, **values):
     ],
 )
 def test_the_group_to_correct_is_the_surest_by_tokens_else_by_samples(act, values, text, by, confidence, tmp_path):
-    chosen, _ = searched(act, tmp_path, **values)
+    chosen = searched(act, tmp_path, **values)[0][0]["chosen"]
     assert (chosen["text"], chosen["confidence_by"], chosen["confidence"]) == (text, by, confidence)
 
 
 def test_a_reviewer_is_shown_the_surest_group(tmp_path):
     with pytest.raises(ReviewNeeded):
         searched(with_tokens, tmp_path, corrector="file")
-    assert f"text: {TEXTS[0]}" in (tmp_path / "new" / "search" / "review-01.yaml").read_text()
+    review = tmp_path / "new" / "search" / "review-01.yaml"
+    assert f"\ntext: {TEXTS[0]}\nversions:\n  neutral: {TEXTS[0]}\n" in review.read_text()
+    review.write_text(review.read_text().replace("corrected: false", "corrected: true").replace("man: The", "man: A"))
+    rounds, _ = searched(with_tokens, tmp_path, corrector="file")
+    assert rounds[0]["correction"] == {
+        **{"text": TEXTS[0], "neutral": TEXTS[0]},
+        **{"man": "A queen spoke.", "woman": "A queen spoke."},
+    }
+    review.write_text(review.read_text().replace("  woman: A queen spoke.", "  woman: ' '"))
+    (tmp_path / "new" / "search" / "round-01.json").unlink()
+    with pytest.raises(FairlabError, match="no text for the version 'woman'"):
+        searched(with_tokens, tmp_path, corrector="file")
+    with pytest.raises(FairlabError, match="needs a terminal"):
+        searched(with_tokens, tmp_path / "new", corrector="terminal")
+
+
+def test_versions_are_typed_at_a_terminal_or_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("builtins.input", lambda asked: " The king spoke. " if asked.startswith("man") else "")
+    rounds, _ = searched(with_tokens, tmp_path, corrector="terminal")
+    versions = {"neutral": TEXTS[0], "man": "The king spoke.", "woman": TEXTS[0]}
+    assert rounds[0]["correction"] == {"text": TEXTS[0], **versions}
+
+
+def test_texts_that_were_corrected_are_not_chosen_again(tmp_path):
+    rounds, _ = searched(sure_of_all, tmp_path, rounds=5, samples=0)
+    assert [(one["round"], len(one["examples"]), one["correction"] is None) for one in rounds] == [
+        *[(1, 0, False), (2, 1, False), (3, 2, False), (4, 3, True)],
+    ]
+    assert {one["correction"]["text"] for one in rounds[:3]} == {*TEXTS}
+    assert [(one["texts"], one["rewritten"], one["right"]) for one in rounds] == [(3, 3, 0)] * 4
+    rounds, _ = searched(sure_of_all, tmp_path / "short", samples=0)
+    assert [one["correction"] is None for one in rounds] == [False, True]
+
+
+def test_a_search_by_its_defaults(tmp_path):
+    llm = LLM(Server("http://127.0.0.1:9", "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
+    rewriter = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, facts=False)
+    found = PromptSearch(rewriter=rewriter)
+    assert (found.rounds, found.samples, found.texts, found.corrector) == (10, 5, None, "file")
+    assert [found.wanted(text) for text in ("She left.", "It rained.")] == [True, False]
+    for verify in ((), ("polarity", "label")):
+        with pytest.raises(FairlabError, match="verifiers that separate"):
+            PromptSearch(rewriter=rewriter, verify=verify)
 
 
 def test_one_candidate_and_the_last_round_need_no_samples(tmp_path):

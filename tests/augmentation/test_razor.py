@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from fairlab.augmentation.perturbation import PERTURBED
 from fairlab.augmentation.razor import (
     LOST,
     NONE,
     NOT_LOWER,
+    RAZOR,
     Razor,
     Replaced,
     rejection_reasons,
@@ -110,6 +112,41 @@ def test_rounds_that_gain_too_little_end_it(tmp_path):
     assert len(rounds) == 1
 
 
+def test_a_round_without_a_gain_is_no_rise_below_a_tolerance_of_zero(tmp_path):
+    _, rounds = razor(fault=lambda text: "no", tolerance=0.0)(ITEMS, tmp_path)
+    assert [(one["round"], len(one["tried"])) for one in rounds] == [(1, 2), (2, 2), (3, 2)]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [f"round-0{k}.json" for k in (1, 2, 3)]
+    _, rounds = razor(fault=lambda text: "no", tolerance=1e-9)(ITEMS, tmp_path / "other")
+    assert len(rounds) == 1
+
+
+def test_a_rewrite_of_the_same_tokens_is_not_lower_and_the_same_text_is_none(tmp_path):
+    made, rounds = razor(offers=lambda text: [text.replace(" ", "  ")], k=6, rounds=1)(ITEMS, tmp_path / "a")
+    assert (made, {one["reason"] for one in rounds[0]["tried"].values()}) == (ITEMS, {NOT_LOWER})
+    made, rounds = razor(offers=lambda text: [text], k=6, rounds=1, accept="always")(ITEMS, tmp_path / "b")
+    assert (made, {one["reason"] for one in rounds[0]["tried"].values()}) == (ITEMS, {NONE})
+
+
+def test_the_width_of_positions_is_the_given_one():
+    for compat, usual in (("paper", 128), ("official", 8)):
+        gammas = [razor(compat=compat, width=width).space(ITEMS).gamma() for width in (None, usual, 4)]
+        assert gammas[0] == pytest.approx(gammas[1])
+        assert gammas[0] != pytest.approx(gammas[2])
+
+
+def test_ranges_of_what_is_read_from_rows():
+    ranges = {
+        name: (one.ideal, one.low, one.high, one.headline)
+        for name, one in (RAZOR.quantities | PERTURBED.quantities).items()
+    }
+    assert ranges == {
+        "gain": (0.0, -100.0, 100.0, True),
+        "association": (0.0, 0.0, 1.0, True),
+        "share": (None, 0.0, 100.0, False),
+        "perturbed": (None, 0.0, 100.0, False),
+    }
+
+
 def told_by_not(count=60):
     """Texts of which half hold "not", and are labelled by it."""
     return [Labelled(f"{'not ' * (k % 2)}word{k}", "no" if k % 2 else "yes", "") for k in range(2 * count)]
@@ -128,6 +165,8 @@ def test_rounds_end_where_a_probe_of_the_texts_finds_no_more_than_was_asked(tmp_
     assert [row["gain"] for row in history] == [rounds[0]["gain_before"], *gains]
     again, _ = razor(offers=without_not, until_gain=20.0, **settings)(items, tmp_path / "probed")
     assert again == made
+    _, exact = razor(offers=without_not, until_gain=gains[0], **settings)(items, tmp_path / "exact")
+    assert len(exact) == 1
     _, unprobed = razor(offers=without_not, **settings)(items, tmp_path / "unprobed")
     assert len(unprobed) > len(rounds)
     assert "gain" not in rounds_history(items, unprobed)[0]
@@ -181,6 +220,9 @@ def test_history_counts_negations_after_every_round(tmp_path):
     rows = rounds_history(ITEMS, rounds)
     assert [row["negations"] for row in rows] == [3, 0]
     assert rows[1]["rewritten"] == sum(one["text"] is not None for one in rounds[0]["tried"].values())
+    assert (rows[0]["round"], rows[0]["objective"], rows[1]["round"]) == (0, rounds[0]["objective_before"], 1)
+    assert rows[1]["selected"] == 6
+    assert rounds_history(ITEMS, []) == []
 
 
 def test_one_label_is_refused(tmp_path):
@@ -207,6 +249,12 @@ def test_rows_are_written_with_the_second_sentence_replaced():
     assert first["changed"] == {"rewritten": [["c1", "new"]]}
     assert (second["claim"], second["rewritten"]) == ("c2", False)
     assert (made[1].reason, made[1].detail, made[1].versions) == (LOST, "another label", {"rewrite": "e2 <SEP> bad"})
+    assert [one.counts for one in made] == [
+        {"selected": 1, "rewritten": 1, "rewritten/yes": 1},
+        {"selected": 1},
+        {},
+        {"selected": 1},
+    ]
     assert fourth["claim"] == "c4"
     assert (made[3].reason, made[3].detail, made[3].versions) == (NOT_LOWER, "1.300000 at best, for 1.200000", {})
     assert third == {"id": "r3", "evidence": "e3", "claim": "c3", "label": "yes", "x": 3, "rewritten": False}

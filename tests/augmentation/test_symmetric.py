@@ -46,6 +46,7 @@ def test_each_claim_and_each_evidence_stands_once_with_each_label():
         ("The tower fell after 1946.", "REFUTES"),
     ]
     assert made[2].rows[3]["evidence"] == "The tower stood until 1931."
+    assert made[2].counts == {"quadruples": 1, "by a number": 1}
     assert [one["id"] for one in made[2].rows] == ["2-0", "2-1", "2-2", "2-3"]
 
 
@@ -70,7 +71,7 @@ def test_a_name_that_would_stay_in_part_is_not_exchanged():
 def test_the_draw_is_the_seeds():
     rows = [row(k, f"It was {1900 + k}.", f"It happened in {1900 + k}.") for k in range(1, 40)]
     first, again, other = (Symmetric(seed=seed).decide(rows) for seed in (0, 0, 1))
-    assert first == again
+    assert first == again == Symmetric().decide(rows)
     assert first != other
 
 
@@ -98,6 +99,25 @@ def test_a_language_model_takes_the_exchange_that_raises_either_texts_likelihood
     none_shared = [row(1, "It was in 1901.", "It rained."), row(2, "It was in 1902.", "It was in 1902.")]
     found = Symmetric(language_model={}, candidates=1).decide(none_shared)
     assert [found[number].reason for number in (1, 2)] == [NOTHING_SHARED, NOTHING_SHARED]
+
+
+@pytest.mark.parametrize(("likely", "made"), [(-2.09, True), (-2.11, False)])
+def test_three_exchanges_are_drawn_and_a_tenth_of_a_nat_is_allowed(monkeypatch, likely, made):
+    """Every text of 1901 has -2 nats a token, and every other one a little less."""
+    read = []
+
+    class Reads(LikesOne):
+        def log_likelihoods(self, texts, *, progress=""):
+            read.extend(texts)
+            return super().log_likelihoods(texts, progress=progress)
+
+    monkeypatch.setattr(symmetric, "CausalLM", Reads)
+    rows = [row(1, "Seen in 1901.", "It was 1901."), *(row(k, f"Seen in {k}.", "No.") for k in range(1902, 1940))]
+    rows += [row(k + 100, f"Seen in {k}.", f"It was {k}.") for k in range(1902, 1940)]
+    found = Symmetric(language_model={"1901": -2.0, "": likely}).decide(rows)
+    assert bool(found[1].rows) is made
+    # Four texts of each exchange, of which three are drawn for each of 39 rows; some are drawn twice.
+    assert 39 * 2 * 4 < len(read) <= 39 * 3 * 4
 
 
 def test_the_worse_text_of_an_exchange_counts(monkeypatch):

@@ -102,8 +102,8 @@ def test_labels_in_an_object(tmp_path):
     rows = [{"text": "a", "key": "x", "labels": {"Hate": 1, "spam": None}}, {"text": "b", "labels": {}}]
     path = write_rows(tmp_path / "own.jsonl", rows)
     assert [(text.labels, text.key) for text in read_safety("own", path)] == [({"hate": 1}, "x"), ({}, "2")]
-    for wrong, message in ((["hate"], "labels must be an object"), ({"hate": 2}, "a label must be 0 or 1, not '2'")):
-        with pytest.raises(FairlabError, match=f"line 2: {message}"):
+    for wrong, message in ((["hate"], "line 2: labels must be an object"), ({"hate": 2}, "line 2, hate: .* not '2'")):
+        with pytest.raises(FairlabError, match=message):
             read_safety("own", write_rows(tmp_path / "own.jsonl", [rows[0], {"text": "b", "labels": wrong}]))
 
 

@@ -36,7 +36,17 @@ def test_clusters_by_hand():
     error = math.sqrt(8 / 7 * ((7 / 4) ** 2 + 7 * (1 / 4) ** 2)) / 16
     assert found.difference == 1 / 8
     assert found.high - found.difference == pytest.approx(2.364624 * error, rel=1e-6)  # t of 7 degrees
+    assert found.difference - found.low == pytest.approx(2.364624 * error, rel=1e-6)
+    assert found.inner == pytest.approx((1 / 8 - 1.894579 * error, 1 / 8 + 1.894579 * error), rel=1e-6)
+    assert found.detectable == pytest.approx((2.364624 + 0.841621) * error, rel=1e-6)  # 80 % below 0.84 deviations
+    assert found.needed == 165  # 16 (8 x 0.400781)^2 = 164.5
     assert (found.units, found.n, found.changed, found.p) == (8, 16, 2, 1.0)
+
+
+def test_no_number_of_items_is_needed_to_detect_zero_or_a_constant():
+    ends = np.tile([1.0, -1.0], 4)
+    assert paired_difference(np.zeros(8), ends).needed is None
+    assert paired_difference(np.zeros(8), np.ones(8)).needed is None
 
 
 def test_too_few_items_have_no_interval_but_a_p_value():
@@ -56,8 +66,13 @@ def test_many_items_are_drawn_and_agree_with_the_exact_test():
     rng = np.random.default_rng(3)
     sums = rng.normal(size=14) + 0.4
     exact = sign_flip_p(sums)
-    drawn = sign_flip_p(np.concatenate([sums, [1e-300]]))  # one unit more, which moves nothing: signs are drawn
+    assert exact * 2**14 == round(exact * 2**14)
+    more = np.concatenate([sums, [1e-300]])  # one unit more, which moves nothing: signs are drawn
+    drawn = sign_flip_p(more)
     assert drawn == pytest.approx(exact, abs=0.01)
+    assert drawn * 10_001 == pytest.approx(round(drawn * 10_001), abs=1e-6)
+    assert drawn == sign_flip_p(more, 0) == paired_difference(np.zeros(15), more).p
+    assert drawn != sign_flip_p(more, 1) == paired_difference(np.zeros(15), more, seed=1).p
 
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1, max_size=12))
@@ -103,6 +118,11 @@ def test_a_p_value_from_drawn_signs_is_never_zero():
     assert sign_flip_p(1 + np.arange(60) / 100) == 1 / 10_001
 
 
+def test_large_sums_that_differ_by_rounding_count_as_equal():
+    """Of 4,096 patterns of signs, only all alike give as large a sum."""
+    assert sign_flip_p(1e9 * (1 + np.arange(12) / 7)) == 2 / 2**12
+
+
 def test_sums_of_one_size_have_the_binomial_p_value():
     sums = np.array([2.0] * 15 + [-2.0] * 5 + [0.0] * 9)
     assert sign_flip_p(sums) == pytest.approx(binomtest(15, 20).pvalue)
@@ -111,5 +131,7 @@ def test_sums_of_one_size_have_the_binomial_p_value():
 def test_the_normal_limit_is_near_the_drawn_signs(monkeypatch):
     sums = np.random.default_rng(0).normal(0.03, size=2_000)
     drawn = sign_flip_p(sums)
-    monkeypatch.setattr("fairlab.judge.paired.NORMAL_FROM", 100)
-    assert sign_flip_p(sums) == pytest.approx(drawn, abs=0.015)  # about three standard errors of 10,000 draws
+    monkeypatch.setattr("fairlab.judge.paired.NORMAL_FROM", 2_000)
+    normal = sign_flip_p(sums)
+    assert normal == pytest.approx(drawn, abs=0.015)  # about three standard errors of 10,000 draws
+    assert normal == pytest.approx(math.erfc(abs(sums.sum()) / math.sqrt(2 * (sums**2).sum())))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairlab.judge.pairing import pair_items
+from fairlab.judge.pairing import Pairing, pair_items
 from fairlab.judge.scores import TaskScores
 from fairlab.types import FairlabError
 
@@ -19,17 +19,24 @@ def test_items_are_joined_by_identifier_and_the_rest_is_counted():
 def test_an_item_with_the_same_identifier_and_another_input_is_left_out():
     found = pair_items(scores("abc", ["text:1", "text:2", "text:3"]), scores("abc", ["text:1", "text:2", "text:9"]))
     assert (found.first, found.conflicts) == ([0, 1], 1)
+    half = pair_items(scores("abx", ["text:1", "text:2", "text:3"]), scores("ab", ["text:1", "text:4"]))
+    assert half == Pairing([0], [0], "id", 1, 0, 1)
 
 
 def test_identifiers_that_mean_other_items_give_way_to_inputs():
     found = pair_items(scores("abc", ["text:1", "text:2", "text:2"]), scores("abc", ["text:2", "text:1", "text:2"]))
     assert found.by == "text"
     assert (found.first, found.second) == ([0, 1, 2], [1, 0, 2])  # of two equal inputs, the first with the first
+    assert (found.only_first, found.only_second, found.conflicts) == (0, 0, 0)
+    other = pair_items(scores("ab", ["text:1", "text:2"]), scores("xyz", ["text:2", "text:2", "text:3"]))
+    assert other == Pairing([1], [0], "text", 1, 2, 0)
 
 
 def test_hashes_of_other_things_are_not_compared():
-    found = pair_items(scores("ab", ["document:1", "document:2"]), scores("ab", ["text:7", "text:8"]))
-    assert (found.first, found.by, found.conflicts) == ([0, 1], "id", 0)
+    for others in (["text:7", "text:8"], []):
+        found = pair_items(scores("ab", ["document:1", "document:2"]), scores("ab", others))
+        assert (found.first, found.by, found.conflicts) == ([0, 1], "id", 0)
+    assert pair_items(scores("a", ["text:1"]), scores("a", ["text:1"])) == Pairing([0], [0], "id", 0, 0, 0)
 
 
 def test_nothing_in_common():

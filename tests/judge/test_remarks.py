@@ -58,7 +58,7 @@ def test_answers_without_a_score_and_another_mean_than_reported(tmp_path):
 
 
 def test_words_as_scores_of_inspect(tmp_path):
-    (run,) = read_tool_runs(log(tmp_path / "a.json", ["C", "unclear", "unclear", "I"]))
+    (run,) = read_tool_runs(log(tmp_path / "a.json", ["C", "unclear", "unclear", "I", "C"]))
     assert run.tasks[0].remarks[0] == "sums, match: 2 answers have no numeric score and are left out"
     with pytest.raises(FairlabError, match="its scores are words; score again"):
         read_tool_runs(log(tmp_path / "b.json", ["toxic", "fine"]))
@@ -110,7 +110,7 @@ def test_a_difference_beyond_chance_can_be_within_the_margin(tmp_path):
 
 
 def test_a_large_file_of_mteb_whose_name_comes_last(tmp_path):
-    (tmp_path / "model_meta.json").write_text('{"name": "m"}')
+    (tmp_path / "model_meta.json").write_text('{"name": "m", "mteb_version": "1.2.0", "task_name": "x"}')
     scores = [{"hf_subset": str(k), "languages": ["eng-Latn"], "main_score": 0.5} for k in range(2000)]
     content = {"mteb_version": "1.2.0", "scores": {"test": scores}, "task_name": "Large"}
     (tmp_path / "Large.json").write_text(json.dumps(content))

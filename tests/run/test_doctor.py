@@ -49,12 +49,12 @@ def test_data_in_the_folder_and_in_the_cache_is_counted(monkeypatch, tmp_path):
 
 
 def test_models_of_both_caches_are_named(monkeypatch, tmp_path):
-    (tmp_path / "org--name").mkdir()
-    (tmp_path / "org--name" / "manifest.json").touch()
+    (tmp_path / "org--name--2").mkdir()
+    (tmp_path / "org--name--2" / "manifest.json").touch()
     (tmp_path / "hub" / "models--google--bert").mkdir(parents=True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     _, kept, hub = doctor.models(tmp_path)
-    assert kept == f"{tmp_path}: org/name"
+    assert kept == f"{tmp_path}: org/name--2"
     assert hub == f"{tmp_path / 'hub'}: google/bert"
 
 
@@ -71,6 +71,11 @@ def test_a_gpu_is_named_with_its_memory(monkeypatch):
 def test_a_processor_that_multiplies_bfloat16_is_told_the_setting(monkeypatch, amx):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": amx}, raising=False)
     assert ("training=mixed" in doctor.devices_here()[0]) == amx
+
+
+def test_free_space_is_in_gibibytes(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 3 * 2**30}))
+    assert doctor.disk(tmp_path)[0].startswith("3 GiB free in ")
 
 
 def test_everything_is_examined_without_an_error():

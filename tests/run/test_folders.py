@@ -4,7 +4,19 @@ import pytest
 from omegaconf import OmegaConf
 
 from fairlab.record import Record
-from fairlab.run.folders import refuse_changed_config, refuse_other_run_of_sweep, run_folder, sweep_folder
+from fairlab.run.folders import (
+    compared,
+    flatten,
+    is_finished,
+    output_folder,
+    plain_config,
+    refuse_changed_config,
+    refuse_other_run_of_sweep,
+    run_folder,
+    sweep_folder,
+    sweep_of,
+    write_sweep_state,
+)
 from fairlab.types import FairlabError
 
 
@@ -125,3 +137,77 @@ def test_the_backbone_that_model_replaces_is_compared_when_the_run_starts(tmp_pa
         refuse_changed_config(tmp_path / "half", {"seed": 1, "ckpt": None, **composed})
     with pytest.raises(FairlabError, match=r"has backbone\.adapters=None, not of_default"):
         run_folder("x", "now", str(tmp_path / "half"), _root_=root(**composed | {"model": None}))
+
+
+def test_a_sweep_file_holds_what_identifies_it_and_no_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "0123456789abcdef")
+    folder = tmp_path / "multirun" / "x" / "now"
+    (folder / "0").mkdir(parents=True)
+    assert sweep_of(folder / "0") is None
+    (folder / "multirun.yaml").write_text("api_key: 0123456789abcdef\n")
+    write_sweep_state(folder, ["a=1,2", "launcher=ray", "launcher_of=b"], "running")
+    assert json.loads((folder / "sweep.json").read_text()) == {
+        "overrides": ["a=1,2", "launcher_of=b"],
+        "status": "running",
+    }
+    assert "0123456789abcdef" not in (folder / "multirun.yaml").read_text()
+    assert sweep_of(folder / "0") == "x/now"
+    write_sweep_state(folder, [], "finished", [{"a": 1}])
+    assert json.loads((folder / "sweep.json").read_text())["best_by_validation"] == [{"a": 1}]
+
+
+def test_what_is_finished_and_what_a_sweep_may_not_continue(tmp_path):
+    for status in ("finished", "running"):
+        leave(tmp_path / status, status)
+    assert [is_finished(tmp_path / name) for name in ("finished", "running", "none")] == [True, False, False]
+    with pytest.raises(FairlabError, match="cannot be used with -m"):
+        refuse_other_run_of_sweep(tmp_path / "none", {"ckpt": "last"})
+    refuse_other_run_of_sweep(tmp_path / "none", {"ckpt": None})
+
+
+def test_plain_settings_have_no_launcher_and_no_hydra():
+    config = {"a": "${c}", "b": "???", "c": {"d": 1}, "launcher": {"n": 2}, "hydra": {"x": "${nowhere}"}}
+    assert plain_config(OmegaConf.create(config)) == {"a": {"d": 1}, "b": "???", "c": {"d": 1}}
+    assert plain_config(OmegaConf.create({"a": 1})) == {"a": 1}
+
+
+def test_settings_that_change_results_are_compared_by_dotted_key():
+    assert flatten({"a": {"b": 1, "c": {}}, "d": [{"e": 1}]}) == {"a.b": 1, "a.c": {}, "d": [{"e": 1}]}
+    settings = {
+        **{"name": "n", "names": "m", "llm": {"port": 1, "model": "m"}, "rewriter": {"unanswered": 1, "mode": "x"}},
+        **{"trainer": {"devices": 2, "precision": 32}, "logger": {"csv": {"x": 1}}},
+    }
+    assert compared(settings) == {"names": "m", "llm.model": "m", "rewriter.mode": "x", "trainer.precision": 32}
+
+
+@pytest.mark.parametrize(
+    ("output", "taken"),
+    [
+        *[("new", True), ("new/below", True), (7, True), ("empty", True), ("hidden", True), ("same", True)],
+        *[("failed", True), ("???", False), (None, False), ("full", False), ("file", False), ("file/below", False)],
+        *[("other", False), ("failed_late", False)],
+    ],
+)
+def test_the_folder_of_an_augmentation_is_new_or_its_own(tmp_path, output, taken):
+    for name, seed, status in (
+        *(("same", 1, "running"), ("other", 2, "running")),
+        *(("failed", 2, "failed"), ("failed_late", 2, "failed")),
+    ):
+        leave(tmp_path / name, status, output=name, seed_of_data=seed)
+    for name in ("empty", "hidden/.hydra", "full", "failed/choices"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in (
+        "file",
+        "full/x.txt",
+        "hidden/.hydra/x",
+        "failed_late/data.jsonl",
+        "failed/metrics.json",
+        "failed/.lock",
+    ):
+        (tmp_path / name).write_text("{}")
+    given = root(ckpt=None, output=output, seed_of_data=1)
+    if taken:
+        assert output_folder(_root_=given) == str(output)
+    else:
+        with pytest.raises(FairlabError):
+            output_folder(_root_=given)

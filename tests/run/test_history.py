@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -47,8 +48,50 @@ def test_batches_of_the_first_two_reads_are_not_timed_if_others_follow(tmp_path)
     take(history, of, range(WARM_UP + WAIT_EVERY))
     assert history.batches == WAIT_EVERY
     take(history, of, range(WARM_UP + WAIT_EVERY, WARM_UP + WAIT_EVERY + 7))
-    history.on_train_end(of)
+    history.on_validation_start(of)
     assert history.batches == 7
+    take(history, of, range(WARM_UP + WAIT_EVERY + 7, WARM_UP + WAIT_EVERY + 10))
+    history.on_train_end(of)
+    assert history.batches == 10
+
+
+def test_the_clock_runs_from_the_first_batch_of_a_read_to_the_read(tmp_path, monkeypatch):
+    """Each look at the clock is two seconds later; figures get batches a second, and the loggers the figures."""
+    clock, asked, logged = count(step=2), [], []
+    monkeypatch.setattr("fairlab.run.history.time.perf_counter", lambda: next(clock))
+    history, of = History(tmp_path), trainer(lightning_module="method")
+    of.loggers = [SimpleNamespace(log_metrics=lambda values, step: logged.append((step, values)))]
+    history.figures = lambda *given: asked.append(given) or {"rate": given[2]}
+    take(history, of, range(3))
+    history.on_train_end(of)
+    history.on_train_end(of)
+    assert (history.seconds, history.batches, asked) == (2.0, 3, [(of, "method", 1.5)])
+    assert history.live == {"rate": 1.5}
+    assert logged[1:] == [
+        (1, {"train/loss": 0.5, "epoch": 0}),
+        (2, {"train/loss": 1.0, "epoch": 0, "speed/rate": 1.5}),
+    ]
+    for batch in (3, 5, 7):
+        take(history, of, range(batch, batch + 2))
+        history.on_validation_start(of)
+    assert (history.seconds, history.batches) == (4.0, 4)  # without the first two reads
+
+
+def test_other_ranks_write_nothing_and_old_checkpoints_hold_nothing(tmp_path):
+    history, of = History(tmp_path / "new" / "folder"), trainer()
+    of.is_global_zero = False
+    take(history, of, range(2))
+    history.on_save_checkpoint(of, None, {})
+    assert (history.rows, history.last) == ([], {"step": 2, "train/loss": 0.5})
+    of.is_global_zero = True
+    take(history, of, range(2, 3))
+    history.on_train_end(of)
+    assert history.rows == [{"step": 3, "train/loss": 1.0}]
+    again, of = History(tmp_path / "new" / "folder"), trainer()
+    again.load_state_dict({})
+    take(again, of, range(1))
+    again.on_train_end(of)
+    assert again.rows == [{"step": 1, "train/loss": 0.0}]
 
 
 def test_a_value_that_a_batch_did_not_log_is_repeated_and_not_averaged(tmp_path):
@@ -133,8 +176,8 @@ def test_values_are_read_once_in_many_batches(tmp_path, monkeypatch):
     stack = torch.stack
     monkeypatch.setattr(torch, "stack", lambda tensors: reads.append(len(tensors)) or stack(tensors))
     history, of = History(tmp_path), trainer()
-    take(history, of, range(4 * WAIT_EVERY))
-    assert reads == [WARM_UP, *[WAIT_EVERY] * 3]
+    take(history, of, range(200))
+    assert reads == [5, 50, 50, 50]
 
 
 def test_a_long_history_is_thinned_and_keeps_its_ends(tmp_path):
@@ -146,6 +189,8 @@ def test_a_long_history_is_thinned_and_keeps_its_ends(tmp_path):
     assert (found[0]["step"], found[-1]["step"]) == (0, 999)
     assert {"step": 500, "validation/loss": 2.0} in found
     assert read_history(tmp_path / "history.jsonl") == rows
+    (tmp_path / "long.jsonl").write_text('{"step": 1}\n' * 20_001)
+    assert len(read_history(tmp_path / "long.jsonl")) == 6668  # every third, and the last
     assert read_history(tmp_path / "none.jsonl") == []
 
 

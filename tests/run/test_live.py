@@ -34,6 +34,23 @@ def test_the_share_of_a_gpu_s_peak(monkeypatch):
     found = Figures(tokens=500.0, batches=100).of(trainer(20, "cuda"), nn.Linear(2, 2, bias=False), rate=4.0)
     assert found["memory_gb"] == 3.0
     assert found["share_of_peak"] == pytest.approx(6 * 4 * 2000 / 989e12)
+    monkeypatch.setattr("fairlab.run.live.ranks", lambda: 2)
+    found = Figures(tokens=500.0, batches=100).of(trainer(20, "cuda"), nn.Linear(2, 2, bias=False), rate=4.0)
+    assert found["share_of_peak"] == pytest.approx(6 * 4 * 1000 / 989e12)
+    assert set(Figures(tokens=0.0, batches=100).of(trainer(20, "cuda"), nn.Linear(2, 2), rate=4.0)) == {
+        *("seconds_left", "memory_gb"),
+    }
+
+
+def test_the_bar_shows_what_is_known(monkeypatch, tmp_path):
+    monkeypatch.setattr("lightning.pytorch.callbacks.RichProgressBar.get_metrics", lambda self, *_: {"v_num": 1})
+    history = History(tmp_path)
+    assert LiveBar(history).get_metrics(None, None) == {"v_num": 1}
+    history.last = {"step": 3, "train/loss": 0.0}
+    history.live = {"seconds_left": 5400.0, "share_of_peak": 0.42, "memory_gb": 3.25, "tokens_per_second": 1234.0}
+    assert LiveBar(history).get_metrics(None, None) == {
+        **{"v_num": 1, "loss": "0", "tokens/s": "1,234", "of peak": "42%", "GB": "3.2", "hours left": "1.5"},
+    }
 
 
 def test_peaks_by_name_and_precision():
@@ -47,6 +64,8 @@ def test_a_token_costs_six_flop_a_weight_and_four_with_few_trained():
     assert flops_of_a_token(model) == 6 * 72
     model[1].requires_grad_(False)
     assert flops_of_a_token(model) == 4 * 72
+    model[2] = nn.Linear(8, 8, bias=False)
+    assert flops_of_a_token(model) == 6 * 128
     model[2] = nn.Linear(8, 4, bias=False)  # a third of 64 + 32 weights
     assert flops_of_a_token(model) == 4 * 96
 

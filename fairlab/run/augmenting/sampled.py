@@ -188,11 +188,13 @@ def _time(hours: float) -> str:
     Example:
         >>> _time(0.002), _time(0.5), _time(30.6)
         ('7.2 seconds', '30 minutes', '31 hours')
+        >>> _time(99.4 / 3600), _time(99.6 / 3600), _time(99.4 / 60), _time(99.6 / 60), _time(99.4), _time(1234)
+        ('99 seconds', '1.7 minutes', '99 minutes', '1.7 hours', '99 hours', '1,234 hours')
     """
-    for unit, size, top in (("seconds", 1 / 3600, 100), ("minutes", 1 / 60, 100)):
-        if hours / size < top:
+    for unit, size in (("seconds", 1 / 3600), ("minutes", 1 / 60)):
+        if hours / size < 99.5:  # two digits of more would be 1e+02
             return f"{hours / size:.2g} {unit}"
-    return f"{hours:,.2g} hours" if hours < 100 else f"{hours:,.0f} hours"
+    return f"{hours:.2g} hours" if hours < 99.5 else f"{hours:,.0f} hours"
 
 
 def estimate(values: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ class Memory:
     gradients: int
     optimiser: int
     activations: int
-    gathered: int = 0
+    gathered: int
 
     @property
     def total(self) -> int:

@@ -305,6 +305,8 @@ def _span(few: float, many: float) -> str:
     Example:
         >>> _span(0.01, 0.05), _span(2, 7.5), _span(100, 600)
         ('0.6 to 3 minutes', '2 to 7.5 hours', '4.2 to 25 days')
+        >>> _span(0, 0.016), _span(0, 1 / 60), _span(1, 99.9 / 60), _span(1, 100 / 60), _span(24, 71.9), _span(24, 72)
+        ('less than a minute', '0 to 1 minutes', '60 to 100 minutes', '1 to 1.7 hours', '24 to 72 hours', '1 to 3 days')
     """
     if many < 1 / 60:
         return "less than a minute"

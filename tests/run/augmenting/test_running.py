@@ -1,15 +1,28 @@
-"""Which augmentations may run, and which need a rewriter."""
+"""Which augmentations may run, which need a rewriter, and what is said about their rows."""
+
+import json
+from types import SimpleNamespace
 
 import pytest
 
 from fairlab.augmentation.benign_prompts import BenignPrompts
 from fairlab.augmentation.cda import CDA
 from fairlab.augmentation.counterfactual_groups import CounterfactualGroups
-from fairlab.augmentation.identity import Identity
+from fairlab.augmentation.identity import FLAGGED, Identity
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.augmentation.symmetric import Symmetric
 from fairlab.augmentation.z_filtered import ZFiltered
-from fairlab.run.augmenting.running import refuse_unplanned
+from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.shards import BAD
+from fairlab.run.augmenting.running import (
+    _rate_notes,
+    _row_notes,
+    gather_quarantine,
+    gather_review,
+    refuse_nothing,
+    refuse_unplanned,
+    refuse_unreadable,
+)
 from fairlab.types import FairlabError
 
 
@@ -28,3 +41,81 @@ def test_some_augmentations_need_no_rewriter(augmentation, needs):
     else:
         refuse_unplanned(values, augmentation.name)
     refuse_unplanned(values | {"rewriter": {"_target_": "any"}}, augmentation.name)
+
+
+def manifest(rows=(), reasons=(), **files):
+    """A manifest with numbers of rows by outcome, of rejected rows by reason, and names of files by kind."""
+    counts = {"read": 0, "written": 0, **dict(rows)}
+    return SimpleNamespace(
+        rows=lambda: dict(counts), reasons=dict(reasons), files=lambda kind: files.get(kind, []), made=counts["written"]
+    )
+
+
+def numbers(notes):
+    return [note.text.split(" in ")[0].split("; see")[0] for note in notes]
+
+
+def test_rows_are_noted_by_what_became_of_them():
+    found = _row_notes(
+        manifest({"read": 1200, "written": 1, "groups": 7, "rejected": 3, "quiet rows": 0, "odd rows": 2})
+    )
+    assert numbers(found) == ["1 row written of 1,200 read", "2 odd rows"]
+    found = _row_notes(manifest({"read": 9, "written": 5, BAD: 0}, {"empty": 2, "long": 1000}))
+    assert numbers(found)[:3] == ["5 rows written of 9 read", "2 rejected: empty", "1,000 rejected: long"]
+    assert len(found) == 4  # the last names the file
+    assert numbers(_row_notes(manifest({"read": 9, "written": 5, BAD: 1})))[1] == "1 row that cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "quarantine", "named"),
+    [
+        ({}, [], []),
+        ({"empty": 1}, [], ["rejected-*.jsonl"]),
+        ({}, ["q"], ["quarantine.jsonl"]),
+        ({"empty": 1}, ["q"], ["rejected-*.jsonl", "quarantine.jsonl"]),
+    ],
+)
+def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, quarantine, named):
+    refuse_nothing(manifest({"written": 1}), "a.csv", tmp_path)
+    with pytest.raises(FairlabError, match=r"a\.csv yields no rows to write: 2 read") as error:
+        refuse_nothing(manifest({"read": 2}, reasons, quarantine=quarantine), "a.csv", tmp_path)
+    files = ["rejected-*.jsonl", "quarantine.jsonl"]
+    assert [name for name in files if name in str(error.value)] == named
+
+
+def test_input_without_a_readable_row_is_refused_with_the_first_reason():
+    bad = [BadRow("line 1", "no text", ""), BadRow("line 2", "not UTF-8 (x)", "")]
+    refuse_unreadable(iter([*bad, "a row", None]), "a.csv")
+    with pytest.raises(FairlabError, match=r"none of the 2 rows of a.csv .* first, line 1: no text; if the text is in"):
+        refuse_unreadable(bad, "a.csv")
+    with pytest.raises(FairlabError, match="save the file as UTF-8"):
+        refuse_unreadable(bad[1:], "a.csv")
+    with pytest.raises(FairlabError, match="holds no rows"):
+        refuse_unreadable([], "a.csv")
+
+
+def test_unreadable_and_flagged_rows_are_gathered(tmp_path):
+    (tmp_path / "quarantine.jsonl").write_text("old")
+    gather_quarantine(manifest(), tmp_path)
+    assert not (tmp_path / "quarantine.jsonl").exists()
+    for name in "ab":
+        (tmp_path / name).write_text(f"{name}\n")
+    gather_quarantine(manifest(quarantine=["a", "b"]), tmp_path)
+    assert (tmp_path / "quarantine.jsonl").read_text() == "a\nb\n"
+    rejected = {"id": "r1", "text": "größe", "detail": "odd", "versions": {"x": "größer"}}
+    lines = [json.dumps(rejected | one) + "\n" for one in ({"reason": FLAGGED}, {"reason": "empty", "id": "r2"})]
+    (tmp_path / "rejected-0.jsonl").write_text("".join(lines))
+    gather_review(manifest(rejected=["rejected-0.jsonl"]), tmp_path)
+    assert not (tmp_path / "review.jsonl").exists()
+    gather_review(manifest(reasons={FLAGGED: 1}, rejected=["rejected-0.jsonl"]), tmp_path)
+    (line,) = (tmp_path / "review.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "größer" in line
+    assert json.loads(line)["id"] == "r1-x"
+
+
+def test_error_rates_are_noted_for_rules_alone():
+    made = SimpleNamespace(made_by={"rewrites_by_rules": {"gender": "3 %"}})
+    rules = {"_target_": "fairlab.rewriting.group_rewriters.RuleGroups"}
+    assert [note.text.endswith("gender: 3 %") for note in _rate_notes(made, rules)] == [True]
+    assert _rate_notes(made, {"_target_": "fairlab.rewriting.group_rewriters.WordSwapGroups"}) == []
+    assert _rate_notes(made, None) == []

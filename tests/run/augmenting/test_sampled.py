@@ -3,6 +3,7 @@ import json
 import pytest
 
 from fairlab.data.stream.formats import BadRow
+from fairlab.run.augmenting import sampled
 from fairlab.run.augmenting.sampled import Sample, Timed, estimate_text, parts_of, sample_of
 from fairlab.run.planned import print_augmentation_plan
 from fairlab.types import Row
@@ -33,6 +34,39 @@ def test_parts_have_a_minimum_size():
     assert [len(part) for part in parts_of(rows, size=10)] == [3, 3, 3]
     assert [len(part) for part in parts_of(rows, size=10, number=2)] == [3, 3]
     assert [len(part) for part in parts_of(rows, size=100)] == [10]
+
+
+def test_sizes_by_default():
+    """Samples of four million characters at most, and twenty parts of 100,000 characters or more."""
+    long = "x" * 400_000
+    assert len(sample_of([row(k, long) for k in range(10)], 0).rows) == 10
+    assert len(sample_of([row(k, long) for k in range(11)], 0).rows) <= 10
+    assert [len(part) for part in parts_of([row(k, long[:50_000]) for k in range(45)])] == [2] * 20
+
+
+def test_the_time_to_start_is_taken_off_and_no_part_is_begun_after_30_seconds(monkeypatch):
+    timed, clock = [], iter([0.0, 30.0, 30.1])
+
+    def time_part(values, rows):
+        timed.append([one.number for one in rows])
+        return Timed(100_000, {1: 9.0, 2: 2.0, 3: 5.0}.get(len(timed), 1.5), 1, 1, 1)
+
+    monkeypatch.setattr(sampled, "time_part", time_part)
+    monkeypatch.setattr(sampled.time, "process_time", lambda: next(clock))
+    rows = [row(k, "x" * (100_000 - k)) for k in range(4)] + [row(4, "x" * 3)]
+    found = sampled.time_parts({}, rows)
+    assert timed == [[4], [4], [0], [1, 2]]
+    assert [one.seconds for one in found] == [3.0, 1e-9]
+
+
+def test_one_part_has_no_interval_and_one_process_no_time_of_its_own():
+    text = estimate_text({"num_proc": 1}, Sample(100, 0, 3_000_000, []), [Timed(1_000_000, 2.0, 50, 40, 10**9)])
+    lines = [line.split("  ", 3)[-1].strip() for line in text.splitlines()]
+    assert "50 rows with 1,000,000 characters" in lines
+    assert "0.5 million characters per processor second" in lines
+    assert "6 seconds of one processor" in lines
+    assert "about 120 rows, 3 GB" in lines
+    assert "over 1 part of the sample" in text
 
 
 def test_time_is_extrapolated_by_characters():

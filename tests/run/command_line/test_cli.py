@@ -1,5 +1,9 @@
 """Arguments of commands that no record could hold."""
 
+import errno
+import os
+import signal
+
 import pytest
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
@@ -8,7 +12,7 @@ from fairlab.run.command_line import cli, console
 from fairlab.run.command_line.cli import asks_for_plan, explain
 from fairlab.run.command_line.missing_keys import missing_key
 from fairlab.run.config.composing import composed
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, ReviewNeeded
 
 
 @pytest.mark.parametrize("command", ["score", "view", "compare", "drift"])
@@ -113,3 +117,166 @@ def test_every_misspelt_key_gets_its_nearest_name(overrides, sentences):
 def test_a_comma_outside_of_brackets_is_explained(override, sentence):
     ours = "Ambiguous value for argument '{}'\n1. To use it as a list, use key=[value1,value2]"
     assert sentence in str(explain(HydraException(ours.format(override)), "train", [override]))
+
+
+@pytest.fixture
+def handlers(monkeypatch):
+    """Handlers of signals by signal, which are not installed."""
+    found = {}
+    monkeypatch.setattr(cli.signal, "signal", found.__setitem__)
+    for name in ("TORCHELASTIC_RUN_ID", cli.FULL_ERROR):
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+def arguments_of(monkeypatch, entry, *given):
+    """Return the arguments that an entry point sees, and whether Hydra then raises errors."""
+    seen = []
+    monkeypatch.setattr("sys.argv", ["fairlab", *given])
+    cli.run(lambda: seen.append((cli.sys.argv[1:], os.environ.get(cli.FULL_ERROR))), entry)
+    ((arguments, full_error),) = seen
+    assert full_error == "1"
+    assert cli.FULL_ERROR not in os.environ
+    return arguments
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize(
+    ("entry", "given", "seen"),
+    [
+        ("train", ["--cfg", "job"], ["--cfg", "job", "--resolve"]),
+        ("train", ["-c", "job"], ["-c", "job", "--resolve"]),
+        ("train", ["--cfg", "job", "--resolve"], ["--cfg", "job", "--resolve"]),
+        ("train", ["--cfg", "hydra"], ["--cfg", "hydra"]),
+        ("train", ["--config-dir", "job"], ["--config-dir", "job"]),
+        ("augment", ["augmentation=cda", "input=größe"], ["+augmentation=cda", "input='größe'"]),
+        ("train", ["augmentation=cda", "name=größe"], ["augmentation=cda", "name='größe'"]),
+    ],
+)
+def test_arguments_are_completed_for_hydra(monkeypatch, entry, given, seen):
+    assert arguments_of(monkeypatch, entry, *given) == seen
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (FairlabError("wrong"), 1),
+        (ReviewNeeded("fill it in"), 3),
+        (KeyboardInterrupt(), 130),
+        (ValueError("bug"), None),
+    ],
+)
+def test_errors_end_an_entry_point_with_one_sentence_and_bugs_do_not(monkeypatch, handlers, capsys, error, code):
+    def main():
+        raise error
+
+    monkeypatch.setattr("sys.argv", ["fairlab", "seed=1"])
+    with pytest.raises(type(error) if code is None else SystemExit) as ended:
+        cli.run(main, "train")
+    assert code is None or ended.value.code == code
+    assert len(capsys.readouterr().err.splitlines()) == (code is not None)
+    assert cli.FULL_ERROR not in os.environ
+    with pytest.raises(cli.Terminated):
+        handlers[signal.SIGTERM]()
+    monkeypatch.setenv(cli.FULL_ERROR, "1")
+    with pytest.raises(type(error)):
+        cli.run(main, "train")
+
+
+def test_other_processes_of_torchrun_wait_for_the_first(monkeypatch, handlers):
+    called = []
+    monkeypatch.setattr(cli, "work_for_rank_0", lambda: called.append("worker"))
+    monkeypatch.setattr("sys.argv", ["fairlab"])
+    for rank, run_id in (("0", "x"), ("1", "x"), ("1", None)):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x") if run_id else monkeypatch.delenv("TORCHELASTIC_RUN_ID")
+        cli.run(lambda: called.append("main"), "train")
+    assert called == ["main", "worker", "main"]
+
+
+def caused_by(link, error):
+    error.__context__ = link
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "part"),
+    [
+        (FairlabError("said"), "said"),
+        (caused_by(FairlabError("said"), ValueError("other")), "said"),
+        (caused_by(caused_by(FairlabError("said"), OSError()), ValueError("other")), "said"),
+        (MemoryError("of 3 GB"), "(of 3 GB)"),
+        (PermissionError(errno.EACCES, "no", "a"), "who may write there"),
+        (OSError(errno.EROFS, "no", "a"), "who may write there"),
+        (OSError(errno.ENOTDIR, "no", "a"), "choose another place"),
+        (OSError(errno.ENOTDIR, "no"), None),
+        (OSError(errno.ENOENT, "no", "/proc/a"), "choose another place"),
+        (OSError(errno.ENOENT, "no", "/tmp/proc/a"), None),
+        (OSError(errno.EIO, "no"), "a file cannot be read"),
+        (OSError(errno.EIO, "no", "disk"), "disk cannot be read"),
+        (ValueError("bug"), None),
+        (HydraException("a  b\nc"), "a b c"),
+        (HydraException("Could not find 'hydra/sweeper/optuna'"), "sweep=optuna"),
+        (HydraException("Could not load 'method/ccdd'"), "method=ccdd: no such choice; the nearest is ccd; there are:"),
+        (HydraException("Could not find 'elsewhere/x'"), "Could not find 'elsewhere/x'"),
+        (HydraException("see override_grammar"), "see override_grammar"),
+    ],
+)
+def test_errors_that_a_user_can_mend_are_told_from_bugs(error, part):
+    found = explain(error, "train", ["seed=1", "--config-dir=[x", "bare"])
+    assert found is None if part is None else part in found
+
+
+def test_the_override_that_hydra_cannot_read_is_named():
+    error = HydraException("see override_grammar")
+    assert "cannot read data=[a; close" in explain(error, "train", ["seed=1", "data=[a", "name=[b"])
+
+
+@pytest.mark.parametrize(
+    ("override", "first"),
+    [("key=1,2", "key=1"), ("key=[1,2]", "key=[1,2]"), ("key={a:1,b:2}", "key={a:1,b:2}"), ("key='1,2'", "key='1,2'")],
+)
+def test_the_first_value_of_a_sweep(override, first):
+    assert cli.first_of_sweep(override) == first
+
+
+def test_choices_of_a_folder_of_ones_own_are_listed(tmp_path, monkeypatch):
+    (tmp_path / "method" / "mine" / "deep").mkdir(parents=True)
+    for name in ("own", "mine/one", "mine/deep/two"):
+        (tmp_path / "method" / f"{name}.yaml").write_text("")
+    monkeypatch.setattr("sys.argv", ["fairlab", "--config-dir", str(tmp_path)])
+    found = cli.choices("method")
+    assert {"ccd", "own", "mine/one"} <= {*found}
+    assert "mine/deep/two" not in found
+    with pytest.raises(FairlabError, match="is not a folder"), cli.initialised(str(tmp_path / "none")):
+        pass
+
+
+def test_a_run_folder_with_a_link_that_leads_out_is_refused(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "out").symlink_to("/")
+    cli.refuse_places_that_lead_out([f"name={tmp_path}/run", "hydra.run.dir=nowhere"])
+    with pytest.raises(FairlabError):
+        cli.refuse_places_that_lead_out(["seed=1", f"hydra.run.dir='{tmp_path}/run'"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(FairlabError("wrong"), 1), (KeyboardInterrupt(), 130), (MemoryError(), 1), (OSError(), None)]
+)
+def test_commands_without_hydra_end_alike(monkeypatch, capsys, error, code):
+    monkeypatch.setattr("sys.argv", ["fairlab"])
+    with pytest.raises(OSError if code is None else SystemExit) as ended, cli.one_sentence_without_hydra():
+        raise error
+    assert code is None or ended.value.code == code
+    assert len(capsys.readouterr().err.splitlines()) == (code is not None)
+
+
+@pytest.mark.parametrize(("names", "explained"), [(["here", "hydra.x"], True), (["hydra.x", "here"], False)])
+def test_an_unexpected_error_is_hydras_where_hydra_raised_it(names, explained):
+    """The last of the modules raises, and the first one calls it."""
+    outer, inner = ({"__name__": name} for name in names)
+    exec("def call(one): one()", outer)
+    exec("def fail(): raise TypeError('odd')", inner)
+    with pytest.raises(TypeError) as error:
+        outer["call"](inner["fail"])
+    assert (explain(error.value, "train", ["seed=1"]) is not None) is explained

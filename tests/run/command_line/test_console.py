@@ -12,7 +12,7 @@ from fairlab.record import Record
 from fairlab.run.command_line import console
 from fairlab.run.command_line.cli import choices
 from fairlab.run.command_line.console import entry_points
-from fairlab.run.command_line.listing import listed
+from fairlab.run.command_line.listing import lines_of, listed, plural
 from fairlab.run.completion import offered
 from fairlab.types import FairlabError
 
@@ -108,6 +108,18 @@ def test_quantities_are_listed_with_label_meaning_unit_and_ideal():
     assert lines["metric_score"].endswith("; unit: %; ideal: 50")
     with pytest.raises(FairlabError, match="there is no benchmark 'crows'; fairlab ls benchmarks lists their names"):
         listed(["quantities", "crows"])
+
+
+def test_summaries_are_cut_at_a_word_beyond_140_characters():
+    text = "word " * 28
+    found = lines_of({"a": text[:140], "name": f"{text}x", "b": "", "c": "x" * 140})
+    assert found == [f"a     {text}".rstrip(), f"name  {text.strip()} ...", "b", f"c     {'x' * 140}"]
+    assert [plural(one) for one in ("benchmark", "data", "debug", "search")] == [
+        "benchmarks",
+        "data",
+        "debug",
+        "searches",
+    ]
 
 
 def test_runs_are_listed_with_how_they_ended(tmp_path):

@@ -30,7 +30,7 @@ def test_a_folder_names_no_number_format(tiny_folders):
 def test_a_folder_is_pooled_as_published_unless_it_says_nothing_or_the_command_names_a_pooling(tiny_folders, tmp_path):
     plain = str(tiny_folders["bert"])
     found = node(plain)
-    assert (found.pooling, found.normalize) == ("mean", False)
+    assert (found.pooling, found.normalize, found.max_length, found.longest) == ("mean", False, None, 128)
     shutil.copytree(plain, tmp_path / "published")
     kinds = ("sentence_transformers.models.Transformer", "sentence_transformers.models.Pooling")
     modules = [{"idx": k, "name": str(k), "path": f"{k}_Pooling" * k, "type": kind} for k, kind in enumerate(kinds)]

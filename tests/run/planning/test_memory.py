@@ -90,6 +90,20 @@ def test_autocast_keeps_sums_in_float32_and_a_copy_of_the_weights():
     assert gated.activations == 30 * (2 * (40 * 8 + 16 * 32) + 3 * 8 * 4)
 
 
+def test_recomputed_layers_in_other_numbers_by_hand():
+    """A gated layer keeps 832 bytes a token in float32; the others 256 in bfloat16, and 320 under autocast."""
+    settings = {"texts": 3, "length": 10, "trained": 1000, "dropout": False}
+    gated = training_memory(replace(TOY, gated=True), **settings, recompute="selective")
+    # inputs of 8 values, and products of 6 x 8 + 2 x 32
+    assert gated.activations == 30 * (2 * (32 + 448) + (832 - 448) + 3 * 32)
+    half = training_memory(TOY, **settings, recompute="selective", numbers="bfloat16")
+    assert half.activations == 30 * (2 * (16 + 160) + (256 - 160) + 3 * 16)
+    mixed = training_memory(TOY, **settings, numbers="autocast", shards=4, recompute="selective")
+    assert mixed.activations == 30 * (2 * (32 + 160) + (320 - 160) + 3 * 32)  # no copy of weights that are sharded
+    assert mixed.gathered == 2 * (200 + 2 * 400) + 4 * (200 + 400)
+    assert mixed.total == 1000 + 1000 + 2000 + mixed.activations + mixed.gathered
+
+
 @pytest.mark.parametrize(("numbers", "gated"), KEPT)
 def test_a_layer_keeps_what_autograd_saves(numbers, gated):
     width, inner = 96, 160

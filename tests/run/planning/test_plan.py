@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from fairlab.run.planned import models_of
-from fairlab.run.planning.calls import calls_of
+from fairlab.run.planning.calls import Calls, calls_of
 from fairlab.run.planning.hours import SHARE, Device, gpus
+from fairlab.run.planning.memory import Memory
 from fairlab.run.planning.needs import MADE, Need, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.run.planning.sizes import model_size
@@ -15,20 +17,39 @@ from fairlab.run.planning.work import Work, training_flops, training_work
 from fairlab.types import FairlabError
 
 
+@pytest.fixture
+def nothing_here(monkeypatch):
+    """Leave out models that a cache holds, whose files have a size of their own."""
+    monkeypatch.setattr("fairlab.run.planning.sizes.folder_at_hand", lambda *_: None)
+
+
 @pytest.mark.parametrize(
-    ("name", "parameters"),
-    [  # as their authors and the hub's pages state them
-        ("google-bert/bert-large-uncased", 335_141_888),
-        ("google-bert/bert-base-uncased", 109_482_240),
-        ("FacebookAI/roberta-base", 124_645_632),
-        ("distilbert/distilbert-base-uncased", 66_362_880),
-        ("facebook/bart-large", 406_291_456),
-        ("meta-llama/Llama-2-13b-chat-hf", 13_015_864_320),
-        ("HuggingFaceTB/SmolLM2-135M-Instruct", 134_515_008),
+    ("name", "parameters", "table", "stored"),
+    [  # as their authors and the hub's pages state them; tables of words, positions and segments; bytes of a weight
+        ("google-bert/bert-large-uncased", 335_141_888, (30_522 + 512 + 2) * 1024, 4),
+        ("google-bert/bert-base-uncased", 109_482_240, (30_522 + 512 + 2) * 768, 4),
+        ("FacebookAI/roberta-base", 124_645_632, (50_265 + 514 + 1) * 768, 4),
+        ("distilbert/distilbert-base-uncased", 66_362_880, (30_522 + 512) * 768, 4),
+        ("facebook/bart-large", 406_291_456, (50_265 + 2 * 1026) * 1024, 4),
+        ("meta-llama/Llama-2-13b-chat-hf", 13_015_864_320, 32_000 * 5120, 2),
+        ("HuggingFaceTB/SmolLM2-135M-Instruct", 134_515_008, 0, 2),  # its head has the same weights
     ],
 )
-def test_parameters_of_known_models_are_counted_from_their_configuration(name, parameters):
-    assert model_size({"name": name}).parameters == parameters
+@pytest.mark.usefixtures("nothing_here")
+def test_parameters_of_known_models_are_counted_from_their_configuration(name, parameters, table, stored):
+    found = model_size({"name": name})
+    assert (found.parameters, found.embeddings, found.stored) == (parameters, table, stored * parameters)
+    assert found.multiplied == parameters - table
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_shapes_of_models_with_a_decoder_and_with_a_gate():
+    bart = model_size({"name": "facebook/bart-large"})
+    assert (bart.layers, bart.width, bart.heads, bart.inner, bart.vocabulary) == (24, 1024, 16, 4096, 50_265)
+    llama = model_size({"name": "HuggingFaceTB/SmolLM2-135M-Instruct"})
+    assert (llama.layers, llama.heads, llama.inner, llama.gated, bart.gated) == (30, 9, 1536, True, False)
+    packed = model_size({"name": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"})
+    assert packed.stored == pytest.approx(0.63 * packed.parameters)  # five bits a weight
 
 
 def test_a_folder_is_counted_by_its_own_configuration(tiny_folders):
@@ -67,6 +88,7 @@ def test_hours_are_a_range_of_shares_of_the_peak():
     assert device.hours(3.6e15 * 0.46, mixed=False) == pytest.approx((1.0, 4.6))
     assert device.hours(3.6e15 * 0.46, mixed=True) == pytest.approx((0.1, 0.46))
     assert {gpu.name for gpu in gpus()} == {"NVIDIA L4", "NVIDIA A100", "NVIDIA H100"}
+    assert gpus()[0] == Device("NVIDIA L4", 30.3e12, 121e12, 24e9)
 
 
 def config_of(tmp_path, **data):
@@ -93,6 +115,8 @@ def test_work_of_groups_with_others_beside_them():
     config = {"method": {"epochs": 1}, "data": data | {"more": ["embedded/names", "embedded/terms"]}, "trainer": {}}
     work = training_work(config)
     assert (work.items, work.steps) == (1440 + 192 + 200, 115)
+    config["data"] = data | {"validation": 0.5}  # which the dataset marks itself
+    assert training_work(config).steps == 90
 
 
 def test_work_of_data_that_the_run_makes_of_a_file(tmp_path):
@@ -168,6 +192,74 @@ def test_memory_follows_the_settings_of_the_run(tmp_path):
     assert plain.gradients == plain.weights
 
 
+@pytest.mark.parametrize(
+    ("settings", "trainer", "tokens", "layers"),
+    [  # three texts of ten tokens for each of 32 groups; 6 layers of 24,576 bytes, and 4,608 of embeddings
+        ({"dropout": False}, {}, 960, 6 * 24_576),
+        ({}, {}, 960, 6 * (24_576 + 2 * 384)),
+        ({"dropout": False}, {"device_batch_size": 8}, 240, 6 * 24_576),
+        ({"dropout": False}, {"device_batch_size": 64}, 960, 6 * 24_576),
+        ({"dropout": False}, {"devices": 5}, 210, 6 * 24_576),  # seven of 32 groups each
+        ({"dropout": False, "checkpointing": True}, {}, 960, 6 * 1536 + 24_576),
+        ({"dropout": False}, {"recompute": "full"}, 960, 6 * 1536 + 24_576),
+        ({"dropout": False}, {"devices": 5, "strategy": "fsdp"}, 210, 6 * 24_576),
+    ],
+)
+def test_values_kept_for_the_backward_pass_follow_the_settings(tmp_path, settings, trainer, tokens, layers):
+    backbone = {"name": "sentence-transformers/all-MiniLM-L6-v2", "max_length": 10}
+    config = config_of(tmp_path) | {"backbone": backbone, "trainer": trainer}
+    plan = plan_of_run("", config | {"method": {"_target_": "fairlab.methods.ccd.CCD", **settings}})
+    assert plan.memory.activations == tokens * (layers + 4608)
+    shards = 5 if "strategy" in trainer else 1
+    assert plan.memory.weights == round(4 * plan.size.parameters / shards)
+    assert (plan.memory.gathered > 0) is (shards > 1)
+    assert (plan.times, plan.mixed) == (1, False)
+
+
+def test_weights_of_four_bits_are_multiplied_in_bfloat16(tmp_path):
+    backbone = {"name": "sentence-transformers/all-MiniLM-L6-v2"}
+    method = {"_target_": "fairlab.methods.ccd.CCD", "quantize": True, "rank": 8, "dropout": False}
+    plan = plan_of_run("", config_of(tmp_path) | {"backbone": backbone, "method": method})
+    assert plan.memory.weights == round(plan.size.parameters / 2)
+    assert plan.memory.activations == 32 * 3 * 128 * (6 * 12_288 + 2304)  # 128 tokens unless a length is given
+    assert plan.flops == 4 * plan.size.multiplied * plan.work.read
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "words"),
+    [
+        ("mlm.MLM", "google-bert/bert-base-uncased", 3_516_134),  # 15 % of 30,522 x 768
+        ("ccd.CCD", "google-bert/bert-base-uncased", 0),
+        ("causal_lm_tuning.CausalLMTuning", "HuggingFaceTB/SmolLM2-135M-Instruct", 0),  # counted already
+        ("causal_lm_tuning.CausalLMTuning", "facebook/bart-large", 50_265 * 1024),
+    ],
+)
+def test_a_loss_over_words_multiplies_by_the_vocabulary(tmp_path, method, name, words):
+    settings = {"_target_": f"fairlab.methods.{method}", **({"mask_share": 0.15} if "mlm" in method else {})}
+    backbone = {"name": name, "max_length": 10}
+    plan = plan_of_run("", config_of(tmp_path) | {"method": settings, "backbone": backbone})
+    assert plan.flops == 6 * (plan.size.multiplied + words) * plan.work.read
+    plain = plan_of_run("", config_of(tmp_path) | {"method": {"_target_": ".CCD"}, "backbone": backbone})
+    share = 0.0 if "ccd" in method else settings.get("mask_share", 1.0)
+    kept = round(share * 960) * 3 * plan.size.vocabulary * 4
+    assert plan.memory.activations - plain.memory.activations == kept
+
+
+def test_a_size_that_another_run_makes_stands_for_its_folder(tmp_path):
+    size = model_size({"name": "google-bert/bert-base-uncased"})
+    config = config_of(tmp_path) | {"method": {"_target_": ".CCD"}, "backbone": {"name": "out/runs/a/model"}}
+    assert plan_of_run("", config, made={"runs/b": None, "runs/a": size}).size is size
+    assert plan_of_run("", config, made={"runs/b": size}).size is None
+
+
+def test_texts_of_an_augmentation_are_the_rows_of_its_input(tmp_path):
+    (tmp_path / "a.txt").write_text("She left.\n" * 9)
+    config = {"llm": {"model": "m"}, "input": str(tmp_path / "a.txt")}
+    assert plan_of_run("", config).calls.calls == 9
+    assert plan_of_run("", config | {"limit": 4}).calls.calls == 4
+    assert plan_of_run("", {"llm": {"model": "m"}}).calls.calls == 1000
+
+
 def test_calls_and_price_of_a_language_model():
     llm = {"model": "m", "api_key_env": "KEY", "price": {"input": 1.0, "output": 2.0}}
     rewriter = {"prompt": "counterfactual_group"}
@@ -178,6 +270,66 @@ def test_calls_and_price_of_a_language_model():
     unpaid = calls_of({"llm": llm | {"price": None}, "augmentation": razor}, None)
     assert (unpaid.calls, unpaid.dollars, unpaid.free) == (2000, None, False)
     assert calls_of({"llm": {}}, 5) is None
+    plain = calls_of({"llm": llm | {"batch": True}}, 500)
+    assert (plain.calls, plain.prompt_tokens, plain.completion_tokens) == (500, 500 * 60, 500 * 100)
+    assert plain.dollars == pytest.approx(0.5 * (30_000 + 2 * 50_000) / 1e6)
+    assert (plain.model, plain.free) == ("m", False)
+    named = calls_of({"llm": {"name": "n", "price": llm["price"]}}, 1)
+    assert (named.model, named.free) == ("n", False)
+    assert calls_of({"llm": {"name": "n", "model": "m"}}, 1).model == "m"
+    assert calls_of({"llm": {"api_key_env": None, "url": "u"}}, 1).free
+
+
+def test_the_sum_of_memory_and_of_calls():
+    gb = 10**9
+    paid = Calls("m", 1200, "every 1,000 texts", 120_000, 1_500_000, 2.5, False)
+    runs = [
+        RunPlan("a", memory=Memory(gb, 2 * gb, 3 * gb, 4 * gb, 0), calls=paid),
+        RunPlan("b", memory=Memory(gb, gb, gb, gb, gb // 2), calls=replace(paid, calls=300, dollars=None, free=True)),
+    ]
+    text = plan_text("Plan", runs)
+    assert (
+        "  memory of a device: 11 GB at most, libraries included\n  language models: 1,500 calls, about $2.50\n" in text
+    )
+    assert "weights 1 GB + gradients 2 GB + optimiser 3 GB + activations 4 GB = 10 GB, and" in text
+    assert "activations 1 GB + gathered 0.5 GB = 4.5 GB" in text
+    assert "about 0.12 million prompt tokens and 1.5 million of replies; about $2.50\n" in text
+    assert "of replies; free\n" in text
+    unknown = RunPlan("c", calls=replace(paid, dollars=None))
+    assert "2,700 calls, about $2.50; a price is unknown for some\n" in plan_text("Plan", [*runs, unknown])
+    assert "$" not in plan_text("Plan", runs[1:])
+    assert "All together" not in plan_text("Plan", runs, single=True)
+    assert "language models" not in plan_text("Plan", [RunPlan("d")])
+
+
+@pytest.mark.parametrize(("total", "small"), [(23 * 10**9, False), (23 * 10**9 + 1, True)])
+def test_a_memory_that_is_too_small_is_marked(total, small):
+    run = RunPlan("a", flops=6.0e15, times=2, memory=Memory(total, 0, 0, 0, 0))
+    text = plan_text("Plan", [run])
+    assert "computation     6e+15 FLOP per seed: NVIDIA L4 7.2 to 33 minutes" in text  # 6e15 / 30.3e12 / 0.46 / 60
+    assert text.count("(its memory is too small)") == small
+    assert "6e+15 FLOP: " in plan_text("Plan", [replace(run, times=1)])
+
+
+def test_runs_of_which_something_is_not_known():
+    runs = [
+        RunPlan("a", work=Work(None, 32, 1, None, 5.0, "there"), times=3),
+        RunPlan("b", work=Work(1320, 32, 1, 1042, 5.25, "here"), times=2),
+        RunPlan("c", not_run={"seat": "no head"}, calls=Calls("m", 3, "3 texts", 1_000_000_000, 2_000, None, False)),
+        RunPlan("d", problem="no data"),
+    ]
+    lines = plan_text("Plan", runs).splitlines()
+    assert "    training        an unknown number of items (there)" in lines
+    assert "    training        1,320 items (here), 1,042 steps of 32, about 5.25 tokens per item" in lines
+    assert sum(line.startswith("    computation     unknown") for line in lines) == 2
+    assert "    not run         seat: no head" in lines
+    assert any(
+        "3 texts, about 1 billion prompt tokens and 0.002 million of replies; cost unknown" in one for one in lines
+    )
+    assert "    cannot be planned: no data" in lines
+    assert "  5 more runs train on an unknown number of items and are not in the sum" in lines
+    assert "a, 3 seeds" in lines
+    assert "c" in lines
 
 
 def test_the_sum_counts_every_seed_and_says_what_is_not_in_it():
@@ -201,11 +353,12 @@ def test_what_is_downloaded_and_what_is_brought_by_hand_is_counted_once():
         Need("other model", "", "downloaded", 1_500_000_000),
         Need("of unknown size", "", "downloaded", None),
         Need("licensed", "", "sign and fetch it"),
+        Need("sold", "", "buy it"),
         Need("made", "", f"{MADE} its command below"),
     ]
     text = plan_text("Plan", [RunPlan("a", needs=needs), RunPlan("b", needs=needs)])
     (line,) = (one for one in text.splitlines() if one.startswith("  downloads: "))
-    assert re.findall(r"[\d.]+", line) == ["3.5", "1", "1"]
+    assert re.findall(r"[\d.]+", line) == ["3.5", "1", "2"]
 
 
 def test_a_task_of_the_hub_needs_its_dataset_and_one_of_a_file_does_not(tmp_path):
