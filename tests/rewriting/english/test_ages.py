@@ -1,7 +1,7 @@
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age, written_like
+from fairlab.rewriting.english.ages import age_in_years, find_ages, follows_age, whose_age, written_like
 from fairlab.rewriting.english.vocabulary import Vocabulary
 from fairlab.text.pipeline import parse
 
@@ -47,6 +47,19 @@ def test_ages_are_written_as_they_were():
     assert written_like("13", 70) == "70"
     assert written_like("eleven", 18) == "eighteen"
     assert written_like("Eleven", 72) == "Seventy-two"
+    assert [age_in_years(found) for found in ("twenty", "nineteen", "ten", "teens", "twenties", "90s")] == [
+        *(20, 19, 10, 15, 25, 95)
+    ]
+    assert [written_like("60s", age) for age in (17, 18, 34, 35, 95, 99, 104)] == [
+        *("teens", "20s", "20s", "30s", "90s", "90s", "90s")
+    ]
+    assert [written_like("thirties", age) for age in (17, 18, 44, 45)] == ["teens", "twenties", "thirties", "forties"]
+
+
+def test_a_noun_may_follow_an_age():
+    assert [follows_age(text, text.index("boy")) for text in ("a 9-year-old boy", "year old boy", "old boy")] == [
+        *(True, True, False)
+    ]
 
 
 def test_an_age_in_figures_has_every_attribute_with_ages():
@@ -54,6 +67,6 @@ def test_an_age_in_figures_has_every_attribute_with_ages():
     assert forms == ("", "child", "young", "middle-aged", "senior", "")  # neither neutral nor *adult*
 
 
-@pytest.mark.parametrize(("age", "words"), [(19, "nineteen"), (20, "twenty"), (21, "twenty-one")])
+@pytest.mark.parametrize(("age", "words"), [(19, "nineteen"), (20, "twenty"), (21, "twenty-one"), (99, "ninety-nine")])
 def test_ages_in_words_around_twenty(age, words):
     assert written_like("eleven", age) == words

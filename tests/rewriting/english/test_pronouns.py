@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from fairlab.rewriting.english.pronouns import _is_opened, case_by_neighbours, case_by_syntax, certain_case
+from fairlab.rewriting.english.pronouns import _is_opened, case_by_neighbours, case_by_syntax, cases_of, certain_case
 from fairlab.text.pipeline import parse
 
 CASES = [
@@ -55,7 +55,48 @@ def test_a_bracket_opens_before_alternatives_alone():
         ("her", ", ", "dogs", "object"),
         ("his", ". ", "dogs", "independent"),
         ("his", " (", "dogs", ""),
+        ("his", "-", "dogs", ""),
+        ("her", " ", "the", "object"),
+        ("her", " ", "nurse", "possessive"),
+        ("her", " ", "dogs", ""),
+        ("his", " ", "dogs", "possessive"),
+        ("his", " ", "past", ""),
+        ("his", " ", "1990s", ""),
+        ("his", " ", "the", ""),
     ],
 )
-def test_the_end_of_a_clause_decides_the_case(pronoun, gap, following, case):
+def test_the_case_is_certain_at_the_end_of_a_clause_and_before_some_words(pronoun, gap, following, case):
     assert certain_case(pronoun, gap, following, "") == case
+    assert certain_case("his", " ", "past", "life") == ""
+
+
+@pytest.mark.parametrize(
+    ("pronoun", "gap", "following", "then", "case"),
+    [
+        ("his", " ", "and", "her", "possessive"),
+        ("his", " ", "or", "your", "possessive"),
+        ("his", " ", "and", "bob", "independent"),
+        ("her", " ", "and", "his", "object"),
+        ("her", ' "', "friend", "", "possessive"),
+        ("her", ' "', "", "", "object"),
+        ("his", ", ", "dogs", "", "independent"),
+        ("her", " ", "past", "life", "possessive"),
+        ("her", " ", "past", "", "object"),
+        ("her", " ", "past", "the", "object"),
+        ("her", " ", "quickly", "", "object"),
+        ("her", " ", "quickly", "and", "object"),
+        ("her", " ", "newly", "made", "possessive"),
+        ("her", " ", "family", "and", "possessive"),
+    ],
+)
+def test_two_words_after_a_pronoun_decide_its_case(pronoun, gap, following, then, case):
+    assert case_by_neighbours(pronoun, gap, following, then) == case
+
+
+def test_a_form_may_have_several_cases():
+    assert [cases_of(word) for word in ("Her", "his", "themselves", "dog")] == [
+        {"possessive", "object"},
+        {"possessive", "independent"},
+        {"reflexive"},
+        set(),
+    ]
