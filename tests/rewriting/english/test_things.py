@@ -157,7 +157,7 @@ TREES = [
     (
         things._is_of_players,
         ["the *team/NN", "the yellow/JJ/amod/players and black *players"],
-        ["the *players/NNS", "a yellow/JJ/amod/car and black *players"],
+        ["the *players/NNS", "a yellow/JJ/amod/car car/NN and *players"],
     ),
 ]
 
