@@ -4,6 +4,7 @@ from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.ages import age_in_years, find_ages, follows_age, whose_age, written_like
 from fairlab.rewriting.english.vocabulary import Vocabulary
 from fairlab.text.pipeline import parse
+from tests.rewriting.english.trees import token
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,33 @@ def test_an_age_is_somebody_s(text, expected):
     (doc,) = parse([text])
     ((start, _),) = find_ages(text)
     owner = whose_age(next(token for token in doc if token.idx == start))
+    assert (owner.text if owner is not None else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Jones/NNP/ROOT , *40/CD/appos/Jones", "Jones"),
+        ("Jones/NNP/ROOT , *40/CD/npadvmod/Jones", "Jones"),
+        ("a nurse/NN/ROOT , *40/CD/appos/nurse", "nurse"),
+        ("a team/NN/ROOT , *40/CD/appos/team", None),
+        ("a house/NN/ROOT , *40/CD/appos/house", None),
+        ("the *19/CD/nummod/year year/NN/npadvmod/old old/JJ/nsubj/left left/VBD/ROOT", "old"),
+        ("she/PRP/nsubj/is is/VBZ/ROOT *40/CD/attr/is", "she"),
+        ("it/PRP/nsubj/is is/VBZ/ROOT *40/CD/attr/is", None),
+        ("Ann/NNP/nsubj/is is/VBZ/ROOT *40/CD/attr/is", "Ann"),
+        ("the/DT/det/Times Times/NNP/nsubj/is is/VBZ/ROOT *40/CD/attr/is", None),
+        ("she/PRP/nsubj/left left/VBD/ROOT and was/VBD/conj/left *40/CD/attr/was", "she"),
+        ("a victim/NN/nsubj/died aged/VBN/acl/victim *81/CD/npadvmod/aged died/VBD/ROOT", "victim"),
+        ("a house/NN/nsubj/fell aged/VBN/acl/house *81/CD/npadvmod/aged fell/VBD/ROOT", None),
+        ("a boy/NN/ROOT who/WP/nsubj/was was/VBD/relcl/boy *9/CD/attr/was", "boy"),
+        ("a *9/CD/nummod/year year/NN/npadvmod/old old/JJ/amod/boy boy/NN/ROOT", "boy"),
+        ("a *9/CD/nummod/year year/NN/npadvmod/old old/JJ/amod/house house/NN/ROOT", None),
+        ("*9/CD/nummod/years years/NNS/ROOT", None),
+    ],
+)
+def test_whose_age_it_is_in_a_parse(text, expected):
+    owner = whose_age(token(text))
     assert (owner.text if owner is not None else None) == expected
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from fairlab.rewriting.english.pronouns import _is_opened, case_by_neighbours, case_by_syntax, cases_of, certain_case
 from fairlab.text.pipeline import parse
+from tests.rewriting.english.trees import token
 
 CASES = [
     ("I saw her.", "her", "object"),
@@ -41,6 +42,42 @@ def test_syntax(text, pronoun, case):
     doc = next(parse([text]))
     token = next(token for token in doc if token.lower_ == pronoun)
     assert case_by_syntax(token) == case
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        ("it is/VBZ/ROOT *his/PRP$ and/CC her/PRP$ bag", "possessive"),
+        ("it is/VBZ/ROOT *his/PRP$ and/CC Bob/NNP", "independent"),
+        ("it is/VBZ/ROOT *his/PRP$ in/IN her/PRP$ bag", "independent"),
+        ("she did *her/PRP best/JJS", "possessive"),
+        ("she did *her/PRP very/RB best/JJS", "possessive"),
+        ("she saw *her/PRP very/RB best/JJS", "object"),
+        ("she did *her/PRP in/RP", "object"),
+        ("take ' *her/PRP ' bag/NN", "possessive"),
+        ("take ' *her/PRP ' in/IN", "object"),
+        ("take ' *her/PRP '", "object"),
+        ("take ( *her/PRP )/-RRB- bag/NN", "possessive"),
+        ("take ( *her/PRP )/-RRB- and/CC", "object"),
+        ("take *her/PRP )/-RRB- bag/NN", "object"),
+        ("take *her/PRP$ ./.", "object"),
+        ("take *his/PRP$ ,/,", "independent"),
+        ("take *her/PRP$", "object"),
+        ("take *her/PRP$ the/DT bag/NN", "object"),
+        ("take *her/PRP$ this/NN bag/NN", "object"),
+        ("take *her/PRP$ bring/VB bag/NN", "object"),
+        ("take *her/PRP$ was/VBD", "object"),
+        ("take *her/PRP/poss/bag old/JJ bag/NN", "possessive"),
+        ("take *her/PRP/poss/take old/JJ bag/NN", "object"),
+        ("take *her/PRP/dobj/bag old/JJ bag/NN", "object"),
+        ("take *his/PRP bag/NN", "possessive"),
+        ("take *his/PRP fast/RB", "independent"),
+        ("take *her/PRP$ fast/RB", "possessive"),
+        ("take *her/PRP$ $/SYM", "object"),
+    ],
+)
+def test_cases_in_parses_by_hand(text, case):
+    assert case_by_syntax(token(text)) == case
 
 
 def test_a_bracket_opens_before_alternatives_alone():

@@ -24,7 +24,8 @@ def tree(text: str) -> Any:
     root = next((place for place, row in enumerate(rows) if row[2] == "ROOT"), 0)
     heads = [int(head) if head.isdigit() else words.index(head) if head else root for _, _, _, head in rows]
     roles = [row[2] or "dep" for row in rows]
-    return Doc(_vocabulary(), words=words, tags=[row[1] for row in rows], heads=heads, deps=roles)
+    spaces = [True] * (len(words) - 1) + [False]
+    return Doc(_vocabulary(), words, spaces, tags=[row[1] for row in rows], heads=heads, deps=roles)
 
 
 def token(text: str) -> Any:
