@@ -18,8 +18,8 @@ from fairlab.rewriting.english.casing import read_cased
         ("People Praise Judge After Long Trial", "People praise judge after long trial"),
         ("Kids Visit Uncle Tom After Lunch Today", "Kids visit Uncle Tom after lunch today"),
         ("Kids Visit Uncle After Lunch Today", "Kids visit uncle after lunch today"),
-        ("Court Jails Mary Scott After Long Trial", "Court jails Mary Scott after long trial"),
-        ("Court Jails Mary; Scott After Long Trial", "Court jails Mary; scott after long trial"),
+        ("Court Jails Mary Young After Long Trial", "Court jails Mary Young after long trial"),
+        ("Court Jails Mary; Young After Long Trial", "Court jails Mary; young after long trial"),
     ],
 )
 def test_headlines(headline, read):
