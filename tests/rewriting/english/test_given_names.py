@@ -178,6 +178,9 @@ def test_neighbours_in_a_text_are_at_most_forty_characters_away():
         ("Hope| |de", 0, True, None),
         ("saw| |Hope", 2, True, False),
         ("saw| |Ann", 2, False, True),
+        ("Don|'|t| |go", 0, False, False),
+        ("DON|’|T| |GO", 0, False, False),
+        ("Don|'|s| |dog", 0, False, True),
     ],
 )
 def test_a_name_with_ordinary_neighbours_is_told_at_once(pieces, place, other, expected):

@@ -83,6 +83,8 @@ def lexical(axis, **options):
         ("gender", "woman", "a king's son's boy", "a queen's daughter's girl"),
         # the verb of a question
         ("gender", "woman", "Where did they go?", "Where did she go?"),
+        ("gender", "woman", "Don't they know?", "Doesn't she know?"),
+        ("gender", "woman", "Don met them.", "Sarah met them."),
         ("gender", "woman", "Do they sing? They need to.", "Does she sing? She needs to."),
         ("religion", "neutral", "A Muslim said so.", "A believer said so."),
         ("religion", "neutral", "A Muslim family left.", "A family left."),
