@@ -1,4 +1,4 @@
-"""Build the lexicon files that come from published lists: names.csv and nationality.yaml in fairlab/lexicons.
+"""Build the lexicon files that come from published lists: names.csv.xz and nationality.yaml in fairlab/lexicons.
 
 Names: counts of the 1990 United States census (``names/dist.{male,female}.first.txt``, public domain) give the gender,
 and Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) gives the race. Names with few bearers in these sources are listed
@@ -26,7 +26,7 @@ from experiments.lexicons.name_lists import (
     merged,
     surnames,
 )
-from fairlab.files import write_whole
+from fairlab.files import compressed, write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.text.folding import fold
@@ -174,7 +174,7 @@ def races() -> dict[str, str]:
 
 
 def names() -> str:
-    """Return the content of ``names.csv``: name, gender, race, more frequent other sense, and source."""
+    """Return the content of ``names.csv.xz``: name, gender, race, more frequent other sense, and source."""
     men, women, race_of = counts("male"), counts("female"), races()
     rows: dict[str, list[str]] = {}
     for name in sorted(men | women, key=lambda name: -(men.get(name, 0) + women.get(name, 0))):
@@ -304,5 +304,5 @@ def block(key: str, values: list[str], indent: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    write_whole(LEXICONS / "names.csv", names())
+    (LEXICONS / "names.csv.xz").write_bytes(compressed(names()))
     write_whole(LEXICONS / "nationality.yaml", nationalities())

@@ -3,7 +3,7 @@
     FAIRLAB_DATA=... python -m experiments.lexicons.recall
 
 Only a listed name changes together with its pronoun. The lists are births in New York City by the mother's ethnicity,
-weighted by number, and the names of BBQ, each counted once. Neither is a source of ``names.csv``, except that some
+weighted by number, and the names of BBQ, each counted once. Neither is a source of ``names.csv.xz``, except that some
 names of BBQ come from Tzioumis 2018. Names by country are from the list of gender-guesser 0.4.0 (GPL, Jörg Michael),
 which must be installed. It is used only for counting; no name is taken from it. Its names are weighted by their
 frequency in the country, which it gives as powers of two.

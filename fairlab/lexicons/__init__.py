@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -16,7 +17,7 @@ from fairlab.text.reading import CONTROL
 from fairlab.types import NEUTRAL, Bounds, FairlabError
 
 FOLDER = Path(__file__).parent
-NAMES = FOLDER / "names.csv"
+NAMES = FOLDER / "names.csv.xz"
 SYNONYMS = {"sexuality": "orientation"}
 ALONE = "alone"
 CONTEXTS = (ALONE, "before_person", "before_noun")  # contexts for which a row may list a neutral form
@@ -159,7 +160,7 @@ class Lexicon:
         """Return a hash of the lexicon's whole content and of the list of first names."""
         plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
         content = repr((plain, sorted(self.returning), sorted(self.people), *self.judged, *self.alike))
-        return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
+        return hashlib.sha256(content.encode() + names_table()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
         """Return the case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""
@@ -312,6 +313,12 @@ def _entries_alike(alike: dict[str, list[str]], entries: Sequence[Entry], path: 
             raise FairlabError(f"{path}: 'alike' lists words like '{known}', which is in no row; name a word of a row")
         for entry, place in found.values():
             yield from (replace(entry, forms=(*entry.forms[:place], one, *entry.forms[place + 1 :])) for one in words)
+
+
+@cache
+def names_table() -> bytes:
+    """Return the content of the list of first names, as UTF-8."""
+    return lzma.decompress(NAMES.read_bytes())
 
 
 def _check_names(rows: list[list[str]], path: Path) -> None:

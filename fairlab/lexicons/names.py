@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import lzma
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -68,7 +69,8 @@ def read_names(path: Path) -> dict[str, Name]:
         FairlabError: A column is missing, a row has too many or too few columns, a name is listed twice, or a gender,
             race or other sense is unknown.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "rt", encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
         if list(table.fieldnames or []) != COLUMNS:
             raise FairlabError(f"{path} is not a list of names; its columns must be {', '.join(COLUMNS)}")

@@ -1,10 +1,14 @@
 """Biasers found and replaced: by lexicon and by named entities, in every form."""
 
+from types import SimpleNamespace
+
 import pytest
+from spacy.tokens import Span
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.biasers import BiaserRewriter
+from fairlab.rewriting.biasers import BiaserRewriter, _in_name
 from fairlab.types import FairlabError
+from tests.rewriting.english.trees import token
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +74,37 @@ def test_peoples_that_only_entity_recognition_knows(rewriter):
 )
 def test_what_is_no_biaser(rewriter, text):
     assert turned(rewriter, text) == []
+
+
+def test_peoples_are_told_from_parties_creeds_and_listed_groups(rewriter):
+    peoples = ["soviet", "soviets", "ossetian", "south ossetians", "kazakhs", "manchus"]
+    others = "republicans democrats democrat marxist islamist marines ossetian-born christian german germans".split()
+    assert [word for word in (*peoples, *others) if not rewriter._is_other(word)] == peoples[:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "span", "expected"),
+    [
+        ("in *German/NNP", "LANGUAGE", (1, 2), True),
+        ("in *German/NNP", "NORP", (1, 2), False),
+        ("speaks/VBZ/ROOT *German/NNP/dobj/speaks", "", (), True),
+        ("speaks/VBZ/ROOT French/NNP/dobj/speaks and *German/NNP/conj/French", "", (), True),
+        ("teaches/VBZ/ROOT *Germans/NNPS/dobj/teaches", "", (), False),
+        ("meets/VBZ/ROOT *German/NNP/dobj/meets", "", (), False),
+        ("speaks/VBZ/ROOT *German/NNP/nsubj/speaks", "", (), False),
+        ("the *German/JJ Airlines/NNPS", "ORG", (0, 3), True),
+        ("the *German/JJ airlines/NNS", "ORG", (0, 3), False),
+        ("the *German/JJ Airlines/NNPS", "PERSON", (0, 3), False),
+        ("the *German/NNP 's/POS", "ORG", (0, 3), False),
+        ("the *German/JJ New Airlines/NNPS", "ORG", (2, 4), False),
+    ],
+)
+def test_a_name_of_something_else_names_no_group(text, label, span, expected):
+    word = token(text)
+    doc = word.doc
+    doc.ents = [Span(doc, *span, label=label)] if label else []
+    mention = SimpleNamespace(token=word, start=word.idx, end=word.idx + len(word), found=word.text)
+    assert _in_name(mention, doc) is expected
 
 
 def test_gender_turns_one_side_and_its_pronouns():

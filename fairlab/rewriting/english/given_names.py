@@ -191,6 +191,8 @@ def is_plainly_first_name(pieces: Sequence[str], place: int, *, other_sense: boo
     gap_after, after = (pieces[place + 1], pieces[place + 2]) if place + 2 < len(pieces) else ("", "")
     if (place and not gap_before) or (after and not gap_after):  # next to part of a name that was merged
         return None
+    if gap_after in ("'", "’") and after.lower() == "t":  # Don't
+        return False
     named = gap_after == " " and after[:1].isupper()
     if before and gap_before in (" ", ". ", "."):
         if before[:1].isupper():  # perhaps a surname

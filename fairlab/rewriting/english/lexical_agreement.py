@@ -24,6 +24,8 @@ ADVERBS = frozenset(
     "not never ever also just still then often always sometimes only even already now soon both".split()
 )
 _OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
+# Words that leave the verb of a question bare: *do they walk*, *can't he walk*.
+_ASKING = MODALS | frozenset("do did don didn won couldn wouldn shouldn".split())
 _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
 
 
@@ -69,27 +71,35 @@ def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None
         if third_person and is_third_person(word):
             pieces[verb] = plural_verb(pieces[verb])
             return verb
-        if not third_person and not word.endswith(("ed", "ing")) and _is_base(word):
+        asked = _asking(pieces, place)
+        if not third_person and _is_base(word) and (asked is None or pieces[asked].lower() not in _ASKING):
             pieces[verb] = singular_verb(pieces[verb])
             return verb
         return None
     return None
 
 
+def _asking(pieces: list[str], place: int) -> int | None:
+    """Return the index of the word before a pronoun, without *n't*, if it may be the verb of a question."""
+    verb = place - 2
+    if verb < 0 or pieces[place - 1] != " ":
+        return None
+    if pieces[verb] == "t" and piece(pieces, verb - 1) in ("'", "’"):
+        return verb - 2
+    opener = piece(pieces, verb - 2).lower() if piece(pieces, verb - 1).isspace() else ""
+    return verb if opener in _OPENERS else None
+
+
 def _agree_inverted(pieces: list[str], place: int, third_person: bool) -> None:
     """Rewrite the verb before the pronoun in a question, if there is one: *is he*, *doesn't she*."""
     forms = PLURAL if third_person else SINGULAR
-    verb = place - 2
-    if piece(pieces, verb) == "t" and piece(pieces, verb - 1) in ("'", "’"):
-        verb -= 2
-    elif piece(pieces, place - 1) != " ":
+    verb = _asking(pieces, place)
+    if verb is None:
         return
-    if third_person and piece(pieces, verb) == "s" and piece(pieces, verb - 1) in ("'", "’"):  # where's he
+    if third_person and pieces[verb] == "s" and piece(pieces, verb - 1) in ("'", "’"):  # where's he
         pieces[verb] = "re"
-        return
-    opener = piece(pieces, verb - 2).lower() if piece(pieces, verb - 1).isspace() else ""
-    if piece(pieces, verb).lower() in forms and (opener in _OPENERS or verb != place - 2):
-        pieces[verb] = match_case(pieces[verb], forms[piece(pieces, verb).lower()])
+    elif pieces[verb].lower() in forms:
+        pieces[verb] = match_case(pieces[verb], forms[pieces[verb].lower()])
 
 
 def _agree_coordinated(pieces: list[str], verb: int) -> None:

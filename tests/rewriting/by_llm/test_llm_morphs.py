@@ -77,6 +77,8 @@ def test_an_answer_that_names_anybody_is_none(answer, tmp_path):
         ("They met Eva there.", "new names"),
         ("Anna paid women crowns.", "nothing new"),
         ("They did.", "wrong length"),
+        ("They went off.", ""),
+        ("they went " * 12 + "off", ""),
         ("they went " * 13, "wrong length"),
     ],
 )
@@ -93,6 +95,8 @@ def test_faults_of_an_upshift(added, said):
         ("[A] women paid Eva.", "new names"),
         ("[A] women paid 50 crowns.", "new numbers"),
         ("[A] women paid 40 crowns to Anna in Lund, and that was a lot.", "wrong length"),
+        ("[A] women paid 40 crowns to Anna in Lund they say.", "wrong length"),
+        ("[A] women paid 40 crowns to Anna in Lund they.", ""),
         ("", "lost letters in brackets"),
     ],
 )

@@ -16,6 +16,7 @@ from fairlab.rewriting.by_llm.prompt import FOLDER, load_prompt
 from fairlab.types import FairlabError
 from tests.llm.stub import Stub, said
 
+TWELVE = "She left it."  # three tokens by the rule of thumb
 GENDER = {"axis": "gender", "attributes": ("man", "woman")}
 SHE = {"neutral": "They left.", "man": "He left.", "woman": "She left.", "confidence": 0.75}
 
@@ -184,3 +185,14 @@ def test_an_answer_form_that_there_is_not(tmp_path):
     path.write_text("version: 1\ntask: x\nversion_line: y\nanswer: verse")
     with pytest.raises(FairlabError, match="must be texts, marked, not verse"):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path))
+
+
+def test_a_reply_has_room_for_every_version_and_is_greedy_by_default():
+    asking = LLMRewriter(None)
+    (group,) = asking.group_requests([TWELVE], **GENDER)
+    (target,) = asking.target_requests([Target(TWELVE, "She", "man")])
+    assert (group.max_tokens, target.max_tokens) == (2 * 3 * 3 + 100, 2 * 3 + 100)
+    assert (group.temperature, target.temperature) == (0, 0)
+    assert (group.log_probabilities, target.log_probabilities) == (True, False)
+    without = LLMRewriter(None, temperature=None, log_probabilities=False).group_requests([TWELVE], **GENDER)[0]
+    assert (without.temperature, without.log_probabilities) == (None, False)

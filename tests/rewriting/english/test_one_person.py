@@ -5,9 +5,17 @@ from types import SimpleNamespace
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.english.one_person import People
+from fairlab.rewriting.english.one_person import (
+    People,
+    _differ,
+    _follows_in_brackets,
+    _is_joined_to_another,
+    _is_one,
+    _names_member,
+)
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableWords
+from tests.rewriting.english.trees import token, tree
 
 WORDS = PerturbableWords([load_lexicon("gender")])
 REWRITER = RuleRewriter(load_lexicon("gender"))
@@ -187,3 +195,131 @@ def test_a_person_s_own_word_counts_and_one_that_shows_another_does_not():
     people = SimpleNamespace(mentions=[he, they, son], doubtful=[], coreference=chained)
     assert People.mentions_at(people, 0) == [he, son]
     assert People.mentions_at(people, 5) == [he, they, son]
+
+
+def mention(token=None, pos="name", attribute="man"):
+    sense = SimpleNamespace(pos=pos, attribute=attribute)
+    return SimpleNamespace(token=token, start=token.idx if token is not None else 0, sense=sense)
+
+
+@pytest.mark.parametrize(
+    ("pos", "attribute", "selected", "expected"),
+    [
+        ("pronoun", "neutral", "man", True),
+        ("pronoun", "man", "man", False),
+        ("pronoun", "woman", "man", False),
+        ("pronoun", "neutral", "neutral", False),
+        ("noun", "woman", "man", True),
+        ("noun", "man", "man", False),
+        ("noun", "neutral", "man", False),
+        ("noun", "woman", "neutral", False),
+    ],
+)
+def test_a_word_may_show_that_it_is_another_s(pos, attribute, selected, expected):
+    assert _differ(mention(None, pos, attribute), mention(None, "noun", selected)) is expected
+
+
+@pytest.mark.parametrize(
+    ("pos", "tag", "expected"),
+    [
+        ("name", "NNS", True),
+        ("title", "NNS", True),
+        ("noun", "NN", True),
+        ("noun", "NNP", True),
+        ("noun", "NNS", False),
+        ("pronoun", "NN", False),
+    ],
+)
+def test_a_name_a_title_or_a_singular_means_one_person(pos, tag, expected):
+    assert _is_one(mention(token(f"*x/{tag}"), pos)) is expected
+
+
+GROUP = "His daughters/NNS/ROOT , "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{GROUP} *Ann/NNP/appos/daughters", True),
+        (f"{GROUP} Ann/NNP/appos/daughters and *Eva/NNP/conj/Ann", True),
+        (f"{GROUP} ann/NN/appos/daughters and *Eva/NNP/conj/ann", False),
+        (f"{GROUP} *Ann/NNP/nsubj/daughters", False),
+        (f"{GROUP} came/VBD *Ann/NNP/appos/came", False),
+    ],
+)
+def test_a_name_may_be_one_of_several_that_a_plural_means(text, expected):
+    name = token(text)
+    assert _names_member(name, name.doc[1]) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Susan/NNP ( *Carole/NNP", True),
+        ("girl/NN ( *Carole/NNP", False),
+        ("Susan/NNP , *Carole/NNP", False),
+        ("( *Carole/NNP", False),
+    ],
+)
+def test_a_name_in_brackets_after_another(text, expected):
+    assert _follows_in_brackets(token(text)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "pos", "expected"),
+    [
+        ("Susan/NNP/ROOT or *Laura/NNP/conj/Susan", "name", True),
+        ("*Susan/NNP/ROOT or Laura/NNP/conj/Susan", "name", True),
+        ("*Susan/NNP/compound/Lee Lee/NNP/ROOT or Laura/NNP/conj/Lee", "name", True),
+        ("Susan/NNP/compound/Lee Lee/NNP/ROOT or *Laura/NNP/conj/Lee", "name", True),
+        ("*Susan/NNP/compound/lee lee/NN/ROOT or Laura/NNP/conj/lee", "name", False),
+        ("Susan/NNP/ROOT or *Laura/NNP/appos/Susan", "name", False),
+        ("Susan/NNP/ROOT or *Laura/NNP/conj/Susan", "pronoun", False),
+    ],
+)
+def test_a_name_may_be_joined_to_another(text, pos, expected):
+    name = token(text)
+    alike = [mention(one, pos) for one in name.doc if one.text in ("Susan", "Laura")]
+    assert _is_joined_to_another(name, [*alike, mention(None, pos)]) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "expected"),
+    [
+        ("Natalie/NNP *Clifford/NNP", "man", True),
+        ("Natalie/NNP *Clifford/NNP", "woman", False),
+        ("natalie/NN *Clifford/NNP", "man", False),
+        ("Xyz/NNP *Clifford/NNP", "man", False),
+        ("*Clifford/NNP", "man", False),
+    ],
+)
+def test_a_middle_name_may_be_of_the_other_gender(text, attribute, expected):
+    assert People._is_middle_name(None, mention(token(text), "name", attribute)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "refers", "expected"),
+    [
+        ("Ann/NNP/nsubj/saw saw/VBD/ROOT *her/PRP$/poss/dog dog/NN/dobj/saw", "Ann", True),
+        ("Ann/NNP/nsubj/saw saw/VBD/ROOT *her/PRP$/poss/dog dog/NN/dobj/saw", "x", False),
+        ("Ann/NNP/dobj/saw saw/VBD/ROOT *her/PRP$/poss/dog dog/NN/dobj/saw", "Ann", False),
+        ("Ann/NNP/nsubj/saw saw/VBD/dep/dog *her/PRP$/poss/dog dog/NN/ROOT", "Ann", False),
+        ("Ann/NNP/compound/Lee Lee/NNP/nsubj/saw saw/VBD/ROOT *her/PRP/dobj/saw", "Ann", True),
+        ("saw/VBD/ROOT *her/PRP$/poss/Ann Ann/NNP/dobj/saw", "x", True),
+        ("saw/VBD/ROOT *her/PRP$/nmod/Ann Ann/NNP/dobj/saw", "Ann", False),
+    ],
+)
+def test_a_pronoun_is_clear_if_it_means_the_last_subject(text, refers, expected):
+    pronoun = token(text)
+    named = [one for one in pronoun.doc if one.text == "Ann"]
+    meant = {pronoun.idx: refers, named[0].idx: "Ann"}
+    people = SimpleNamespace(coreference=SimpleNamespace(at=meant.__getitem__))
+    assert People._is_plain(people, mention(pronoun, "pronoun"), named) is expected
+
+
+def test_a_person_inside_and_outside_a_quotation():
+    words = tree("a b c")
+    people = SimpleNamespace(coreference=SimpleNamespace(quoted=[True, False, False]))
+    found = [[0, 1], [1, 2], [0]]
+    own = [[mention(words[place]) for place in some] for some in found]
+    assert [People._is_quoted_in_part(people, some) for some in own] == [True, False, False]

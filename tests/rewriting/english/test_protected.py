@@ -23,6 +23,8 @@ from fairlab.rewriting.english.protected import is_within_thing_name, protected_
         ("“She left,” he said of “The Man Who Left” and ``Dear Mary''", ["“The Man Who Left”", "``Dear Mary''"]),
         ('the pronoun "he" and her "husband"', ['"he"']),
         ('"Mary," "HE IS HERE"', []),
+        ("“The End,” “Go Home.” “and Then” “The man left” “Catch 22”", ["“The End,”", "“Catch 22”"]),
+        ("“Ab Cd Ef Gh Ij Kl Mn Op Qr St” “Ab Cd Ef Gh Ij Kl Mn Op Qr St Uv”", ["“Ab Cd Ef Gh Ij Kl Mn Op Qr St”"]),
     ],
 )
 def test_spans(text, expected):
@@ -41,3 +43,5 @@ def test_names_of_things_in_pieces():
     found = [place for place in range(0, len(pieces), 2) if is_within_thing_name(pieces, place)]
     assert "".join(pieces[found[0] : found[1] + 1]) == "Ray Ban"
     assert [pieces[place] for place in found] == ["Ray", "Ban", "Ben", "Jerry"]
+    assert is_within_thing_name(["Ray", " ", "Ban"], 2)
+    assert not is_within_thing_name(["Ban", " ", "Ray"], 0)

@@ -8,7 +8,16 @@ import torch
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import load_backbone
-from fairlab.rewriting.morphs.upshift import GRAMMAR, Place, SentenceUpshift, WordUpshift, _agrees, _may_change
+from fairlab.rewriting.morphs.upshift import (
+    GRAMMAR,
+    Place,
+    SentenceUpshift,
+    WordUpshift,
+    _agrees,
+    _choose_edits,
+    _may_change,
+    _replace_spans,
+)
 from fairlab.text.pipeline import parse
 from fairlab.text.view import Edit
 from fairlab.text.words import TermFinder
@@ -116,6 +125,33 @@ def test_a_word_is_replaced_by_one_of_its_number_and_tense():
     assert came_in(text, "house") == set()
     assert came_in(text, "sold") == {"sold"}
     assert came_in(text, "eating") == set()
+
+
+def test_twenty_words_are_tried_where_the_likeliest_do_not_agree():
+    text = "The Swedes painted their gardens."
+    assert came_in(text, *["eating"] * 19, "houses", "walls") == {"houses"}
+    assert came_in(text, *["eating"] * 20, "houses") == set()
+
+
+@pytest.mark.parametrize(("count", "changed", "tried"), [(3, 1, 3), (9, 1, 8), (39, 4, 8), (59, 6, 12)])
+def test_a_tenth_of_the_words_is_drawn(count, changed, tried):
+    one = WordUpshift.__new__(WordUpshift)
+    one.model, one.held, one.seed = Said(), held, 0
+    places, number = one._places("We " + "gardens " * count)
+    assert (number, len(places)) == (changed, tried)
+
+
+def test_edits_are_apart_and_say_no_word_twice():
+    places = [Place(Edit(k, k, ""), k, "", 0, ("", ""), "old") for k in (4, 5, 2, 8, 0)]
+    words = dict(zip(places, ["a", "b", "c", "a", "d"], strict=True))
+    assert [edit.start for edit in _choose_edits(places, words, 3)] == [4, 2, 0]
+    assert [edit.start for edit in _choose_edits(places, words, 2)] == [4, 2]
+    assert [edit.start for edit in _choose_edits(places, {places[3]: "a"}, 2)] == [8]
+
+
+def test_protected_words_are_hidden():
+    assert _replace_spans("X", "a bb c dd e", 0, 11, [(2, 4), (7, 9)]) == "a X c X e"
+    assert _replace_spans("X", "a bb c dd e", 5, 10, [(7, 9)]) == "c X "
 
 
 def test_adverbs_come_before_verbs_and_adjectives_before_nouns():
