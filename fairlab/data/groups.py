@@ -14,7 +14,7 @@ from fairlab.data.stream.manifest import data_files, dataset_facts
 from fairlab.data.stream.rows import BROKEN, broken_in_words
 from fairlab.data.stream.saved import saved_folder
 from fairlab.data.stream.shards import split_of
-from fairlab.text.reading import CONTROL, text_lines
+from fairlab.text.reading import CONTROL, text_lines, whole_text
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
@@ -29,11 +29,12 @@ def groups_place(path: str) -> str:
         DataUnavailable: There is no such file.
     """
     folder, _, name = path.partition("/")
-    found = EMBEDDED / f"{name}.jsonl" if folder == "embedded" else Path(path)
+    inside = {file.name.partition(".")[0]: file for file in EMBEDDED.glob("*.jsonl*")}
+    found = inside.get(name, Path(path)) if folder == "embedded" else Path(path)
     of_hub = bool(name) and folder != "embedded" and found.suffix not in FORMATS
     if found.exists() or of_hub or saved_folder(path) is not None:
         return str(found)
-    embedded = ", ".join(sorted(f"embedded/{file.stem}" for file in EMBEDDED.glob("*.jsonl")))
+    embedded = ", ".join(sorted(f"embedded/{one}" for one in inside))
     raise DataUnavailable(
         f"{path} is not a file; give counterfactual groups as JSON lines, JSON, CSV or Parquet, an output of "
         f"fairlab.augment, a folder of save_to_disk, a name on the hub, or {embedded}"
@@ -64,7 +65,7 @@ def groups_sha256(path: str) -> str:
 def texts_of_groups(path: str) -> Iterator[str]:
     """Yield the full content of stored groups as text, including fields other than the versions."""
     if files := groups_files(path):
-        yield from (file.read_text(encoding="utf-8", errors="replace") for file in files)
+        yield from map(whole_text, files)
     else:
         yield from (json.dumps(row, ensure_ascii=False, default=str) for _, row, _ in _of_tables(path))
 

@@ -160,7 +160,7 @@ class Lexicon:
         """Return a hash of the lexicon's whole content and of the list of first names."""
         plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
         content = repr((plain, sorted(self.returning), sorted(self.people), *self.judged, *self.alike))
-        return hashlib.sha256(content.encode() + names_table()).hexdigest()
+        return hashlib.sha256(content.encode() + lzma.decompress(NAMES.read_bytes())).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
         """Return the case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""
@@ -313,12 +313,6 @@ def _entries_alike(alike: dict[str, list[str]], entries: Sequence[Entry], path: 
             raise FairlabError(f"{path}: 'alike' lists words like '{known}', which is in no row; name a word of a row")
         for entry, place in found.values():
             yield from (replace(entry, forms=(*entry.forms[:place], one, *entry.forms[place + 1 :])) for one in words)
-
-
-@cache
-def names_table() -> bytes:
-    """Return the content of the list of first names, as UTF-8."""
-    return lzma.decompress(NAMES.read_bytes())
 
 
 def _check_names(rows: list[list[str]], path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import lzma
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -60,7 +61,7 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
     Only one line at a time is in memory.
 
     Args:
-        path: File to read.
+        path: File to read, which is decompressed if its name ends in ``.xz``.
         latin_1: Whether to read a file that is not UTF-8 as Latin-1, as old books are. The file must then not contain
             UTF-8 characters beyond ASCII, because it would have two encodings.
         name: Name of the file in messages; empty uses its path.
@@ -70,7 +71,8 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
             bytes, or has two encodings. The message names the line.
     """
     utf_8 = old = 0  # numbers of the first line that must be UTF-8 and of the first that is not
-    with path.open("rb") as file, decoding(path), text_stream(file) as lines:
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "rb") as file, decoding(path), text_stream(file) as lines:
         for number, line in enumerate(bounded_lines(lines), start=1):
             refuse_bad_line(line, f"{name or path}, line {number}")
             byte = bad_byte(line)

@@ -1,4 +1,5 @@
 import json
+import lzma
 
 import pytest
 
@@ -109,3 +110,15 @@ def test_more_than_two_attributes_and_further_keys_are_kept(tmp_path):
 def test_groups_read_back_as_written(tmp_path):
     groups = make_groups(5)
     assert read_groups(write_rows(tmp_path / "groups.jsonl", [row(group) for group in groups])) == groups
+
+
+def test_a_compressed_file_of_groups_is_read(tmp_path):
+    text = "".join(
+        json.dumps({"id": f"{k}", "axis": "gender", "versions": {"man": "he", "woman": "she"}}) + "\n" for k in range(2)
+    )
+    (tmp_path / "own.jsonl.xz").write_bytes(lzma.compress(text.encode()))
+    assert [one.id for one in read_groups(str(tmp_path / "own.jsonl.xz"))] == ["0", "1"]
+    assert list(texts_of_groups(str(tmp_path / "own.jsonl.xz"))) == [text.strip()]
+    assert len(read_groups("embedded/short")) == 1854
+    with pytest.raises(DataUnavailable, match="embedded/pronouns, embedded/short, embedded/terms"):
+        read_groups("embedded/shorts")
