@@ -71,8 +71,11 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
             bytes, or has two encodings. The message names the line.
     """
     utf_8 = old = 0  # numbers of the first line that must be UTF-8 and of the first that is not
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "rb") as file, decoding(path), text_stream(file) as lines:
+    with (
+        lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file,
+        decoding(path),
+        text_stream(cast("BinaryIO", file)) as lines,
+    ):
         for number, line in enumerate(bounded_lines(lines), start=1):
             refuse_bad_line(line, f"{name or path}, line {number}")
             byte = bad_byte(line)

@@ -113,12 +113,10 @@ def test_groups_read_back_as_written(tmp_path):
 
 
 def test_a_compressed_file_of_groups_is_read(tmp_path):
-    text = "".join(
-        json.dumps({"id": f"{k}", "axis": "gender", "versions": {"man": "he", "woman": "she"}}) + "\n" for k in range(2)
-    )
+    text = "\n".join(json.dumps(row(one)) for one in make_groups(2))
     (tmp_path / "own.jsonl.xz").write_bytes(lzma.compress(text.encode()))
-    assert [one.id for one in read_groups(str(tmp_path / "own.jsonl.xz"))] == ["0", "1"]
-    assert list(texts_of_groups(str(tmp_path / "own.jsonl.xz"))) == [text.strip()]
+    assert [one.id for one in read_groups(str(tmp_path / "own.jsonl.xz"))] == [one.id for one in make_groups(2)]
+    assert list(texts_of_groups(str(tmp_path / "own.jsonl.xz"))) == [text]
     assert len(read_groups("embedded/short")) == 1854
-    with pytest.raises(DataUnavailable, match="embedded/pronouns, embedded/short, embedded/terms"):
+    with pytest.raises(DataUnavailable, match=r"embedded/pronouns, .*embedded/short, .*embedded/terms"):
         read_groups("embedded/shorts")
