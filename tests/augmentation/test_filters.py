@@ -78,7 +78,7 @@ def test_easy_rows_are_left_out_first():
 )
 def test_rounds_of_given_predictabilities_by_hand(monkeypatch, slice_, target, cutoff, left):
     given = np.array([1.0, 0.9, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.4])
-    monkeypatch.setattr(AFLite, "_predictability", lambda self, vectors, labels, draw: vectors[:, 0])
+    monkeypatch.setattr(AFLite, "_predictability", lambda self, vectors, *_: vectors[:, 0])
     found = AFLite(slice=slice_, target=target, cutoff=cutoff).left(given[:, None], np.array(["a", "b"] * 5))
     assert sorted(found) == left
 
@@ -86,9 +86,9 @@ def test_rounds_of_given_predictabilities_by_hand(monkeypatch, slice_, target, c
 def test_predictability_is_the_share_of_right_answers_on_other_rows():
     labels = np.array(["a"] * 20 + ["b"] * 20)
     vectors = np.where(labels == "a", -9.0, 9.0)[:, None]
-    found = AFLite(train=0.25, partitions=20)._predictability(vectors, labels, np.random.default_rng(0))
+    found = AFLite(partitions=20)._predictability(vectors, labels, 10, np.random.default_rng(0))
     assert found.tolist() == [1.0] * 40
-    few = AFLite(train=0.0, partitions=1)._predictability(vectors, labels, np.random.default_rng(1))
+    few = AFLite(partitions=1)._predictability(vectors, labels, 2, np.random.default_rng(1))
     assert sorted(few.tolist()) in ([0.0] * 2 + [1.0] * 38, [0.0] * 40)  # two of one label train nothing
 
 

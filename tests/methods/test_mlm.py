@@ -333,7 +333,6 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mask_share": 0}, "method.mask_share must be in"),
         ({"dropout": {"hidden": 0.1}}, "method.dropout needs hidden and attention, or null, not: hidden"),
         ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must be at least 0 and below 1: 1.0, 0.1"),
     ],
