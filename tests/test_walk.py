@@ -46,6 +46,7 @@ def _as_a_user(monkeypatch):
     monkeypatch.setenv(VARIABLE, SECRET)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     monkeypatch.setattr("socketserver.BaseServer.serve_forever", lambda *_, **__: None)
+    monkeypatch.setattr("fairlab.serve.moderation_server.Moderations.run", lambda _: None)
 
 
 def replaced_by_link(path):
