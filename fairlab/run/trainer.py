@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from timeit import Timer
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
@@ -144,18 +145,18 @@ def our_strategy(name: Any) -> Any:
 
 
 def slower_bfloat16() -> float:
-    """Measure how many times longer a matrix product takes in bfloat16 than in float32 on the CPU, for 0.1 seconds.
+    """Measure how many times longer a matrix product takes in bfloat16 than in float32 on the CPU, in a few products.
 
     Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
     then takes more time instead of less.
     """
     import torch
-    from torch.utils.benchmark import Timer
 
     def seconds(dtype: torch.dtype) -> float:
         square = torch.full((1024, 1024), 0.5, dtype=dtype)  # does not change the random state
-        timer = Timer("square @ square", globals={"square": square}, num_threads=torch.get_num_threads())
-        return float(timer.blocked_autorange(min_run_time=0.05).median)
+        timer = Timer(lambda: square @ square)
+        timer.timeit(1)  # the first product takes longer
+        return min(timer.repeat(3, number=1))
 
     return seconds(torch.bfloat16) / seconds(torch.float32)
 
