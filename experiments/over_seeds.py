@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
+from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +85,14 @@ def p_over_seeds(values: list[float]) -> float:
     from scipy.stats import ttest_1samp
 
     return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
+
+
+def t_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % t-interval of the mean of two or more values."""
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, len(values) - 1)) * stdev(values) / sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
 
 
 def record_in(out: Path, *command: str) -> Record:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.over_seeds import p_over_seeds
+from experiments.over_seeds import p_over_seeds, t_interval
 from experiments.perturbation.whole_pairs import ColoursOfThings
 from experiments.perturbation.whole_pairs_compared import by_example, learned
-from experiments.perturbation.whole_pairs_tables import differences, facts, record, t_interval
+from experiments.perturbation.whole_pairs_tables import differences, facts, record
 from fairlab.metrics.significance import holm
 from fairlab.record import Record
 

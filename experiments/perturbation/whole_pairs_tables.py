@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import cache
-from math import sqrt
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import Any
 
-from scipy.stats import t
-
-from experiments.over_seeds import p_over_seeds
+from experiments.over_seeds import p_over_seeds, t_interval
 from experiments.perturbation.tables import FOLDER, TASKS
 from experiments.rendering import interval, markdown
 from experiments.shared.power import detectable_mean
@@ -43,12 +39,6 @@ def facts(task: str) -> dict[str, Any]:
     """Return what the record holds about the runs of a task."""
     found: dict[str, Any] = record().provenance["tasks"][task]
     return found
-
-
-def t_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % t-interval of the mean of two or more values."""
-    half = float(t.ppf(0.975, len(values) - 1)) * stdev(values) / sqrt(len(values))
-    return fmean(values) - half, fmean(values) + half
 
 
 def differences(change: Comparison) -> list[float]:

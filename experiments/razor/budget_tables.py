@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
 
-from experiments.over_seeds import p_over_seeds
+from experiments.over_seeds import p_over_seeds, t_interval
 from experiments.razor import budget_runs, budgets
 from experiments.razor.known_truth_runs import Result, bits, finished
 from experiments.rendering import markdown
@@ -108,14 +107,13 @@ def differences() -> str:
     rows = []
     for (a, b, name, seeds), change, by_seed, is_first in zip(found, changes, values, first, strict=True):
         low, high = percentile_interval(nested_draws(change))
-        half = t.ppf(0.975, len(seeds) - 1) * stdev(by_seed) / len(seeds) ** 0.5
-        mean = fmean(by_seed)
+        mean, (lowest, highest) = fmean(by_seed), t_interval(by_seed)
         power = f"{detectable_mean(stdev(by_seed), len(seeds)):.1f}" if len(seeds) > 2 else "too few seeds"
         arms_named = f"{NAMES[a[0]]} minus {NAMES[b[0]]}"
         p = f"{p_over_seeds(by_seed):.3f}"
         rows.append([
             SETS[name], arms_named, f"{change.shape[1]:,}", str(len(seeds)),
-            f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]", f"[{mean - half:+.2f}, {mean + half:+.2f}]",
+            f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]", f"[{lowest:+.2f}, {highest:+.2f}]",
             p, "first test" if is_first else f"{next(adjusted):.3f}", power,
         ])  # fmt: skip
     header = ["test set", "orders", "n", "seeds", "difference, points (bootstrap)", "t-interval over seeds"]

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.razor.known_truth_runs import options
 from experiments.razor.pairs import SHARE, TASK, write
 from experiments.shared import resumed
 from fairlab.backbones.loading import load_backbone
@@ -77,10 +78,8 @@ def order_of(arm: str, rows: Sequence[Example]) -> list[int]:
 
 
 def settings_of(data: Path, steps: int, every: int) -> list[str]:
-    """Return the options of ``fairlab.train`` for a classifier, trained on a folder of training and held-out pairs."""
-    settings = ["+experiment=razor_fever", "data.task=fool_me_twice", f"data.path={data}", "data.limit=null"]
-    settings += [f"data.validation={SHARE}", "backbone=mpnet", "method.lr=3e-5", "method.epochs=8"]
-    return [*settings, f"method.steps={steps}", f"method.validate_every={every}", "training=mixed"]
+    """Return the options of ``fairlab.train`` for mpnet, trained on a folder of training and held-out pairs."""
+    return [*options(data, steps, every), f"data.validation={SHARE}", "backbone=mpnet", "method.epochs=8"]
 
 
 def checker(half: int, rows: Sequence[Example], held: Sequence[Example], out: Path) -> ClassifierCheck:
@@ -89,8 +88,7 @@ def checker(half: int, rows: Sequence[Example], held: Sequence[Example], out: Pa
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     write([*(one for one in rows if half_of(one) != half), *held], data / "train.jsonl")
-    settings = [*settings_of(data, CHECK_STEPS, CHECK_STEPS), "data.unseen=[]", "benchmark=none"]
-    resumed.trained(folder / "run", [*settings, "measure_before=false", f"seed={SEED}"])
+    resumed.trained(folder / "run", [*settings_of(data, CHECK_STEPS, CHECK_STEPS), f"seed={SEED}"])
     model = load_backbone(
         str(folder / "run" / "model"), pooling="mean", max_length=128, normalize=True, dtype="bfloat16"
     )

@@ -12,7 +12,7 @@ import argparse
 import json
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,12 @@ Result = dict[str, Any]
 def finished(file: Path = FILE) -> list[Result]:
     """Return the rows of the finished trainings."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+
+
+def add(row: Result, file: Path = FILE) -> None:
+    """Add the row of a finished training."""
+    with file.open("a", encoding="utf-8") as rows:
+        rows.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
 def written(right: Sequence[bool]) -> str:
@@ -120,18 +126,28 @@ def train(folder: Path, pairs: Sequence[Example], validation: Sequence[Example],
     data.mkdir(parents=True, exist_ok=True)
     write([*pairs, *validation], data / "train.jsonl")
     epochs = math.ceil(STEPS * BATCH / len(pairs)) + 1
-    settings = ["+experiment=razor_fever", "data.task=fool_me_twice", f"data.path={data}", "data.limit=null"]
-    settings += [f"data.validation={VALIDATION}"]
-    settings += ["data.unseen=[]", f"data.batch_size={BATCH}", "method.lr=3e-5", f"method.epochs={epochs}"]
-    settings += [f"method.steps={STEPS}", f"method.validate_every={STEPS}", "training=mixed", "benchmark=none"]
-    return resumed.trained(run, [*settings, "measure_before=false", f"seed={seed}"])
+    settings = [*options(data, STEPS, STEPS), f"data.validation={VALIDATION}", f"data.batch_size={BATCH}"]
+    return resumed.trained(run, [*settings, f"method.epochs={epochs}", f"seed={seed}"])
 
 
-def measured(folder: Path, known: Known) -> Result:
-    """Return the predictions of a trained classifier on the test pairs with the word."""
-    backbone = load_backbone(str(folder / "run" / "model"), pooling="mean", max_length=128, normalize=True)
+def options(data: Path, steps: int, every: int) -> list[str]:
+    """Return options of ``fairlab.train`` for a classifier of claims that is measured afterwards.
+
+    Args:
+        data: Folder of the training pairs and of those that are held out.
+        steps: Number of steps.
+        every: Number of steps between validations.
+    """
+    of_data = ["data.task=fool_me_twice", f"data.path={data}", "data.limit=null", "data.unseen=[]"]
+    of_method = ["method.lr=3e-5", f"method.steps={steps}", f"method.validate_every={every}", "training=mixed"]
+    return ["+experiment=razor_fever", *of_data, *of_method, "benchmark=none", "measure_before=false"]
+
+
+def measured(model: Path, tests: Mapping[str, Sequence[Example]]) -> Result:
+    """Return the predictions of a trained classifier on test pairs, by the name of the pairs; see :func:`written`."""
+    backbone = load_backbone(str(model), pooling="mean", max_length=128, normalize=True)
     classifier, row = Classifier(backbone, CLAIMS), Result()
-    for kind, examples in (("follow", known.follow), ("against", known.against)):
+    for kind, examples in tests.items():
         found = classifier.outputs([pair for one in examples for pair in one.pairs]).argmax(axis=1)
         right = found == np.array([one.label for one in examples])
         row |= {kind: written(right), f"{kind}_n": len(right)}
@@ -144,7 +160,8 @@ def run(word: str, arm: str, seed: int, known: Known, rules: Rules, out: Path) -
     folder = out / word / arm / f"seed_{seed}"
     record = train(folder, training_pairs(arm, known, made), known.validation, seed)
     row = {"word": word, "arm": arm, "seed": seed, "pairs": len(known.biased)}
-    row |= counts(known, made) | measured(folder, known)
+    row |= counts(known, made)
+    row |= measured(folder / "run" / "model", {"follow": known.follow, "against": known.against})
     row["seconds"] = round(record.provenance["wall_seconds"])
     shutil.rmtree(folder)  # the model is several thousand times as large as the row
     return row
@@ -168,8 +185,7 @@ def main() -> None:
     data = cache(lambda word: thinned(pool, word))
     for word, arm, seed in trainings(drawn_words(pool), given.words, given.seeds):
         row = run(word, arm, seed, data(word), rules, given.out)
-        with FILE.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, separators=(",", ":")) + "\n")
+        add(row)
         print(word, arm, seed, row["seconds"], right_at(row, AGAINST).mean().round(1), flush=True)
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
-from experiments.over_seeds import p_over_seeds
+from experiments.over_seeds import p_over_seeds, t_interval
 from experiments.razor import choices, known_truth_runs
 from experiments.razor.known_truth import AGAINST, ARMS, NONE
 from experiments.razor.known_truth_runs import Result, right_at
@@ -199,9 +198,8 @@ def difference() -> str:
             found += values
             rows.append([word, ", ".join(f"{value:+.1f}" for value in values)])
     if len(found) > 1:
-        half = student.ppf(0.975, len(found) - 1) * stdev(found) / sqrt(len(found))
         power = f", detectable {detectable_mean(stdev(found), len(found)):.1f}" if len(found) > 2 else ""
-        bounds = f"[{fmean(found) - half:+.1f}, {fmean(found) + half:+.1f}]"
+        bounds = "[{:+.1f}, {:+.1f}]".format(*t_interval(found))
         rows.append(["mean", f"{fmean(found):+.1f} {bounds} (p {p_over_seeds(found):.3f}, n {len(found)}{power})"])
     return markdown(["word", "the paper's score minus random, points, by seed"], rows or [["none finished", ""]])
 

@@ -29,16 +29,20 @@ def groups_place(path: str) -> str:
         DataUnavailable: There is no such file.
     """
     folder, _, name = path.partition("/")
-    inside = {file.name.partition(".")[0]: file for file in EMBEDDED.glob("*.jsonl*")}
-    found = inside.get(name, Path(path)) if folder == "embedded" else Path(path)
+    found = _embedded().get(name, EMBEDDED / f"{name}.jsonl") if folder == "embedded" else Path(path)
     of_hub = bool(name) and folder != "embedded" and found.suffix not in FORMATS
     if found.exists() or of_hub or saved_folder(path) is not None:
         return str(found)
-    embedded = ", ".join(sorted(f"embedded/{one}" for one in inside))
+    embedded = ", ".join(sorted(f"embedded/{one}" for one in _embedded()))
     raise DataUnavailable(
         f"{path} is not a file; give counterfactual groups as JSON lines, JSON, CSV or Parquet, an output of "
         f"fairlab.augment, a folder of save_to_disk, a name on the hub, or {embedded}"
     )
+
+
+def _embedded() -> dict[str, Path]:
+    """Return the groups that are part of fairlab, by name."""
+    return {file.name.partition(".")[0]: file for file in EMBEDDED.glob("*.jsonl*")}
 
 
 def groups_files(path: str) -> list[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import lzma
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Required, TypedDict
 from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.checks.values import Text
 from fairlab.lexicons.biasers import as_lexicon
-from fairlab.text.reading import CONTROL
+from fairlab.text.reading import CONTROL, decompressed
 from fairlab.types import NEUTRAL, Bounds, FairlabError
 
 FOLDER = Path(__file__).parent
@@ -160,7 +159,8 @@ class Lexicon:
         """Return a hash of the lexicon's whole content and of the list of first names."""
         plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
         content = repr((plain, sorted(self.returning), sorted(self.people), *self.judged, *self.alike))
-        return hashlib.sha256(content.encode() + lzma.decompress(NAMES.read_bytes())).hexdigest()
+        with decompressed(NAMES) as names:
+            return hashlib.sha256(content.encode() + names.read()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
         """Return the case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import lzma
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from fairlab.lexicons import FOLDER, NAMES, load_lexicon
 from fairlab.text.folding import fold
+from fairlab.text.reading import decompressed, text_stream
 from fairlab.types import FairlabError
 
 COLUMNS = ["name", "gender", "race", "other_sense", "source"]
@@ -69,8 +69,7 @@ def read_names(path: Path) -> dict[str, Name]:
         FairlabError: A column is missing, a row has too many or too few columns, a name is listed twice, or a gender,
             race or other sense is unknown.
     """
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "rt", encoding="utf-8", newline="") as file:
+    with decompressed(path) as content, text_stream(content, newline="") as file:
         table = csv.DictReader(file)
         if list(table.fieldnames or []) != COLUMNS:
             raise FairlabError(f"{path} is not a list of names; its columns must be {', '.join(COLUMNS)}")

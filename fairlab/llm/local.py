@@ -247,10 +247,11 @@ class SeededSampling:
         for row, (request, generator) in enumerate(zip(self.requests, self.generators, strict=True)):
             if not request.temperature:
                 continue
-            logits = scores[row].cpu() / request.temperature
+            logits = scores[row] / request.temperature
             allowed = nucleus(logits, 1.0 if request.top_p is None else request.top_p)
             uniform = torch.rand(len(allowed), generator=generator, dtype=torch.float64).clamp_min(1e-300)
-            drawn = allowed[(logits[allowed].double() - (-uniform.log()).log()).argmax()]
+            noise = -(-uniform.log()).log().to(logits.device)
+            drawn = allowed[(logits[allowed].double() + noise).argmax()]
             scores[row] = -math.inf
             scores[row, drawn] = 0.0
         return scores

@@ -55,6 +55,11 @@ def bad_byte(line: str) -> int | None:
     return None if found is None else len(line[: found.start()].encode("utf-8", errors="surrogateescape"))
 
 
+def decompressed(path: Path) -> BinaryIO:
+    """Open a file for reading; a file whose name ends in ``.xz`` is decompressed."""
+    return cast("BinaryIO", lzma.open(path)) if path.suffix == ".xz" else path.open("rb")
+
+
 def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator[str]:
     """Yield the lines of a text file without their line ends.
 
@@ -71,11 +76,7 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
             bytes, or has two encodings. The message names the line.
     """
     utf_8 = old = 0  # numbers of the first line that must be UTF-8 and of the first that is not
-    with (
-        lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file,
-        decoding(path),
-        text_stream(cast("BinaryIO", file)) as lines,
-    ):
+    with decompressed(path) as file, decoding(path), text_stream(file) as lines:
         for number, line in enumerate(bounded_lines(lines), start=1):
             refuse_bad_line(line, f"{name or path}, line {number}")
             byte = bad_byte(line)

@@ -5,7 +5,7 @@ Shape letters: N texts, F source scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,9 @@ def refuse_silent_sources(sources: Sources, scores: Array) -> None:
     Raises:
         FairlabError: A source has no score for any text.
     """
-    start = 0
-    for source in sources.sources:
-        end = start + len(source.outputs)
-        if np.isnan(scores[:, start:end]).all():
+    for source, missing in _missing_by_source(sources, scores):
+        if missing.all():
             raise silent(source, len(scores), "leave it out")
-        start = end
 
 
 def silent(source: Source, count: int, remedy: str) -> FairlabError:
@@ -79,16 +76,20 @@ def warn_of_mixed_sets(sources: Sources, texts: Sequence[SafetyText], scores: Ar
         texts: N texts, with their sets.
         scores: Scores of the texts, (N, F), with NaN for missing scores.
     """
-    found, start = [], 0
-    for source in sources.sources:
-        end = start + len(source.outputs)
-        if partly := _mixed_sets(texts, np.asarray(np.isnan(scores[:, start:end]).any(axis=1))):
+    found = []
+    for source, missing in _missing_by_source(sources, scores):
+        if partly := _mixed_sets(texts, np.asarray(missing.any(axis=1))):
             found.append(
                 f"{source.name} lacks scores of some texts of {len(partly):,} counterfactual sets: medians replace "
                 "them, and variances within sets (ACV) include this difference"
             )
-        start = end
     return found
+
+
+def _missing_by_source(sources: Sources, scores: Array) -> Iterator[tuple[Source, NDArray[np.bool_]]]:
+    """Yield each source, and whether each of its scores of each text is missing."""
+    ends = np.cumsum([len(source.outputs) for source in sources.sources])
+    yield from zip(sources.sources, np.split(np.isnan(scores), ends[:-1], axis=1), strict=True)
 
 
 def _mixed_sets(texts: Sequence[SafetyText], missing: NDArray[np.bool_]) -> list[str]:
