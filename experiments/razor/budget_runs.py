@@ -29,7 +29,7 @@ def trainings(seeds: Sequence[int], percent: int, done: Sequence[Result]) -> Ite
     """Yield the trainings without a row, all arms of a seed before the next seed."""
     rows = {(row["arm"], row["percent"], row["seed"]) for row in done}
     for seed in seeds:
-        for key in ((NONE, 0, seed), *((arm, percent, seed) for arm in ARMS)):
+        for key in (*((arm, percent, seed) for arm in ARMS), (NONE, 0, seed)):
             if key not in rows:
                 yield key
 

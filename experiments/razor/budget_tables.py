@@ -58,7 +58,7 @@ def probes() -> str:
 def by_arm() -> dict[Key, dict[int, Result]]:
     """Return the rows of the finished trainings by arm and percentage, and by seed."""
     found: dict[Key, dict[int, Result]] = {}
-    for row in finished(budget_runs.FILE):
+    for row in sorted(finished(budget_runs.FILE), key=lambda row: list(NAMES).index(row["arm"])):
         found.setdefault((row["arm"], row["percent"]), {})[row["seed"]] = row
     return found
 

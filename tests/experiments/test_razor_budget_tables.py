@@ -27,7 +27,7 @@ def rows(tmp_path, monkeypatch):
 
 
 def test_trainings_that_have_a_row_are_not_repeated(rows):
-    assert list(trainings([42, 44], 25, rows)) == [("none", 0, 44), ("random", 25, 44), ("paper", 25, 44)]
+    assert list(trainings([42, 44], 25, rows)) == [("random", 25, 44), ("paper", 25, 44), ("none", 0, 44)]
     assert list(trainings([43], 10, rows)) == [("random", 10, 43), ("paper", 10, 43)]
     assert list(trainings([42, 43], 25, rows)) == []
 
